@@ -14,6 +14,8 @@ KNOTS = 65
 """Quantiles that the scale of ranks goes through."""
 SPREAD = 1.349
 """Deviations of a normal distribution between its quartiles."""
+TAIL = 1.5
+"""Deviation of the labels, over that of a normal distribution with their quartiles, above which scales are tried."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,15 @@ def spread(labels: Tensor) -> float:
     """The deviation of a normal distribution with the quartiles of labels (E,)."""
     low, high = torch.quantile(_some(labels.double()), torch.tensor([0.25, 0.75]).double()).tolist()
     return float(high - low) / SPREAD
+
+
+def worth_trying(labels: Tensor) -> list[LabelScaleName]:
+    """The scales that are tried for labels (E,): their own alone, unless some labels are far from all others."""
+    between = spread(labels) if len(labels) > 1 else 0.0
+    far = float(labels.double().std()) / between if between else math.inf
+    if len(labels) < 2 or not far > TAIL:
+        return ["none"]
+    return ["none", "asinh", "rank", "log"] if bool((labels > 0).all()) else ["none", "asinh", "rank"]
 
 
 def _some(labels: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale, worth_trying
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
@@ -18,7 +19,7 @@ from dgltree.training.compared import Compared, all_rows, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
-from dgltree.training.objectives import Objective
+from dgltree.training.objectives import Numbers, Objective
 from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.processes import say
@@ -160,7 +161,16 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(decision.splits["train"], objective, decision.objective.scale)
+    return choose(decision.splits["train"], objective, _scales(decision))
+
+
+def _scales(decision: Decision) -> list[LabelScale]:
+    """That of the network, and if some labels are far from all others each that a network may have."""
+    if not isinstance(decision.objective, Numbers):
+        return [AS_THEY_ARE]
+    labels = decision.objective.targets(decision.splits["train"].labels)
+    own = decision.objective.scale
+    return [own, *(LabelScale.of(name, labels) for name in worth_trying(labels) if name not in ("none", own.name))]
 
 
 def _say_last(monitored: str, folder: Path) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.models.label_scales import LabelScaleName, spread
+from dgltree.models.label_scales import SPREAD, LabelScaleName, spread, worth_trying
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import evaluating
 from dgltree.training.building import build
@@ -22,8 +22,6 @@ from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 from dgltree.training.stepping.module import TreeTraining
 
-TAIL = 1.5
-"""Deviation of the labels, over that of a normal distribution with their quartiles, above which scales are tried."""
 NODES, PASSES = 20_000, 10
 """Of the training examples that a short training has, and how often it sees them."""
 
@@ -50,18 +48,16 @@ def _on(decision: Decision, name: LabelScaleName, labels: Tensor) -> Decision:
 
 
 def _best(decision: Decision, labels: Tensor) -> LabelScaleName:
-    between = spread(labels)
-    far = float(labels.double().std()) / between if between else math.inf
-    if len(labels) < 2 or not far > TAIL:
-        return "none"
-    names: list[LabelScaleName] = ["none", "asinh", "rank", *(["log"] if bool((labels > 0).all()) else [])]  # type: ignore[list-item]
+    names = worth_trying(labels)
+    if len(names) == 1:
+        return names[0]
     some = _some(decision)
     scores = {name: _score(_on(some, name, labels)) for name in names}
     best = max(names, key=lambda name: scores[name])
     listed = ", ".join(f"{name} {scores[name]:.3f}" for name in names)
     say(
         f"some labels are far from all others (from {float(labels.min()):g} to {float(labels.max()):g}, half of them "
-        f"within {between * 1.349:g}): learnt on the scale {best!r}, the best in short trainings "
+        f"within {spread(labels) * SPREAD:g}): learnt on the scale {best!r}, the best in short trainings "
         f"(mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
     )
     return best

@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score, r2_score
 
 pytest.importorskip("rdkit", reason="the chem extra is not installed")
 
+from tasks.sets.answered import score, scores
 from tasks.sets.molecules.__main__ import MODELS, RESULTS, main
-from tasks.sets.molecules.answered import score
 from tasks.sets.molecules.published import SEEDS, Molecule, molecules, split
 from tasks.sets.molecules.report import OURS, MoleculeLabels, table
 
@@ -66,7 +66,7 @@ def test_scores_are_those_of_scikit_learn() -> None:
         ]
         rows = [Molecule("C", label, "") for label in labels]
         assert score(rows, answers, kind) == pytest.approx(expected[0])
-        assert MoleculeLabels(labels, kind).scores(answers.tolist(), resamples) == pytest.approx(expected[1:])
+        assert scores(labels, answers, resamples, kind) == pytest.approx(expected[1:])
 
 
 def test_the_interval_of_a_difference_is_of_the_same_resamples_of_both() -> None:

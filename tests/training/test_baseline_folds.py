@@ -37,7 +37,8 @@ def best(groups: list[str | None]) -> str:
     candidates = [choice.BaselineCandidate(name, None, linear=True) for name in ("one", "two", "three")]
     labels = np.arange(len(groups)) % 2
     train = SimpleNamespace(groups=groups)
-    return choice._best(candidates, np.zeros((len(groups), 2)), labels, train, SimpleNamespace(classes=("a", "b"))).what  # type: ignore[arg-type]
+    objective = SimpleNamespace(classes=("a", "b"))
+    return choice._best(candidates, np.zeros((len(groups), 2)), labels, train, objective)[0].what  # type: ignore[arg-type]
 
 
 def test_examples_without_a_group_are_each_alone_next_to_groups(asked: list[Any]) -> None:

@@ -2,11 +2,14 @@
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.sparse import csr_matrix
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -46,29 +49,32 @@ class BaselineCandidate:
     linear: bool
 
 
-def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY_ARE) -> Baseline:
+def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale] = (AS_THEY_ARE,)) -> Baseline:
     """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
+
+    R2 is that of the numbers in their own unit.
 
     Folds keep groups together, and have about the same share of each class. Computes in one thread.
 
     Args:
         train: every example of it has a label.
         objective: what is predicted.
-        scale: on which numbers are fitted.
+        scales: on which numbers are fitted; the first of equal ones is taken.
     """
     train = _some(train)
     columns = Columns.of(train.as_read())
-    counts, labels = columns(train.as_read()), scale.to(objective.targets(train.labels)).numpy()
+    counts, numbers = columns(train.as_read()), objective.targets(train.labels)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a solver that could continue, and a class in fewer examples than folds
-        best = _best(_candidates(counts, objective), counts, labels, train, objective)
-        fitted = best.estimator.fit(counts, labels, model__sample_weight=train.weights)
+        best, scale = _best(_candidates(counts, objective), counts, numbers.numpy(), train, objective, scales)
+        fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=train.weights)
         model = fitted["model"]
+    what = best.what if scale.name == "none" else f"{best.what} on the scale {scale.name}"
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())
-        return Baseline(Columns(columns.codes[chosen]), model, False, objective, best.what, scale=scale)
+        return Baseline(Columns(columns.codes[chosen]), model, False, objective, what, scale=scale)
     model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
-    return Baseline(columns, model, True, objective, best.what, scale=scale)
+    return Baseline(columns, model, True, objective, what, scale=scale)
 
 
 def score(train: TreeDataset, objective: Objective) -> float:
@@ -128,9 +134,13 @@ def _best(
     labels: np.ndarray,
     train: TreeDataset,
     objective: Objective,
-) -> BaselineCandidate:
-    scores = _scores(candidates, counts, labels, train, objective)
-    return candidates[int(np.argmax(scores)) if scores else len(STRENGTHS) // 2]
+    scales: Sequence[LabelScale] = (AS_THEY_ARE,),
+) -> tuple[BaselineCandidate, LabelScale]:
+    scores = [_scores(candidates, counts, labels, train, objective, scale) for scale in scales]
+    if not all(scores):
+        return candidates[len(STRENGTHS) // 2], scales[0]
+    place = int(np.argmax(np.concatenate(scores)))
+    return candidates[place % len(candidates)], scales[place // len(candidates)]
 
 
 def _scores(
@@ -139,6 +149,7 @@ def _scores(
     labels: np.ndarray,
     train: TreeDataset,
     objective: Objective,
+    scale: LabelScale = AS_THEY_ARE,
 ) -> list[float]:
     """The mean of each over the folds; none with too few examples."""
     rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:EXAMPLES])
@@ -150,7 +161,7 @@ def _scores(
     for one in candidates:
         try:
             found = cross_val_score(
-                one.estimator,
+                _on(scale, one.estimator),
                 counts[rows],
                 labels[rows],
                 groups=groups,
@@ -161,6 +172,14 @@ def _scores(
         except ValueError:  # no fold has two classes to train on
             scores.append(-math.inf)
     return scores
+
+
+def _on(scale: LabelScale, estimator: Any) -> Any:
+    """The estimator, fitted on a scale, with predictions in the unit of the labels."""
+    if scale.name == "none":
+        return estimator
+    to, back = ((lambda numbers, way=way: way(torch.as_tensor(numbers)).numpy()) for way in (scale.to, scale.back))
+    return TransformedTargetRegressor(estimator, func=to, inverse_func=back, check_inverse=False)
 
 
 def _folds(classes: bool, grouped: bool) -> Any:

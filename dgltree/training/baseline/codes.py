@@ -31,8 +31,8 @@ def occurrences(data: TreeDataset) -> Amounts:
     functions, tokens and symbols; parent and child, by functions and by symbols; grandparent, parent and child;
     siblings next to each other; subtrees of one and of two edges (symbols with the multiset of the children's, as
     Weisfeiler and Lehman relabel them); two and three symbols in a row, in preorder; and parts of tokens, three
-    characters each. Leaves that are read as numbers add their values to columns of their own, by their place and by
-    the function above them.
+    characters each. Leaves that are read as numbers add their values to columns of their own: by their place in the
+    tree, by the function above them, and by it and their place among its children.
 
     Args:
         data: in the vocabulary of its file (:meth:`dgltree.datasets.tree_dataset.TreeDataset.as_read`).
@@ -92,7 +92,7 @@ def _kinds(trees: TreeBatch) -> Iterator[Occurrences]:
 
 
 def _numbers(trees: TreeBatch) -> Iterator[Amounts]:
-    """The numbers of leaves, by their place (the positions of children from the root on) and by the function above."""
+    """The numbers of leaves, by their place (the positions of children from the root on), and by the function above."""
     if trees.value is None:
         return
     tree, function = np.repeat(np.arange(len(trees)), trees.sizes.numpy()), _names(trees)[0]
@@ -108,6 +108,7 @@ def _numbers(trees: TreeBatch) -> Iterator[Amounts]:
     placed, edge = has & reached, has[child]
     yield tree[placed], place[placed], amount[placed]
     yield tree[child[edge]], function[parent[edge]], amount[child[edge]]
+    yield tree[child[edge]], mixed(function[parent[edge]], position[edge]), amount[child[edge]]
 
 
 def _names(trees: TreeBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tasks.sets.answered import Answered, labels_of, score
 from tasks.sets.molecules import own, peers
-from tasks.sets.molecules.answered import Answered, labels_of, score
 from tasks.sets.molecules.gin import gin
 from tasks.sets.molecules.published import SEEDS, SETS, MoleculeParts, molecules, split
 from tasks.sets.molecules.report import OURS, MoleculeLabels, Runs, table

@@ -8,7 +8,7 @@ from pathlib import Path
 import dgltree
 from dgltree.commands.main import main as dgltree_command
 from dgltree.training.folder import CARD
-from tasks.sets.molecules.answered import Answered
+from tasks.sets.answered import Answered
 from tasks.sets.molecules.published import Molecule, MoleculeParts
 
 TREE, LABEL, SPLIT, GROUP = "smiles", "label", "split", "scaffold"

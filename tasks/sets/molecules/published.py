@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
+from tasks.sets.splits import split_groups
+
 SEEDS = (0, 1, 2)
-TEST, VALIDATION, MOST = 0.2, 0.1, 0.05
-"""Shares of the molecules: tested on, validated on, and of the largest scaffold that is not trained on."""
 
 
 class Molecule(NamedTuple):
@@ -63,25 +62,5 @@ def molecules(data: Path, name: str) -> tuple[Molecule, ...]:
 
 
 def split(rows: Sequence[Molecule], seed: int) -> MoleculeParts:
-    """The molecules of scaffolds in an order by chance: the first ones to test on, the next to validate on.
-
-    A scaffold of many molecules is trained on: as a test set it would be a set of one kind.
-    """
-    groups: dict[str, list[Molecule]] = {}
-    for row in rows:
-        groups.setdefault(row.scaffold, []).append(row)
-    order = sorted(groups)
-    Random(seed).shuffle(order)
-    found = MoleculeParts([], [], [])
-    for scaffold in order:
-        group = groups[scaffold]
-        if len(group) > MOST * len(rows):
-            part = found.train
-        elif len(found.test) < TEST * len(rows):
-            part = found.test
-        elif len(found.validation) < VALIDATION * len(rows):
-            part = found.validation
-        else:
-            part = found.train
-        part.extend(group)
-    return found
+    """Parts that keep what has one scaffold together."""
+    return MoleculeParts(*split_groups(rows, lambda row: row.scaffold, seed))

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-RESAMPLES = 10_000
+from tasks.sets.answered import SplitPair, interval
+
 HEAD = ("set", "model", "test, mean", "of each split", "validation", "CPU seconds", "weights")
 OURS = "dgltree fit"
 
@@ -19,14 +20,6 @@ class MoleculeLabels(NamedTuple):
 
     labels: np.ndarray
     classes: bool
-
-    def scores(self, answers: Sequence[float], rows: np.ndarray) -> np.ndarray:
-        """(R,) accuracy or R2 of each resample, whose molecules ``rows`` (R, E) names."""
-        labels, given = self.labels[rows], np.array(answers)[rows]
-        if self.classes:
-            return np.asarray(((given > 0.5) == (labels > 0.5)).mean(1))
-        errors, spread = np.square(labels - given), np.square(labels - labels.mean(1, keepdims=True))
-        return np.asarray(1 - errors.sum(1) / spread.sum(1))
 
 
 def table(runs: Runs, tests: Mapping[tuple[str, int], MoleculeLabels]) -> list[str]:
@@ -76,11 +69,7 @@ def _difference(
 ) -> str:
     """The difference of the means over splits, with its interval by the bootstrap over each split's test molecules."""
     seeds = [seed for seed in ours if seed in theirs]
-    random, resampled = np.random.default_rng(0), []
-    for seed in seeds:
-        test = tests[name, seed]
-        rows = random.integers(len(test.labels), size=(RESAMPLES, len(test.labels)))
-        resampled.append(test.scores(ours[seed]["answers"], rows) - test.scores(theirs[seed]["answers"], rows))
-    low, high = np.quantile(np.mean(resampled, axis=0), (0.025, 0.975))
+    pairs = [SplitPair(tests[name, seed].labels, ours[seed]["answers"], theirs[seed]["answers"]) for seed in seeds]
+    low, high = interval(pairs, any(tests[name, seed].classes for seed in seeds))
     mean = fmean(ours[seed]["test"] - theirs[seed]["test"] for seed in seeds)
     return f"{name}: {OURS} {mean:+.3f} ({low:+.3f} to {high:+.3f}) against {best}, the best peer in the tests"
