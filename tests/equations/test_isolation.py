@@ -152,6 +152,7 @@ def test_the_period_is_that_of_all_functions(text: str, turn: tuple[float, int] 
     ("text", "top", "bottom"),
     [
         ("1/x + 1/(x - 1)", "x + -1 + x", "x*(x + -1)"),
+        ("1/x + y/x", "1 + y", "x"),  # not x*x
         ("tan(x) - 2", "sin(x) + -(2)*cos(x)", "cos(x)"),
         ("x + 1", "x + 1", "1"),
     ],

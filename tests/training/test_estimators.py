@@ -282,6 +282,9 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
     assert len(found.children) == 2
     assert (names[1] == names[3], len(set(names))) == (True, 3)
     assert [node.token for node in found.preorder() if node.token] == ["0", "1"]
+    made.edata["slot"] = made.edata["slot"].max() - made.edata["slot"]  # not in the order of the edges
+    turned = from_graph(made)
+    assert turned is not None and list(turned.children) == list(reversed(found.children))
 
 
 @pytest.mark.parametrize(
