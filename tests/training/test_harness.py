@@ -1,7 +1,9 @@
 """The one place that builds Lightning's trainer."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import lightning
 from lightning.pytorch.profilers import SimpleProfiler
 
+from dgltree.training.options import FitOptions
 from dgltree.training.stepping import trainer as harness
 from dgltree.training.stepping.checkpoints import BEST, LAST, checkpoints
 
@@ -22,6 +25,30 @@ def test_no_other_file_builds_a_trainer() -> None:
     files = [*(ROOT / "dgltree").rglob("*.py"), *(ROOT / "tasks").rglob("*.py")]
     found = [file for file in files if re.search(r"\bTrainer\(", file.read_text(encoding="utf-8"))]
     assert [file.name for file in found] == ["trainer.py"]
+
+
+def test_options_reach_lightning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"clip": 0.75, "accumulate": 3, "precision": "bf16-mixed", "device": "cuda", "devices": 2, "machines": 4}
+    called = {
+        "gradient_clip_val": 0.75,
+        "accumulate_grad_batches": 3,
+        "precision": "bf16-mixed",
+        "accelerator": "gpu",
+        "devices": 2,
+        "num_nodes": 4,
+        "max_epochs": 9,
+    }
+
+    def made(*_: Any, **options: Any) -> None:
+        assert {name: options[name] for name in called} == called
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(harness, "trainer", made)
+    decision: Any = SimpleNamespace(
+        options=FitOptions(epochs=9, **given), objective=SimpleNamespace(nothing=0.0), splits=defaultdict(list)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        harness.step(decision, SimpleNamespace(monitored="accuracy"), tmp_path, print)  # type: ignore[arg-type]
 
 
 def test_without_a_figure_to_monitor_there_is_no_best_checkpoint(tmp_path: Path) -> None:
