@@ -41,7 +41,10 @@ def test_words_and_sentences_are_read_in_one_way(data: Path) -> None:
     assert len(small) == 40
     assert len(corpus(data, ["small", "ud", "ptb"], 10**9)) == 51
     assert corpus(data, ["ptb"], 10**9) == [["the", "sat", "on", "a", "mat"]]
-    assert sum(map(len, corpus(data, ["small", "ud"], 50)[:-1])) < 50
+    counts = [len(sentence) for sentence in small[:9]]
+    for most in (sum(counts) - 1, sum(counts)):
+        assert corpus(data, ["small", "ud"], most) == small[:9]
+    assert corpus(data, ["small", "ud"], sum(counts) + 1) == small[:10]
     with pytest.raises(ValueError, match="the corpus is 'web'; it must be small, ud or ptb"):
         corpus(data, ["web"], 10)
     vocabulary = vocabulary_of(small, 5)
