@@ -162,7 +162,7 @@ def test_a_point_tells_its_own_numbers(module: Any) -> None:
     for name in ("predicted", "residuals"):
         assert module("numbers.js", told, {"name": name, "pairs": pairs}) == [
             "true 1.00, predicted 3.50, residual 2.50",
-            "true 2.00, predicted 0.500, residual −1.50",
+            "true 2.00, predicted 0.50, residual −1.50",
         ]
 
 
