@@ -18,6 +18,7 @@ from dgltree.models import load
 from dgltree.read.brief import brief
 from dgltree.read.sentences import read_sentence
 from dgltree.training import embedding
+from dgltree.training.autoencoding import autoencoding
 from dgltree.training.embedding import embed
 from dgltree.training.folder import read_epochs
 from dgltree.training.stepping.unlabelled import UnlabelledBatches, UnlabelledTraining
@@ -141,6 +142,13 @@ def test_trees_that_are_kept_aside_are_not_trained_on(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(embedding, "learn", learn)
     embed(TreeDataset([Tree("f", (Tree("x", token=str(i % 7)),)) for i in range(60)]), hidden_size=4)
+
+
+@pytest.mark.parametrize(("name", "leaves"), [("banyan", 0.1), ("self_strae", 0.2)])
+def test_sentences_have_the_published_dropouts(name: str, leaves: float) -> None:
+    data = TreeDataset([read_sentence(text) for text in ("a cat sat", "a dog ran off")])
+    network = autoencoding(data, name, 128, None, 1, 0).network
+    assert (network.up.leaf_dropout, network.up.dropout, network.down.dropout) == (leaves, 0.1, 0.1)
 
 
 def test_batches_are_all_examples_in_an_order_of_the_epoch() -> None:

@@ -1,6 +1,7 @@
 """Where equations hold, and points at which they do not."""
 
 import csv
+import json
 from pathlib import Path
 
 import mpmath
@@ -8,6 +9,7 @@ import pytest
 from flint import fmpq
 
 from dgltree import Equation, Tree, read_equation, verify
+from dgltree.commands.main import main
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.case import Case
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
@@ -302,3 +304,8 @@ def test_a_power_of_nothing_has_no_value_at_0(text: str, but: str | None) -> Non
     verdict = judged(text)
     assert verdict.domain is Domain.EVERYWHERE
     assert verdict.conditions == (() if but is None else (but,))
+
+
+def test_json_says_what_is_a_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "V = I*R", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == ["I is a variable here"]

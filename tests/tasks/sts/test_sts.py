@@ -72,6 +72,17 @@ def test_the_command_prints_a_row_of_correlations(network: str, data: Path, caps
     assert all(len(row.split("|")) == 11 for row in rows)
 
 
+def test_sentences_that_are_kept_aside_are_not_trained_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(model: object, sweep: object, training: list[int], validation: list[int], *_: object, **__: object):
+        assert (len(training), len(validation)) == (36, 4)
+        assert sorted([*training, *validation]) == list(range(40))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "learn", learn)
+    with pytest.raises(KeyboardInterrupt):
+        program.main(["--network", "self_strae", "--corpora", "small", "--hidden-size", "32"])
+
+
 def test_the_times_are_printed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     speed.main(["--sentences", "5", "--times", "1"])
     assert "up and down" in capsys.readouterr().out
