@@ -204,7 +204,7 @@ def test_each_tree_of_a_pair_is_drawn_with_its_own_effects() -> None:
     trees = (Tree("f", [Tree("a")]), Tree("g", [Tree("b")]))
     effects = tuple(
         Effect(tree.children[0], side, 1, 0, effect, effect)
-        for side, (tree, effect) in enumerate(zip(trees, (0.25, -0.5)))
+        for side, (tree, effect) in enumerate(zip(trees, (0.25, -0.5), strict=True))
     )
     found = Explanation(trees, torch.tensor([0.1, 0.9]), "yes", 0.9, effects)
     lines = _drawn(found, SimpleNamespace(classes=("no", "yes")), found.ranked)  # type: ignore[arg-type]
