@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree import Vocabulary
 from dgltree.cells import CELLS, SWEEPS
 from dgltree.cells.compose import COMPOSITIONS
+from dgltree.cells.inputs import Embedding
 
 VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
 N, D = 24, 5
@@ -66,3 +67,11 @@ def test_cells_of_channels_begin_as_published(cell: type[Any]) -> None:
     if hasattr(made, "weight"):  # Banyan's
         assert fills(made.weight - 0.75, 0.15)
         assert not made.bias.any()
+
+
+def test_a_network_of_leaves_begins_in_the_range_of_the_number_of_tokens() -> None:
+    torch.manual_seed(3)
+    made = Embedding(90, N, network=True)
+    assert made.bias is not None and made.layer is not None
+    assert fills(made.weight, 1 / sqrt(90)) and fills(made.bias, 1 / sqrt(90))
+    assert fills(made.layer.weight, 1 / sqrt(N))
