@@ -17,6 +17,7 @@ from lightning.pytorch.profilers import SimpleProfiler
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping import trainer as harness
 from dgltree.training.stepping.checkpoints import BEST, LAST, checkpoints
+from dgltree.training.stepping.module import TreeTraining
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,3 +115,16 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         trained(tmp_path / "part", stop=2)
     assert trained(tmp_path / "part") == whole
+
+
+def test_a_loss_of_the_encoder_is_learnt_from_too() -> None:
+    encoded = SimpleNamespace(root=torch.ones(2), loss=torch.tensor(2.0))
+    module = SimpleNamespace(
+        options=SimpleNamespace(nodes=False),
+        shares=False,
+        encoder=SimpleNamespace(encoded=lambda inputs, shares: encoded),
+        model=SimpleNamespace(read_out=lambda states: states),
+        objective=SimpleNamespace(loss=lambda found, labels, weights: (found.sum() + 1.5, 7)),
+    )
+    given = SimpleNamespace(inputs=None, labels=None, weights=None)
+    assert TreeTraining._loss(module, given) == (torch.tensor(5.5), 7)  # type: ignore[arg-type]
