@@ -13,7 +13,7 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.enclosures import enclosure
 from dgltree.equations.truth.isolation import Isolation, has_no_root, isolation
 from dgltree.equations.truth.one_fraction import one_fraction
-from dgltree.equations.truth.periods import period
+from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
 from dgltree.equations.truth.real_roots import isolated_root
@@ -138,6 +138,7 @@ def test_a_function_without_an_enclosure_is_not_judged() -> None:
         ("cos(pi*x) = sin(2*pi*x + 1)", (2, 0)),
         ("sin(3*x + pi/6) = 0", (Fraction(2, 3), 1)),
         ("sin(x/pi) = 0", (2, 2)),
+        ("cos(-3*x) = 1/2", (Fraction(2, 3), 1)),
         ("sin(x) = x", None),
         ("sin(x^2) = 0", None),
         ("sin(x) = sin(pi*x)", None),
@@ -146,6 +147,14 @@ def test_a_function_without_an_enclosure_is_not_judged() -> None:
 )
 def test_the_period_is_that_of_all_functions(text: str, turn: tuple[float, int] | None) -> None:
     assert period(read_equation(text)) == turn
+
+
+@pytest.mark.parametrize(
+    ("factor", "power", "text"),
+    [("1", 0, "1"), ("2", 0, "2"), ("1/2", 0, "1/2"), ("1", 1, "pi"), ("2/3", 1, "2*pi/3"), ("2", 2, "2*pi^2")],
+)
+def test_a_period_is_written(factor: str, power: int, text: str) -> None:
+    assert str(Period(Fraction(factor), power)) == text
 
 
 @pytest.mark.parametrize(
