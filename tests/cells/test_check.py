@@ -7,7 +7,7 @@ import pytest
 import torch
 from engines import ENGINES
 from helpers import ANY, VOCABULARY, random_tree
-from rows import make_cell
+from rows import make_cell, make_downward
 
 from dgltree import Tree, Vocabulary, batch, plan, propagate
 from dgltree.cells import CELLS, ChildSumTreeLSTM, TreeLSTM, TreeRNN
@@ -39,8 +39,8 @@ def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
     ("name", "dropout"), [("tree_lstm", "dropout"), ("banyan", "dropout"), ("banyan", "leaf_dropout")]
 )
 def test_sharing_is_refused_with_any_dropout_in_training_alone(name: str, dropout: str, planned: bool) -> None:
-    cell = make_cell(name)
-    setattr(cell, dropout, 0.5)
+    cell, _ = make_downward(f"downward {name}")
+    setattr(cell.train(), dropout, 0.5)
     trees = batch(TREES, cell.vocabulary)
     given = plan(trees, cell, share=True) if planned else trees
     with pytest.raises(ValueError, match="share=True with dropout in training"):
