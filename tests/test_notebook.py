@@ -142,6 +142,8 @@ def test_a_parse_of_several_sequences_is_the_trees_of_the_first_each_over_its_ow
         pictures = [sorted("".join(Read(picture).texts)) for picture in re.findall("<svg.*?</svg>", text)]
         assert pictures == [[*"12"], [*"1234"], [*"1"], [*"123"]]
     assert "over the words of 2 sequences</div>" in Merges(orders[:2])._repr_html_()
+    long = Merges(torch.arange(99).expand(3, -1))._repr_html_()  # 199 nodes each, of which there is room for 53
+    assert [50 <= picture.count("<text") <= 60 for picture in re.findall("<svg.*?</svg>", long)] == [True] * 3
 
 
 @pytest.mark.parametrize("name", ["ordered_memory", "on_lstm", "beam_tree", "crvnn", "balanced_tree"])

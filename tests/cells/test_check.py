@@ -7,9 +7,9 @@ import pytest
 import torch
 from engines import ENGINES
 from helpers import ANY, VOCABULARY, random_tree
-from rows import make_cell
+from rows import make_cell, make_downward
 
-from dgltree import Tree, Vocabulary, batch, propagate
+from dgltree import Tree, Vocabulary, batch, plan, propagate
 from dgltree.cells import CELLS, ChildSumTreeLSTM, TreeLSTM, TreeRNN
 
 TREES = [random_tree(3, 2, 1), random_tree(2, 3, 2)]
@@ -32,6 +32,20 @@ def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
         propagate(batch(TREES, VOCABULARY, x=x.to("meta")), cell)
     with pytest.raises(ValueError, match="the batch is on cpu, the cell on meta"):
         propagate(batch(TREES, VOCABULARY), cell.to("meta"))
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize(
+    ("name", "dropout"), [("tree_lstm", "dropout"), ("banyan", "dropout"), ("banyan", "leaf_dropout")]
+)
+def test_sharing_is_refused_with_any_dropout_in_training_alone(name: str, dropout: str, planned: bool) -> None:
+    cell, _ = make_downward(f"downward {name}")
+    setattr(cell.train(), dropout, 0.5)
+    trees = batch(TREES, cell.vocabulary)
+    given = plan(trees, cell, share=True) if planned else trees
+    with pytest.raises(ValueError, match="share=True with dropout in training"):
+        propagate(given, cell, not planned)
+    propagate(given, cell.eval(), not planned)
 
 
 def test_an_input_vector_at_an_embedded_leaf_is_refused_because_it_would_be_lost() -> None:

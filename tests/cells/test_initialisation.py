@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from dgltree import Vocabulary
-from dgltree.cells import CELLS
+from dgltree.cells import CELLS, SWEEPS
 from dgltree.cells.compose import COMPOSITIONS
+from dgltree.cells.inputs import Embedding
 
 VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
 N, D = 24, 5
@@ -55,3 +56,22 @@ def test_both_halves_of_a_composition_begin_as_one_map_of_two_states(name: str) 
             assert fills(tensor, 1 / sqrt(2 * N))
     if hasattr(cell, "second"):  # a Linear of torch's
         assert fills(cell.second.weight, 1 / sqrt(4 * N)) and fills(cell.second.bias, 1 / sqrt(4 * N))
+
+
+@pytest.mark.parametrize("cell", [*SWEEPS["strae"], *SWEEPS["banyan"]], ids=lambda cell: cell.__name__)
+def test_cells_of_channels_begin_as_published(cell: type[Any]) -> None:
+    torch.manual_seed(3)
+    made = cell(VOCABULARY, N, channels=2)
+    if hasattr(made, "embedding"):
+        assert fills(made.embedding.weight, 0.1)
+    if hasattr(made, "weight"):  # Banyan's
+        assert fills(made.weight - 0.75, 0.15)
+        assert not made.bias.any()
+
+
+def test_a_network_of_leaves_begins_in_the_range_of_the_number_of_tokens() -> None:
+    torch.manual_seed(3)
+    made = Embedding(90, N, network=True)
+    assert made.bias is not None and made.layer is not None
+    assert fills(made.weight, 1 / sqrt(90)) and fills(made.bias, 1 / sqrt(90))
+    assert fills(made.layer.weight, 1 / sqrt(N))

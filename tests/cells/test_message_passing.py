@@ -3,13 +3,17 @@
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from helpers import VOCABULARY, random_tree
 
 from dgltree import batch
 from dgltree.cells import Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.cells.message_passing import COMPUTED, check_order
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 CELLS: list[Callable[..., Cell]] = [TreeRNN, TreeLSTM, TreeSMU, ChildSumTreeLSTM]
@@ -66,3 +70,17 @@ def test_a_second_pass_over_a_graph_that_was_not_prepared_again_says_so(make: Ca
         run(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
     with pytest.raises(ValueError, match=r"states of an earlier pass: call cell.prepare\(graph\) before every pass"):
         run(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+
+
+@pytest.mark.parametrize(
+    ("own", "children", "refused"),
+    [
+        ([False, False], [[True, True], [True, True]], None),
+        ([False, True], [[True, True], [True, True]], "has the states of an earlier pass"),
+        ([False, False], [[True, True], [True, False]], "a node is reached before its children"),
+    ],
+)
+def test_one_node_that_is_early_or_stale_is_enough(own: list[bool], children: list[list[bool]], refused: str) -> None:
+    nodes = SimpleNamespace(data={COMPUTED: torch.tensor(own)}, mailbox={COMPUTED: torch.tensor(children)})
+    with pytest.raises(ValueError, match=refused) if refused else nullcontext():
+        check_order(nodes)

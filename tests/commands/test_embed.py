@@ -2,6 +2,8 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +15,13 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.explore.open_models import open_all
 from dgltree.models import load
+from dgltree.read.brief import brief
 from dgltree.read.sentences import read_sentence
+from dgltree.training import embedding
+from dgltree.training.autoencoding import autoencoding
 from dgltree.training.embedding import embed
 from dgltree.training.folder import read_epochs
-from dgltree.training.stepping.unlabelled import UnlabelledTraining
+from dgltree.training.stepping.unlabelled import UnlabelledBatches, UnlabelledTraining
 from dgltree.training.unlabelled_model import UnlabelledModel
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -70,8 +75,9 @@ def test_similar_finds_parts(embedded: Path, capsys: pytest.CaptureFixture[str])
     assert rows[0][2:] == ["1.0000", rows[0][3], "(Mul x y)"]
     assert len({row[4] for row in rows}) == 3, "equal parts are found once"
     trees = TreeDataset.from_file(embedded / "trees.tsv")
-    part, (whole, _) = dgltree.read_infix("x*y"), trees[list(trees.ids).index(rows[0][1])]
-    assert any(node == part for node in whole.preorder()), "the tree has the part"
+    for _, name, _, _, part in rows:
+        whole, _ = trees[list(trees.ids).index(name)]
+        assert part in [brief(node) for node in whole.preorder()], "the tree has the part"
     assert main([*command[:-1], "0", "--parts"]) == 1
     assert "top is 0; it must be 1 or more" in capsys.readouterr().err
 
@@ -127,6 +133,32 @@ def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> N
         embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3, out=tmp_path)
     assert not list(tmp_path.iterdir()), "the folder is free for other settings"
     assert UnlabelledModel.load(embedded / "model").down.hidden_size == 8
+
+
+def test_trees_that_are_kept_aside_are_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(network: Any, sweep: Any, training: list[int], validation: list[int], *_: Any, **__: Any) -> None:
+        assert (len(training), len(validation)) == (54, 6)
+        assert sorted([*training, *validation]) == list(range(60))
+
+    monkeypatch.setattr(embedding, "learn", learn)
+    embed(TreeDataset([Tree("f", (Tree("x", token=str(i % 7)),)) for i in range(60)]), hidden_size=4)
+
+
+@pytest.mark.parametrize(("name", "leaves"), [("banyan", 0.1), ("self_strae", 0.2)])
+def test_sentences_have_the_published_dropouts(name: str, leaves: float) -> None:
+    data = TreeDataset([read_sentence(text) for text in ("a cat sat", "a dog ran off")])
+    network = autoencoding(data, name, 128, None, 1, 0).network
+    assert (network.up.leaf_dropout, network.up.dropout, network.down.dropout) == (leaves, 0.1, 0.1)
+
+
+def test_batches_are_all_examples_in_an_order_of_the_epoch() -> None:
+    batches, orders = UnlabelledBatches(range(20), range(20, 23), 6, seed=1), []
+    for epoch in (0, 1, 0):
+        batches.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
+        orders.append([number for batch in batches.train_dataloader() for number in batch])
+        assert list(batches.val_dataloader()) == [[20, 21, 22]]
+    assert sorted(orders[0]) == list(range(20))
+    assert orders[0] == orders[2] != orders[1]
 
 
 def test_a_seed_gives_the_same_vectors() -> None:

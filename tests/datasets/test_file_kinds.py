@@ -214,6 +214,15 @@ def test_a_broken_tree_of_several_lines_loses_itself_alone(tmp_path: Path) -> No
     assert "a tree of more than 50 bytes" in long.bad[1].message
 
 
+@pytest.mark.parametrize(("further", "left_out"), [(-1, 0), (0, 0), (1, 1)])
+def test_a_source_file_may_have_as_many_bytes_as_the_limit(further: int, left_out: int, tmp_path: Path) -> None:
+    text = "x = 1  # é\n"
+    for name, own in (("a.py", text), ("b.py", "y")):
+        (tmp_path / name).write_text(own, encoding="utf-8")
+    data = TreeDataset.from_file(tmp_path, max_line=len(text.encode()) - further, cached=False)
+    assert (len(data), len(data.bad)) == (2 - left_out, left_out)
+
+
 def test_files_of_one_name_in_two_folders_are_two_files_and_bad_records_come_file_by_file(tmp_path: Path) -> None:
     sources = tmp_path / "sources"
     for name, text in (("a/same.py", "x = 1\n"), ("b/same.py", "y = 2\n"), ("b/c/same.py", "z = (\n"), ("d.py", "(")):

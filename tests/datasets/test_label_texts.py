@@ -12,7 +12,8 @@ import dgltree
 from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN, Reading, label_numbers
-from dgltree.datasets.labels import absent, check_spelling, labelled, present, unified
+from dgltree.datasets.labels import FEW, absent, check_known, check_spelling, labelled, present, unified
+from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.splitting.duplicates import contradicted
 
 pytestmark = QUIET
@@ -33,6 +34,30 @@ def test_known_spellings_of_missing_labels_are_missing(text: str) -> None:
     assert kept is not None
     assert (kept.labels, present(data)) == (["a", "b"], ["a", "b"])
     assert [each.message for each in bad] == [f"the label {text!r} means that there is none (--missing)", "no label"]
+
+
+@pytest.mark.parametrize(("further", "rest"), [(-1, ""), (0, ""), (1, " and 1 more"), (2, " and 2 more")])
+def test_a_message_names_some_labels_and_counts_the_others(further: int, rest: str) -> None:
+    labels, classes = [f"l{i}" for i in range(FEW + further)], [f"c{i}" for i in range(FEW + further)]
+    shown = [", ".join(map(repr, names[:FEW])) + rest for names in (labels, classes)]
+    with pytest.raises(ValueError) as refused:
+        check_known(labels, classes)
+    assert f"they are {shown[0]}, the classes {shown[1]};" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "label"),
+    [
+        ("name:^([a-z]*)[0-9]", "ab5", "ab"),
+        ("name:^([a-z]*)[0-9]", "5", None),  # a group that matches nothing is no label
+        ("name:^([a-z]*)[0-9]", "ab", None),
+        ("name:[0-9]+", "ab57", "57"),
+        ("name:(?P<low>[0-4])|(?P<high>[5-9])", "a7", "high"),
+        ("name", "ab5", "ab5"),
+    ],
+)
+def test_a_label_is_what_a_pattern_finds_in_a_column(place: str, text: str, label: str | None) -> None:
+    assert ColumnPattern.of("--label-from", place)({"name": text}) == label
 
 
 def test_which_labels_are_missing_is_a_setting_and_is_reported(

@@ -262,3 +262,15 @@ def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:
     trees = [Tree("leaf", token="x", label=label) for label in (5, 4, 3, None, 1, 0)]
     assert TreeDataset(trees).labels == ["5", "4", "3", None, "1", "0"]
     assert TreeDataset(list(zip(trees[::2], trees[1::2], strict=True))).labels == ["5", "3", "1"]
+
+
+@pytest.mark.parametrize(
+    ("least", "rare"),
+    [
+        (2, "1 tokens occur only once; fit would read them as <unk> (16.7% of the nodes with a token)"),
+        (3, "2 tokens occur fewer than 3 times; fit would read them as <unk> (50.0% of the nodes with a token)"),
+    ],
+)
+def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) -> None:
+    leaves = [Tree("leaf", token=token) for token in "abbccc"]
+    assert f"\n  {rare}" in describe(TreeDataset([Tree("f", leaves)]), least)

@@ -12,12 +12,12 @@ from rows import make_cell
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch, plan, propagate
-from dgltree.cells import Cell, TreeSMU
+from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import planned as planning
 from dgltree.engine import schedule as module
 from dgltree.engine.kernels import threads
 from dgltree.engine.kernels.choice import kernels
-from dgltree.engine.kernels.layout import Layout
+from dgltree.engine.kernels.layout import Layout, layout
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.engine.schedule import Schedule, schedule
 
@@ -169,3 +169,11 @@ def test_one_tree_next_to_many_is_a_part_of_its_own() -> None:
     large = Tree("add", (random_tree(1, 6, 0), random_tree(2, 6, 0)))
     found = schedule(batch([*FOREST[:20], large], VOCABULARY), in_parts=True)
     assert max(map(len, parts_of(found))) >= large.size // 2 - 2
+
+
+def test_a_layout_fits_cells_whose_functions_have_the_same_matrices() -> None:
+    cell, other = (TreeLSTM(VOCABULARY, 4, typed=typed) for typed in (True, False))
+    trees = batch([random_tree(3, 2, 1)], VOCABULARY)
+    made = layout(schedule(trees), cell)
+    assert made.fits(TreeLSTM(VOCABULARY, 6))
+    assert not made.fits(other)

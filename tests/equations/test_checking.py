@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
 from dgltree.equations.checking.check import Checker, Mark
+from dgltree.equations.checking.periodic import MOST, within_a_period
 from dgltree.equations.checking.polynomial import Polynomials, content
 from dgltree.read.typed import read_question
 
@@ -223,6 +224,7 @@ def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
         ("1 + 1/x = _", "1 + 1/x", "one-fraction",
          "right, but not one fraction: there is a fraction in a sum or in a fraction"),
         ("sin(x/2) = _", "sin(x/2)", "one-fraction", "right: holds everywhere (proved)"),
+        ("sqrt(x) + x = _", "x^(1/2) + x", "one-fraction", "right: holds everywhere (proved)"),
         ("sqrt(x^2) = _", "x", None,
          "right on a part only: holds for x ≥ 0 (proved); at x = -1 left is 1, right is -1"),
         ("7*8 = _", "54", None, "wrong: left is 56, right is 54"),
@@ -364,6 +366,12 @@ def test_the_unknown_may_be_on_the_right_and_a_chain_is_refused() -> None:
     assert check("3x = 12, x = _", "5 = x").mark is Mark.WRONG
     with pytest.raises(ValueError, match=r"'x = 12/3 = 4' has several '='; write the value alone: x = 4"):
         check("3x = 12, x = _", "x = 12/3 = 4")
+
+
+@pytest.mark.parametrize("count", [2, MOST - 1, MOST, MOST + 1])
+def test_an_answer_has_some_values_in_a_period_and_no_more(count: int) -> None:
+    found = within_a_period(read_infix(f"pi/5 + 2*k*pi/{count}"), read_infix("2*pi"))
+    assert (found and len(found.values)) == (count if count <= MOST else None)
 
 
 def test_a_multiple_of_a_period_is_echoed_without_zero() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from dgltree import Equation, check, distractors, read_infix, write_infix
 from dgltree.commands.main import main
+from dgltree.equations.checking import slips
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.judge import Judge
 from dgltree.read.typed import read_typed
@@ -40,6 +41,33 @@ def test_most_slips_of_students_are_among_the_first_ten(made: dict[tuple[str, st
         trees = made[slip["question"], slip["key"]]
         found[slip["half"]] += any(Judge().verdict(Equation(tree, wrong)).holds for tree in trees)
     assert found == {"seen": 28, "kept": 26}
+
+
+@pytest.mark.parametrize(
+    ("slip", "node", "made"),
+    [
+        (slips.first_and_last_only, "(x + 2)*(y - 3)", ["x*y + 2*-(3)"]),
+        (slips.fractions_added, "x/y + 2/z", ["(x + 2)/(y + z)", "1/(y + z)"]),
+        (slips.inverted_fraction, "x/y", ["y/x"]),
+        (slips.part_of_a_sum_divided, "(x + 2*y)/z", ["x/z + 2*y", "2*y", "2*y/z + x", "x"]),
+        (slips.product_of_one_term, "2*z*(x + y)", ["Mul(2, z, x) + y", "x + Mul(2, z, y)"]),
+        (slips.function_of_each, "sin(2*x + y)", ["sin(2*x) + sin(y)", "sin(2*x) + y"]),
+        (slips.logarithms_combined, "log(x, 3) - log(y, 3)", ["log(x - y, 3)", "log(x, 3)/log(y, 3)"]),
+        (slips.wrong_sign, "x - 2*y + 3", ["Add(x, -(2*y), -3)", "Add(x, 2*y, 3)", "Add(-x, -(2*y), 3)"]),
+        (
+            slips.signs_of_all_factors,
+            "5*(x - 3)*(x + 2)",
+            ["Mul(5, x + 3, x + -2)", "5*(x - 3)^2", "Mul(5, x - 3, x + -2)"],
+        ),
+        (slips.forgotten_factor, "-2*x*y", ["x*y", "-2*y", "-2*x"]),
+        (slips.forgotten_term, "x + y - 2", ["x + y", "x - 2", "y - 2"]),
+        (slips.swapped_function, "sin(x)", ["cos(x)"]),
+        (slips.wrong_number, "3", ["6", "3/2", "9", "4", "2"]),
+    ],
+    ids=lambda given: getattr(given, "__name__", None),
+)
+def test_what_a_slip_makes_of_a_node_with_unequal_parts(slip: slips.Slip, node: str, made: list[str]) -> None:
+    assert [write_infix(tree) for tree in slip(read_infix(node))] == made
 
 
 @pytest.mark.slow

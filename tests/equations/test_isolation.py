@@ -13,7 +13,7 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.enclosures import enclosure
 from dgltree.equations.truth.isolation import Isolation, has_no_root, isolation
 from dgltree.equations.truth.one_fraction import one_fraction
-from dgltree.equations.truth.periods import period
+from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
 from dgltree.equations.truth.real_roots import isolated_root
@@ -87,7 +87,11 @@ def test_that_there_is_no_root_is_proved(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["exp(x) = 3*x", "sqrt(x)^2 = -4", "log(x) + log(-x) = pi*sqrt(-1)", "x^x = -1", "1/x = 1/x", "cos(x) = 1"]
+    "text",
+    [
+        *("exp(x) = 3*x", "sqrt(x)^2 = -4", "log(x) + log(-x) = pi*sqrt(-1)", "x^x = -1", "1/x = 1/x", "cos(x) = 1"),
+        "asin(x^2 + 2) + asin(-x^2 - 2) = x",  # imaginary parts of either sign, which cancel
+    ],
 )
 def test_where_there_is_a_root_or_may_be_one_nothing_is_proved(text: str) -> None:
     equation = read_equation(text)
@@ -134,6 +138,7 @@ def test_a_function_without_an_enclosure_is_not_judged() -> None:
         ("cos(pi*x) = sin(2*pi*x + 1)", (2, 0)),
         ("sin(3*x + pi/6) = 0", (Fraction(2, 3), 1)),
         ("sin(x/pi) = 0", (2, 2)),
+        ("cos(-3*x) = 1/2", (Fraction(2, 3), 1)),
         ("sin(x) = x", None),
         ("sin(x^2) = 0", None),
         ("sin(x) = sin(pi*x)", None),
@@ -145,9 +150,18 @@ def test_the_period_is_that_of_all_functions(text: str, turn: tuple[float, int] 
 
 
 @pytest.mark.parametrize(
+    ("factor", "power", "text"),
+    [("1", 0, "1"), ("2", 0, "2"), ("1/2", 0, "1/2"), ("1", 1, "pi"), ("2/3", 1, "2*pi/3"), ("2", 2, "2*pi^2")],
+)
+def test_a_period_is_written(factor: str, power: int, text: str) -> None:
+    assert str(Period(Fraction(factor), power)) == text
+
+
+@pytest.mark.parametrize(
     ("text", "top", "bottom"),
     [
         ("1/x + 1/(x - 1)", "x + -1 + x", "x*(x + -1)"),
+        ("1/x + y/x", "1 + y", "x"),  # not x*x
         ("tan(x) - 2", "sin(x) + -(2)*cos(x)", "cos(x)"),
         ("x + 1", "x + 1", "1"),
     ],

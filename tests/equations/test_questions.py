@@ -77,6 +77,7 @@ def test_a_form_that_is_asked_for_comes_alone_and_has_its_name() -> None:
         ("Factor _ + 2", "factor takes an expression without blanks"),
         ("simplify (x + ", "line 1, column 10: the '(' is never closed"),
         ("2x = , x = _", "line 1, column "),
+        ("solve 2x + = 11", "line 1, column 12: unexpected '='"),
     ],
 )
 def test_what_is_no_question_is_refused(text: str, message: str) -> None:

@@ -1,6 +1,7 @@
 """Where equations hold, and points at which they do not."""
 
 import csv
+import json
 from pathlib import Path
 
 import mpmath
@@ -8,7 +9,9 @@ import pytest
 from flint import fmpq
 
 from dgltree import Equation, Tree, read_equation, verify
+from dgltree.commands.main import main
 from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.case import Case
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
@@ -101,6 +104,7 @@ def test_a_false_equation_has_a_point_that_shows_it(verdicts: dict[str, Verdict]
         ("|x^2 - 16| = 16 - x^2", "holds for -4 ≤ x ≤ 4 (proved); at x = 5 left is 9, right is -9"),
         ("x^2 = 4", "holds for x = -2 and x = 2 only (proved); at x = 1 left is 1, right is 4"),
         ("sqrt(x^2) = x", "holds for x ≥ 0 (proved); at x = -1 left is 1, right is -1"),
+        ("|x|(x + 2) = x(x + 2)", "holds for x = -2 or x ≥ 0 (proved); at x = -1 left is 1, right is -1"),
         ("abs(2x) = sqrt(2x)^2", "holds for x ≥ 0 (proved); at x = -1 left is 2, right is -2"),
         ("log((x-1)^2) = 2*log(x-1)", "holds for x > 1 (proved); at x = 1/2 left is -1.386, right is -1.386 + 6.283i"),
         ("(x^2 - 9)/(x + 3) = x - 3", "holds everywhere but x = -3 (proved)"),
@@ -174,6 +178,12 @@ def test_ends_that_are_found_numerically_are_given_with_the_window() -> None:
 )
 def test_i_is_the_unit_unless_an_index_or_other_letters_make_it_a_variable(text: str, unit: str | None) -> None:
     assert imaginary_unit(read_typed(text).equation) == unit
+
+
+def test_points_at_which_a_term_is_too_small_are_counted_as_skipped() -> None:
+    case = Case(read_equation("1 + exp(-x) = exp(-x) + 1"))
+    trial = case.trial("real", [{"x": fmpq(k)} for k in (1, 2, 1000, 2000, 3000)])
+    assert (trial.agreed, trial.skipped) == (2, 3)
 
 
 def test_infinity_is_refused_by_name() -> None:
@@ -294,3 +304,8 @@ def test_a_power_of_nothing_has_no_value_at_0(text: str, but: str | None) -> Non
     verdict = judged(text)
     assert verdict.domain is Domain.EVERYWHERE
     assert verdict.conditions == (() if but is None else (but,))
+
+
+def test_json_says_what_is_a_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "V = I*R", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == ["I is a variable here"]

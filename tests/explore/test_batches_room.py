@@ -32,6 +32,7 @@ def test_rows_and_steps_are_those_of_the_schedule(client: Any) -> None:
 def test_other_notations_are_read(client: Any) -> None:
     found = ask(client, "batch/plan", text="(S (NP (DT the) (NN cat)) (VBZ sleeps))\n(S (NN rain))")
     assert [node["name"] for node in found["nodes"]][:4] == ["S", "NP", "the", "cat"]
+    assert ask(client, "batch/plan", text="x\n" * 24)["trees"] == [1] * 24  # as many as the page shows
     numbers = ask(client, "batch/time", text='{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}')
     assert numbers["width"] == 64
 

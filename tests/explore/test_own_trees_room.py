@@ -17,7 +17,9 @@ pytest.importorskip("starlette", reason="the explore extra is not installed")
 pytest.importorskip("sklearn", reason="the explore extra is not installed")
 from starlette.applications import Starlette
 
+from dgltree.datasets import UNSEEN
 from dgltree.explore.app import make_app
+from dgltree.explore.model_answers import ClassAnswers
 from dgltree.explore.open_models import open_all
 from dgltree.explore.projection import neighbouring, principal
 from dgltree.training.neighbours import nearest
@@ -65,6 +67,12 @@ def test_a_field_opens_its_examples_and_the_worst_mistakes_come_first(trees: Any
     sure = [one["probability"] for one in worst["rows"]]
     assert sure == sorted(sure, reverse=True)  # of two classes
     assert "true is not a whole number" in refusal(trees, "trees/examples", model="model", true=9, predicted=0, start=0)
+
+
+def test_a_label_that_the_model_lacks_is_as_wrong_as_can_be() -> None:
+    made = object.__new__(ClassAnswers)
+    made.answers, made.labels = torch.tensor([[0.9, 0.1], [0.3, 0.7]]), torch.tensor([UNSEEN, 0])
+    assert made.wrongness.tolist() == pytest.approx([1, 0.7])
 
 
 def test_a_tree_has_its_states_and_the_neighbours_that_similar_finds(trees: Any, fitted: Path) -> None:

@@ -153,3 +153,21 @@ def test_numbers_are_written_as_python_writes_them(module: Any) -> None:
         module("dom.js", "return [m.number(null), m.number(NaN), m.number(Infinity), m.signed(undefined)];")
         == ["–"] * 4
     )
+
+
+def test_a_point_tells_its_own_numbers(module: Any) -> None:
+    pairs = [[1.0, 3.5], [2.0, 0.5]]
+    told = """const shown = m[given.name](given.pairs, () => 0);
+    return [...shown.querySelectorAll("title")].map((title) => title.textContent);"""
+    for name in ("predicted", "residuals"):
+        assert module("numbers.js", told, {"name": name, "pairs": pairs}) == [
+            "true 1.00, predicted 3.50, residual 2.50",
+            "true 2.00, predicted 0.50, residual −1.50",
+        ]
+
+
+@pytest.mark.parametrize("count", [13, 14, 15, 20])
+def test_a_legend_names_fourteen_classes_and_counts_the_others(module: Any, count: int) -> None:
+    names = [f"class {k}" for k in range(count)]
+    body = "return [...m.legend(given, given.map((_, k) => k)).children].map((item) => item.textContent);"
+    assert module("map.js", body, names) == names[:14] + [f"and {count - 14} more"] * (count > 14)

@@ -29,7 +29,9 @@ def test_a_formula_is_read_word_by_word(page: Any, running: Running) -> None:
     card.locator("input[type=range]").focus()
     page.keyboard.press("Home")
     assert card.locator(".where").inner_text() == "(: the first word"
-    card.get_by_role("button", name="Play").click()
+    page.keyboard.press("End")
+    card.get_by_role("button", name="Play").click()  # at the end it begins again
+    card.locator(".where", has_text="(: the first word").wait_for()
     card.locator(".where", has_text="or: slot").wait_for()
     card.get_by_role("button", name="Pause").click()
     assert card.get_by_role("img", name="Tree found over not a or b").count() == 1

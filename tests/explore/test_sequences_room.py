@@ -17,6 +17,7 @@ from dgltree.read.formula import read_formula
 from dgltree.trees.logic import RELATIONS
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
+from dgltree.explore import sequences as room
 from dgltree.explore.app import make_app
 from dgltree.explore.checked import checked
 from dgltree.explore.open_models import Opened
@@ -143,6 +144,14 @@ def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:
     assert known["given"] is not None and known["brackets"] == 4
     long = "the " * 300
     assert "up to 400" in refusal(client, "sequence/look", text=long, other="", model="sentences")
+
+
+def test_a_sequence_may_have_as_many_words_as_the_page_shows(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"text": "the cat sees a dog", "other": "", "model": "sentences"}  # 5 words and 4 brackets
+    monkeypatch.setattr(room, "MOST_WORDS", 9)
+    assert len(ask(client, "sequence/look", **asked)["sequences"]) == 1
+    monkeypatch.setattr(room, "MOST_WORDS", 8)
+    assert "9 words and brackets; the page shows up to 8" in refusal(client, "sequence/look", **asked)
 
 
 def test_brackets_are_counted_of_the_given_tree_and_words_of_the_sentence(client: Any) -> None:

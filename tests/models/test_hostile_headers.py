@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import resource
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dgltree import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, make_encoder
 from dgltree.models import PairModel, PairReadout, checkpoint
+from dgltree.models.bounds import check_sizes
 
 TREES = [random_tree(3, 2, seed) for seed in range(4)]
 MODELS = ("tree_smu", "child_sum", "on_lstm", "ordered_memory", "transformer", "universal_transformer")
@@ -139,3 +141,10 @@ def test_a_whole_file_loads_and_draws_as_many_random_numbers_as_before(name: str
     checkpoint._made(header, "encoder" if "encoder" in header else "cell")
     assert torch.equal(drawn, torch.get_rng_state())
     assert all(not tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
+
+
+@pytest.mark.parametrize(("layers", "refused"), [(2, False), (3, True)])
+def test_layers_are_at_most_as_many_as_tensors(layers: int, refused: bool) -> None:
+    tensors = {name: torch.zeros(10, 10) for name in "ab"}
+    with pytest.raises(ValueError, match="says num_layers 3, and it has 2 tensors") if refused else nullcontext():
+        check_sizes({"options": {"num_layers": layers, "hidden_size": 10}}, tensors)

@@ -9,13 +9,17 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
+from matplotlib.colors import to_rgb
+
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
 from dgltree.plotting.charts import GAP, apart
-from dgltree.plotting.style import MODEL_COLOURS, line_colours
+from dgltree.plotting.effects import coloured
+from dgltree.plotting.style import COLOURS, MODEL_COLOURS, line_colours
+from dgltree.trees.tree import Tree
 
 GIVEN = balanced(list("abcd"))
 SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}
@@ -69,6 +73,16 @@ def test_no_state_of_pyplot_is_touched() -> None:
 
     pictures()
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_what_speaks_for_an_answer_is_blue_and_what_against_it_orange_the_more_the_stronger() -> None:
+    tree = Tree("f", [Tree(name) for name in "abcd"])
+    axes = coloured(tree, [None, 0.4, -0.2, 0.1, 0.0], "effects").axes[0]
+    tints = [text.get_bbox_patch().get_facecolor() for text in axes.texts[1::2]]  # above a white one each
+    blue, orange = map(to_rgb, COLOURS[:2])
+    assert [text.get_text() for text in axes.texts[1::2]] == list("fabcd")
+    assert [tint[:3] for tint in tints[1:4]] == [blue, orange, blue]
+    assert [tint[3] for tint in tints] == pytest.approx([0, 0.75, 0.375, 0.1875, 0])
 
 
 def test_every_network_has_one_colour_of_its_own_in_all_charts() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.json_tree import Keys, load_json, read_json_tree
+from dgltree.read.json_tree import Keys, is_node_list, load_json, read_json_tree
 from dgltree.trees.tree import Tree
 
 
@@ -100,6 +100,11 @@ def test_json_that_nests_too_deeply_for_python_is_refused():
 def test_a_tree_of_hundreds_of_levels_is_read():
     text = '{"label": "f", "children": [' * 300 + '"x"' + "]}" * 300
     assert read_json_tree(text).depth == 300
+
+
+@pytest.mark.parametrize(("child", "is_list"), [(-1, False), (0, True), (1, True), (2, False)])
+def test_children_of_a_list_of_nodes_are_numbers_of_nodes_in_it(child, is_list):
+    assert is_node_list([{"type": "a", "children": [child]}, {"type": "b"}]) == is_list
 
 
 def test_numbers_stay_numbers_where_they_are_no_labels():

@@ -152,6 +152,7 @@ def test_bad_preorders_are_refused_at_the_item(texts, message):
         Tree("Symbol"),
         Tree("Symbol", token=""),
         Tree("Symbol", token="#"),
+        Tree("Symbol", token="x", value=1.5),
         Tree("Symbol", token="a,b"),
         Tree("One", token="1"),
         Tree("Rational", token="0"),

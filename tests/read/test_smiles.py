@@ -26,6 +26,7 @@ def test_chains_rings_bonds_and_charges() -> None:
     salt = read_smiles("[Na+].[Cl-]")
     assert (salt.function, {child.token for child in salt.children}) == ("mixture", {"NaH0+1", "ClH0-1"})
     assert read_smiles("C") == Tree("C", token="CH4")
+    assert read_smiles("CO") == Tree("C", (Tree("O", token="OH1"),), token="CH3")  # of two middles the first
 
 
 @pytest.mark.parametrize(

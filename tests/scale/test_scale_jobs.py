@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import socket
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats import Bad  # noqa: E402
 from dgltree.scale import Complete, Encode, Evaluate, Predict, run, trees  # noqa: E402
+from dgltree.scale.cluster import _check  # noqa: E402
 from dgltree.scale.job import TableJob, joined  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
@@ -204,3 +206,12 @@ def test_options_that_need_each_other(arguments: list[str], message: str, capsys
     with pytest.raises(SystemExit):
         main(arguments)
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("protocol", ["", "ray://"])
+def test_a_cluster_is_looked_for_where_its_address_says(protocol: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        _check(f"{protocol}127.0.0.1:{port}")
+    with pytest.raises(ValueError, match=f"no cluster of Ray answers at {protocol}127.0.0.1:{port}"):
+        _check(f"{protocol}127.0.0.1:{port}")

@@ -1,6 +1,7 @@
 """Many trainings and their report."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +25,18 @@ TINY = [
 def run(out: Path, *arguments: str, further: list[str] = TINY) -> int:
     with command_line.quiet():
         return compare.main(["listops", f"--out={out}", "--models", "lstm", "tree_lstm", *arguments, "--", *further])
+
+
+def test_a_row_has_means_over_seeds_and_the_best_of_each() -> None:
+    seeds = [
+        SimpleNamespace(
+            figures=lambda k=k: {"accuracy": 0.5 + k / 10, "f1": 0.1 * k},
+            epochs=lambda k=k: [{"accuracy": 0.4 + k / 10, "seconds": 30.0 * k}, {"accuracy": 0.2, "seconds": 90.0}],
+        )
+        for k in (1, 2, 3)
+    ]
+    *_, row = compare._table({"lstm": seeds}, {"accuracy": "accuracy", "f1": "F1"})  # type: ignore[dict-item]
+    assert row == "| lstm | 3 | 70.0 ± 10.0 | 20.0 ± 10.0 | 80.0 | 60.0 ± 10.0 | 2 | 2.5 |"
 
 
 @pytest.mark.slow

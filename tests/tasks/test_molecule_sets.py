@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 pytest.importorskip("rdkit", reason="the chem extra is not installed")
 
 from tasks.sets.answered import score, scores
+from tasks.sets.estimators import PENALTIES, linear
 from tasks.sets.molecules.__main__ import MODELS, RESULTS, main
 from tasks.sets.molecules.published import SEEDS, Molecule, molecules, split
 from tasks.sets.molecules.report import OURS, MoleculeLabels, table
@@ -110,3 +111,9 @@ def test_the_command_trains_each_once_and_prints_the_table(data: Path, capsys: p
         assert line["test"] == pytest.approx(r2_score(labels, line["answers"]), abs=1e-4)
         assert line["test"] > 0.5
         assert line["weights"] > 0
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_the_penalty_that_is_told_is_that_of_the_peer(classes: bool) -> None:
+    found = {name: 1 / model.C if classes else model.alpha for name, model in linear(classes)}
+    assert found == {f"penalty {penalty:g}": pytest.approx(penalty) for penalty in PENALTIES}

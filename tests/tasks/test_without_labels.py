@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+import torch
 from own_trees import QUIET, table
 
 from tasks.sets import few_labels, tags, word_tags
@@ -20,6 +21,15 @@ def test_few_labels_prints_a_row_for_each_share(tmp_path: Path, capsys: pytest.C
     lines = capsys.readouterr().out.splitlines()
     assert sum("of the labels" in line for line in lines) == 2
     assert sum(line.startswith(("  fit: ", "  fit --from: ")) for line in lines) == 4
+
+
+def test_words_are_counted_without_dropout() -> None:
+    torch.manual_seed(0)
+    tagger = word_tags.Tagger("word", 40, 6, 8).train()
+    ids = [torch.randint(2, 40, (12,)) for _ in range(20)]
+    with torch.no_grad():
+        tags = [scores.argmax(1) for scores in tagger.eval()(torch.stack(ids), torch.full((20,), 12))]
+    assert word_tags._accuracy(tagger.train(), word_tags.Sentences(ids, tags)) == 1
 
 
 @pytest.mark.slow

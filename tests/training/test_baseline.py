@@ -33,7 +33,7 @@ from skops.io import dumps, loads
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.choice import choose
+from dgltree.training.baseline.choice import FEWEST, choose
 from dgltree.training.baseline.codes import occurrences
 from dgltree.training.baseline.earlier import load_earlier
 from dgltree.training.baseline.features import Columns
@@ -119,7 +119,7 @@ def test_numbers_are_told_apart_by_two_digits() -> None:
     assert all(found[0] != other for other in found[2:])
 
 
-def test_numbers_are_summed_by_their_place_and_by_the_function_above_them() -> None:
+def test_numbers_are_summed_by_their_place_by_the_function_above_them_and_by_both() -> None:
     texts = ["(f 1.5 (g 2.25 -4.0) a)", "(g 8.5 (f 0.25 3.0) 1e9)", "7.5", "(f (f (f (f (f (f (f (f (f 2.5)))))))))"]
     trees = [read_sexpr(text) for text in texts]
     example, codes, amounts = occurrences(TreeDataset(trees).with_numbers())
@@ -131,6 +131,7 @@ def test_numbers_are_summed_by_their_place_and_by_the_function_above_them() -> N
     theirs = [
         {0: 1.5, 1: 8.5}, {0: 2.25, 1: 0.25}, {0: -4.0, 1: 3.0}, {1: 1e6}, {2: 7.5},  # by place; the last is too deep
         {0: 1.5, 1: 3.25, 3: 2.5}, {0: -1.75, 1: 8.5 + 1e6},  # under f, and under g
+        {0: 1.5, 1: 0.25, 3: 2.5}, {1: 3.0}, {0: 2.25, 1: 8.5}, {0: -4.0}, {1: 1e6},  # first and second under f, under g
     ]  # fmt: skip
     assert sorted(map(sorted, (of.items() for of in ours.values()))) == sorted(
         map(sorted, (of.items() for of in theirs))
@@ -225,6 +226,8 @@ def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     assert chosen["either"] == "boosted trees of counts"
     small = TreeDataset(trees[:100], [str(a > 1) for a, *_ in drawn[:100]])
     assert choose(small, Classes(("False", "True"))).what.startswith("logistic regression of counts (penalty ")
+    few = choose(small.select(range(FEWEST - 1)), Classes(("False", "True")))  # too few to choose by
+    assert (few.what, few.estimator.C) == ("logistic regression of counts (penalty 0.1)", 10)
 
 
 def averaged(linear: bool = True, numbers: bool = False) -> tuple[Average, TreeDataset]:

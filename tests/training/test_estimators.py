@@ -168,18 +168,15 @@ def test_weights_that_are_none_are_named(weights: list[float], message: str) -> 
         TreeClassifier().fit([TREE] * 3, ["a", "b", "a"], sample_weight=weights)
 
 
-@pytest.mark.parametrize("how", ["sample", "class"])
+@pytest.mark.parametrize("how", ["sample", "class", "both"])
 def test_examples_of_weight_0_are_not_learnt_from(how: str) -> None:
     trees = [f"(f {x} {i})" for i, x in enumerate("pqr" * 20)]
     labels = ["a", "b", "c"] * 20
     none = {"dropout": 0.0, "input_dropout": 0.0, "token_dropout": 0.0}
     given: dict[str, Any] = {**SMALL, "epochs": 12, "lr": 0.05, "options": none}
-    if how == "sample":
-        model = TreeClassifier(**given).fit(
-            trees, labels, sample_weight=[0.0 if name == "c" else 2.0 for name in labels]
-        )
-    else:
-        model = TreeClassifier(class_weight={"a": 2.0, "b": 2.0, "c": 0.0}, **given).fit(trees, labels)
+    of_classes = {"class": {"a": 2.0, "b": 2.0, "c": 0.0}, "both": {"a": 1.0, "b": 1.0, "c": 3.0}}.get(how)
+    of_samples = None if how == "class" else [0.0 if name == "c" else 2.0 for name in labels]
+    model = TreeClassifier(class_weight=of_classes, **given).fit(trees, labels, sample_weight=of_samples)
     assert model.predict(["(f p 1)", "(f q 1)"]).tolist() == ["a", "b"]
     assert model.predict(["(f r 1)"]).tolist() != ["c"]
 
@@ -282,6 +279,9 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
     assert len(found.children) == 2
     assert (names[1] == names[3], len(set(names))) == (True, 3)
     assert [node.token for node in found.preorder() if node.token] == ["0", "1"]
+    made.edata["slot"] = made.edata["slot"].max() - made.edata["slot"]  # not in the order of the edges
+    turned = from_graph(made)
+    assert turned is not None and list(turned.children) == list(reversed(found.children))
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 import dgltree
+from dgltree.commands.explain import _drawn
 from dgltree.commands.main import main
 from dgltree.read.bracket import read_treebank
 from dgltree.read.sexpr import read_sexpr
@@ -196,3 +198,14 @@ def test_the_command_explains_the_first_trees_of_a_file_as_json(model, capsys, t
 def test_what_cannot_be_explained_is_said_in_a_line(model, capsys, arguments, told):
     assert main(["explain", str(model[1]), *arguments]) == 1
     assert capsys.readouterr().err.startswith(f"dgltree: {told}")
+
+
+def test_each_tree_of_a_pair_is_drawn_with_its_own_effects() -> None:
+    trees = (Tree("f", [Tree("a")]), Tree("g", [Tree("b")]))
+    effects = tuple(
+        Effect(tree.children[0], side, 1, 0, effect, effect)
+        for side, (tree, effect) in enumerate(zip(trees, (0.25, -0.5), strict=True))
+    )
+    found = Explanation(trees, torch.tensor([0.1, 0.9]), "yes", 0.9, effects)
+    lines = _drawn(found, SimpleNamespace(classes=("no", "yes")), found.ranked)  # type: ignore[arg-type]
+    assert [line.split() for line in lines] == [[], ["f"], ["+25.0", "[2]", "a"], [], ["g"], ["-50.0", "[1]", "b"]]

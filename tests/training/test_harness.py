@@ -1,7 +1,9 @@
 """The one place that builds Lightning's trainer."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import lightning
 from lightning.pytorch.profilers import SimpleProfiler
 
+from dgltree.training.options import FitOptions
 from dgltree.training.stepping import trainer as harness
 from dgltree.training.stepping.checkpoints import BEST, LAST, checkpoints
+from dgltree.training.stepping.module import TreeTraining
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +26,30 @@ def test_no_other_file_builds_a_trainer() -> None:
     files = [*(ROOT / "dgltree").rglob("*.py"), *(ROOT / "tasks").rglob("*.py")]
     found = [file for file in files if re.search(r"\bTrainer\(", file.read_text(encoding="utf-8"))]
     assert [file.name for file in found] == ["trainer.py"]
+
+
+def test_options_reach_lightning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"clip": 0.75, "accumulate": 3, "precision": "bf16-mixed", "device": "cuda", "devices": 2, "machines": 4}
+    called = {
+        "gradient_clip_val": 0.75,
+        "accumulate_grad_batches": 3,
+        "precision": "bf16-mixed",
+        "accelerator": "gpu",
+        "devices": 2,
+        "num_nodes": 4,
+        "max_epochs": 9,
+    }
+
+    def made(*_: Any, **options: Any) -> None:
+        assert {name: options[name] for name in called} == called
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(harness, "trainer", made)
+    decision: Any = SimpleNamespace(
+        options=FitOptions(epochs=9, **given), objective=SimpleNamespace(nothing=0.0), splits=defaultdict(list)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        harness.step(decision, SimpleNamespace(monitored="accuracy"), tmp_path, print)  # type: ignore[arg-type]
 
 
 def test_without_a_figure_to_monitor_there_is_no_best_checkpoint(tmp_path: Path) -> None:
@@ -87,3 +115,16 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         trained(tmp_path / "part", stop=2)
     assert trained(tmp_path / "part") == whole
+
+
+def test_a_loss_of_the_encoder_is_learnt_from_too() -> None:
+    encoded = SimpleNamespace(root=torch.ones(2), loss=torch.tensor(2.0))
+    module = SimpleNamespace(
+        options=SimpleNamespace(nodes=False),
+        shares=False,
+        encoder=SimpleNamespace(encoded=lambda inputs, shares: encoded),
+        model=SimpleNamespace(read_out=lambda states: states),
+        objective=SimpleNamespace(loss=lambda found, labels, weights: (found.sum() + 1.5, 7)),
+    )
+    given = SimpleNamespace(inputs=None, labels=None, weights=None)
+    assert TreeTraining._loss(module, given) == (torch.tensor(5.5), 7)  # type: ignore[arg-type]

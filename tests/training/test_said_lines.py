@@ -110,7 +110,7 @@ def test_numbers_are_measured_by_their_ranks_too() -> None:
     assert math.isnan(equal.metrics["rank_correlation"])
 
 
-@pytest.mark.parametrize(("noise", "said"), [(0.1, False), (0.5, False), (30.0, True)])
+@pytest.mark.parametrize(("noise", "said"), [(0.1, False), (0.5, False), (1.0, True), (30.0, True)])
 def test_that_nothing_is_better_than_the_mean_is_said_where_it_is_so(noise: float, said: bool) -> None:
     generator = torch.Generator().manual_seed(1)
     labels = torch.randn(60, generator=generator)

@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.read.bracket import read_treebank, write_treebank
+from dgltree.trees.picture import tree_svg
 
 DEEP = 10**6
+
+
+@pytest.mark.parametrize(("most", "left_out"), [(4, True), (5, False), (6, False)])
+def test_a_picture_has_all_nodes_up_to_the_most_of_them(most: int, left_out: bool) -> None:
+    tree = Tree("f", [Tree(name) for name in "abcd"])
+    found = tree_svg(tree, lambda node: node.function, lambda node: node.children, most)
+    assert ("…" in found) == left_out
+    assert all((f">{name}<" in found) != left_out for name in "abcd")
 
 
 def x() -> Tree:

@@ -7,7 +7,6 @@ or leaves the range in which small terms still count is not used. All functions 
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,15 +40,6 @@ def numeric_truth(equation: Equation) -> Truth:
         return Evaluator().truth(equation)
     except ValueError:
         return Truth.UNDECIDED
-
-
-class SampleDifference(NamedTuple):
-    """A point at which the sides of an equation differ."""
-
-    point: int
-    """Its number: ``variable_values(name, domain)[point]`` are the variables."""
-    left: complex
-    right: complex
 
 
 def decide(left: Value, right: Value, needed: int = NEEDED) -> Array:
@@ -94,19 +84,6 @@ class Evaluator:
             if self.domain == "real" and _real_alone(left, right):
                 return Truth.FALSE
             return Truth(int(decide(left, right, NEEDED if self.domain == "complex" else NEEDED_REAL)))
-
-    def difference(self, equation: Equation) -> SampleDifference | None:
-        """The usable point at which the sides differ most for their size; None if they clearly differ at none."""
-        with np.errstate(all="ignore"):
-            left, right = self.value(equation.left), self.value(equation.right)
-            error = left[2] + right[2] + EPS * (left[1] + right[1])
-            size = np.maximum(left[1], right[1])
-            difference = np.abs(left[0] - right[0])
-            clear = (error < BLURRED * (1 + size)) & (difference > DIFFERENT * error)
-        if not clear.any():
-            return None
-        point = int(np.argmax(np.where(clear, difference / size, -1)))
-        return SampleDifference(point, complex(left[0][point]), complex(right[0][point]))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""

@@ -44,7 +44,7 @@ class EncoderModule(lightning.LightningModule):
     def shares_in(self, training: bool) -> bool:
         """The same in training or out of it: by a cell, unless dropout would tie them."""
         encoder = self.encoder
-        return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.dropout)
+        return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.drops)
 
     def plan(self, trees: TreeBatch) -> Planned:
         """The preparation that the data loader's worker does for the encoder."""

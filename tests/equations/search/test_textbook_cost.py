@@ -4,6 +4,7 @@ import pytest
 
 from dgltree import read_equation, read_infix
 from dgltree.equations.expressions.paths import find_blank
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
 
 
@@ -40,3 +41,12 @@ def test_a_blank_among_plain_terms_has_no_brackets(text: str, plain: bool) -> No
     assert is_plain_term(find_blank(read_equation(text))) == plain
     factored, expanded = read_infix("p*q*(p - q)"), read_infix("p^2*q - p*q^2")
     assert (textbook_cost(expanded, plain) < textbook_cost(factored, plain)) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [("x + (x + 1)^2", 3), ("x + 1/(x + 1)", 0), ("x + 2*(x + 1)", 3), ("x + sqrt(x + 1)", 0), ("(2*x)^2", 3)],
+)
+def test_brackets_in_a_sum_cost_more_and_those_below_a_fraction_do_not(text: str, more: float) -> None:
+    tree = read_infix(text)
+    assert textbook_cost(tree) - symbols(tree) == more

@@ -78,6 +78,12 @@ def test_own_pairs_are_what_they_say(own: dict) -> None:
             assert len({*pair.left.split(), *pair.right.split()} & {*VARIABLES}) <= 4
 
 
+def test_the_longer_formula_is_on_either_side_as_often(own: dict) -> None:
+    sides = [(operators(pair.left), operators(pair.right)) for pairs in own.values() for pair in pairs]
+    longer = [left > right for left, right in sides if left != right]
+    assert 0.45 < sum(longer) / len(longer) < 0.55
+
+
 def test_own_pairs_come_once_and_by_seed(own: dict) -> None:
     everything = [pair for pairs in own.values() for pair in pairs]
     assert len(set(everything)) == len(everything)

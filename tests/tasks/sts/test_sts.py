@@ -41,7 +41,10 @@ def test_words_and_sentences_are_read_in_one_way(data: Path) -> None:
     assert len(small) == 40
     assert len(corpus(data, ["small", "ud", "ptb"], 10**9)) == 51
     assert corpus(data, ["ptb"], 10**9) == [["the", "sat", "on", "a", "mat"]]
-    assert sum(map(len, corpus(data, ["small", "ud"], 50)[:-1])) < 50
+    counts = [len(sentence) for sentence in small[:9]]
+    for most in (sum(counts) - 1, sum(counts)):
+        assert corpus(data, ["small", "ud"], most) == small[:9]
+    assert corpus(data, ["small", "ud"], sum(counts) + 1) == small[:10]
     with pytest.raises(ValueError, match="the corpus is 'web'; it must be small, ud or ptb"):
         corpus(data, ["web"], 10)
     vocabulary = vocabulary_of(small, 5)
@@ -67,6 +70,17 @@ def test_the_command_prints_a_row_of_correlations(network: str, data: Path, caps
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(rows) == (1 if network == "counts" else 2)
     assert all(len(row.split("|")) == 11 for row in rows)
+
+
+def test_sentences_that_are_kept_aside_are_not_trained_on(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(model: object, sweep: object, training: list[int], validation: list[int], *_: object, **__: object):
+        assert (len(training), len(validation)) == (36, 4)
+        assert sorted([*training, *validation]) == list(range(40))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "learn", learn)
+    with pytest.raises(KeyboardInterrupt):
+        program.main(["--network", "self_strae", "--corpora", "small", "--hidden-size", "32"])
 
 
 def test_the_times_are_printed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.preorder import read_candidates
 from tasks.equations.blanks import read_folder
-from tasks.equations.completion import own_blanks
+from tasks.equations.completion import own_blanks, train
 from tasks.equations.completion.ranks import Ranks
 from tasks.equations.generator import chains
 from tasks.equations.generator.generate import write_sets
@@ -91,3 +91,13 @@ def test_a_seed_gives_the_same_blanks_and_another_one_others(tmp_path: Path) -> 
         return (tmp_path / name / "blanks" / "own_0.json").read_bytes()
 
     assert written("a", 1) == written("b", 1) != written("c", 2)
+
+
+def test_equations_of_depth_8_and_more_are_blanked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [SimpleNamespace(depth=depth, equation=depth) for depth in (5, 7, 8, 9, 12)]
+    blanked: list[int] = []
+    monkeypatch.setattr(train.chains, "write", lambda *_: None)
+    monkeypatch.setattr(train, "read", lambda _: rows)
+    monkeypatch.setattr(train.own_blanks, "write", lambda given, *_: blanked.extend(depth for depth, _ in given))
+    train._blanks(tmp_path, 5, 0, 1)
+    assert blanked == [8, 9, 12]

@@ -22,6 +22,7 @@ from sklearn.manifold import TSNE
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_infix
 from tasks.equations.compositionality import command, sets, substitutivity, training
+from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.results import Spread
 from tasks.equations.compositionality.trainings import TESTS, TrainingJob, jobs
 from tasks.equations.generator.generate import write_sets
@@ -272,3 +273,9 @@ def test_spreads_are_sample_deviations() -> None:
     assert one is not None
     assert one.percent() == "50.0"
     assert Spread.of([]) is None
+
+
+def test_a_report_counts_hours(tmp_path: Path) -> None:
+    report = Report(tmp_path, ["table"], ["tree_smu"], [0], tmp_path / "test.parquet")
+    report.__dict__.update(_results={k: SimpleNamespace(seconds=k * 3600.0) for k in (1, 2)}, _jobs=[1, 2, 3])
+    assert report._head()[-1].endswith("2 of 3 trainings are done, 3.0 hours of work.")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,21 @@ SHAPE = PAPER_TRAIN.scaled(1200)
 @pytest.fixture(scope="module")
 def examples() -> list[EquationRow]:
     return generate(SHAPE.quotas(), seed=3, chunk=500)
+
+
+def test_the_card_counts_by_depth_and_names_what_is_missing() -> None:
+    import pyarrow
+
+    made = pyarrow.table({"depth": [2, 2, 2, 5], "label": [1, 0, 0, 1], "split": ["train"] * 3 + ["validation"]})
+    generator: Any = SimpleNamespace(counts=Counter(undecided=4), missing=Counter({(1, 7): 3, (0, 6): 5}))
+    assert program._card(made, generator) == {
+        "equations": 4,
+        "splits": {"train": 3, "validation": 1},
+        "depths": {2: 3, 5: 1},
+        "correct": {2: 1 / 3, 5: 1.0},
+        "dropped": {"undecided": 4},
+        "missing": {"wrong, depth 6": 5, "correct, depth 7": 3},
+    }
 
 
 def test_labels_are_what_the_values_say(examples: list[EquationRow]) -> None:

@@ -7,14 +7,14 @@ from random import Random
 import mpmath
 import pytest
 
-from dgltree import read_equation
+from dgltree import read_equation, read_infix
 from dgltree.equations.truth.part import End, Interval
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.equations.__main__ import main
 from tasks.equations.verdicts import claims
 from tasks.equations.verdicts.claims import Check, check
 from tasks.equations.verdicts.command import known, report, row
-from tasks.equations.verdicts.mpmath_values import agrees
+from tasks.equations.verdicts.mpmath_values import agrees, value
 from tasks.equations.verdicts.mutations import equation
 
 SAMPLE = 60
@@ -62,6 +62,19 @@ def test_values_on_an_axis_are_on_it_and_cancelled_digits_are_looked_at_again() 
     assert agrees(read_equation("log(exp(x)) + log(exp(-x)) = 0"), {"x": turned}, school=False, real=False) is False
     assert agrees(read_equation("sin(x)^2 + cos(x)^2 = 1"), {"x": mpmath.mpc(1, 100)}, False, False) is True
     assert agrees(read_equation("exp(exp(x)) = 1"), {"x": mpmath.mpf(50)}, False, False) is None
+
+
+@pytest.mark.parametrize(
+    ("power", "school", "principal"),
+    [
+        ("(-8)^(1/3)", -2, 1 + 1.7320508j),
+        ("(-8)^(2/3)", 4, -2 + 3.4641016j),
+        ("(-8)^(-2/3)", 0.25, -0.125 - 0.2165064j),
+    ],
+)
+def test_odd_roots_of_negative_numbers_are_real_in_school_alone(power: str, school: float, principal: complex) -> None:
+    assert complex(value(read_infix(power), {}, True)) == pytest.approx(school)
+    assert complex(value(read_infix(power), {}, False)) == pytest.approx(principal)
 
 
 def test_points_are_counted_where_something_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:

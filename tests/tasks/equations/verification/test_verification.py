@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,3 +111,23 @@ def test_batches_of_equations_that_were_flattened_once_are_those_of_their_rows(s
         found, expected = data._taken(flat, chosen), data.collate([rows[k] for k in chosen])
         assert dgltree.unbatch(found.trees) == dgltree.unbatch(expected.trees)
         assert (found.labels.tolist(), found.groups.tolist()) == (expected.labels.tolist(), expected.groups.tolist())
+
+
+@pytest.mark.parametrize("commute", [False, True])
+def test_sums_are_swapped_anew_in_every_epoch_of_a_set_in_memory_too(commute: bool, sets: Path) -> None:
+    data, orders = LabelledEquations(sets / "train.parquet", commute=commute, batch_size=1000), []
+    module = EquationClassifier(vocabulary(), "tree_rnn", 4)
+    for epoch in (0, 1):
+        data.trainer = SimpleNamespace(current_epoch=epoch, lightning_module=module, world_size=1, global_rank=0)
+        data.workers = 0
+        data.epoch_generator = lambda: torch.Generator().manual_seed(0)  # type: ignore[method-assign]
+        [batch] = data.train_dataloader()
+        orders.append((batch.trees.token.tolist(), batch.trees.child_index.tolist()))
+    assert (orders[0] == orders[1]) != commute
+
+
+def test_options_reach_the_optimizer() -> None:
+    [group] = (
+        EquationClassifier(vocabulary(), "tree_rnn", 4, lr=0.25, weight_decay=0.125).configure_optimizers().param_groups
+    )
+    assert (group["lr"], group["weight_decay"]) == (0.25, 0.125)

@@ -14,7 +14,7 @@ from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.whole import EQUALS, joined
 from tasks.equations.vocabulary import vocabulary
 
-TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_0 = var_0", "2*var_1 = var_1 + var_1"]
+TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_0 = var_0", "2*var_1 = var_1 + 1*var_1"]
 WIDER = Vocabulary([*vocabulary().functions, EQUALS], vocabulary().tokens)
 OPTIONS = {"lstm": {}, "transformer": {"num_heads": 2}, "tree_transformer": {"path_length": 4, "num_heads": 2}}
 
