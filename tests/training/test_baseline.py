@@ -131,7 +131,7 @@ def test_numbers_are_summed_by_their_place_by_the_function_above_them_and_by_bot
     theirs = [
         {0: 1.5, 1: 8.5}, {0: 2.25, 1: 0.25}, {0: -4.0, 1: 3.0}, {1: 1e6}, {2: 7.5},  # by place; the last is too deep
         {0: 1.5, 1: 3.25, 3: 2.5}, {0: -1.75, 1: 8.5 + 1e6},  # under f, and under g
-        {0: 1.5, 1: 0.25, 3: 2.5}, {1: 3.0}, {0: 2.25, 1: 8.5}, {0: -4.0}, {1: 1e6},  # first and second under f, under g
+        {0: 1.5, 1: 0.25, 3: 2.5}, {1: 3.0}, {0: 2.25, 1: 8.5}, {0: -4.0}, {1: 1e6},  # by place under f, and under g
     ]  # fmt: skip
     assert sorted(map(sorted, (of.items() for of in ours.values()))) == sorted(
         map(sorted, (of.items() for of in theirs))
