@@ -92,6 +92,7 @@ def test_trainings_by_several_processes_are_those_of_one(tmp_path: Path, capfd: 
     assert named == {f"fold-{number}: {line}" for number, line in enumerate(epochs, 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_stop_ends_all_trainings_and_begins_no_further_one(tmp_path: Path) -> None:
     path, out = written(tmp_path, "trees.tsv", table(400)), tmp_path / "runs"
@@ -111,6 +112,7 @@ def test_a_stop_ends_all_trainings_and_begins_no_further_one(tmp_path: Path) -> 
         assert not (out / name / "card.json").exists()
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_ends_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path, out = written(tmp_path, "trees.tsv", table(120)), tmp_path / "runs"
     arguments = ["fit", str(path), *SMALL, "--seeds", "2", "--out", str(out), "--processes", "2"]
