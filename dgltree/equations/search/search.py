@@ -137,7 +137,8 @@ class Search:
         return degree(self.equation, self.unknown, self.names) or 0
 
     def _ask_algebra(self) -> None:
-        is_known = self.line.has_roots if self.line is not None else self._degree >= SHORT
+        on_the_line = self.line is not None and self.line.has_roots and not self.none
+        is_known = on_the_line if self.line is not None else self._degree >= SHORT
         seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
