@@ -42,7 +42,8 @@ def train_at_once(trainings: Mapping[str, Callable[[], Any]], processes: int) ->
         trainings: by their names; they can be pickled, and leave what they find in files.
         processes: how many of them work at a time.
 
-    Raises what the first of them that fails raises, and ends the others; ``MemoryError`` if a process ends.
+    Raises what the first of them, in their order, that fails raises, when those before it are done, and ends the
+    others; ``MemoryError`` if a process ends.
     """
     with workers(processes, _begin, max(1, cores() // processes)) as pool:
         for work in [pool.submit(_train, name, train) for name, train in trainings.items()]:

@@ -1,7 +1,9 @@
 """The answers of a model to the rows of one split, and how good they are."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -97,3 +99,11 @@ def chosen(candidates: Iterable[TrainedPeer], parts: RowsOfParts, classes: bool)
 def labels_of(rows: Sequence[Any]) -> np.ndarray:
     """(E,)"""
     return np.array([row.label for row in rows])
+
+
+def read_runs(file: Path) -> dict[tuple[str, int, str], dict[str, Any]]:
+    """The lines of a file of results, by set, seed and model; none if there is no file."""
+    if not file.exists():
+        return {}
+    found: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {(run["set"], run["seed"], run["model"]): run for run in found}

@@ -137,8 +137,7 @@ class Search:
         return degree(self.equation, self.unknown, self.names) or 0
 
     def _ask_algebra(self) -> None:
-        on_the_line = self.line is not None and self.line.has_roots and not self.none
-        is_known = on_the_line if self.line is not None else self._degree >= SHORT
+        is_known = self._degree >= SHORT if self.line is None else self.line.has_roots and not self.none
         seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 

@@ -11,13 +11,12 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from tasks.sets.answered import Answered, labels_of, score
+from tasks.sets.answered import Answered, labels_of, read_runs, score
 from tasks.sets.molecules import own, peers
 from tasks.sets.molecules.gin import gin
 from tasks.sets.molecules.published import SEEDS, SETS, MoleculeParts, molecules, split
-from tasks.sets.molecules.report import OURS, MoleculeLabels, Runs, table
+from tasks.sets.molecules.report import OURS, MoleculeLabels, table
 
 RESULTS = "results.jsonl"
 PEERS: Mapping[str, Callable[[MoleculeParts, bool, int], Answered]] = {
@@ -44,14 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
         for seed in options.seeds:
             parts = split(molecules(options.data, name), seed)
             for model in options.models:
-                if (name, seed, model) not in _read(file):
+                if (name, seed, model) not in read_runs(file):
                     _run(file, name, seed, model, parts)
     tests = {
         (name, seed): MoleculeLabels(labels_of(split(molecules(options.data, name), seed).test), SETS[name].classes)
         for name in options.sets
         for seed in options.seeds
     }
-    print("\n".join(table(_read(file), tests)))
+    print("\n".join(table(read_runs(file), tests)))
     return 0
 
 
@@ -74,13 +73,6 @@ def _run(file: Path, name: str, seed: int, model: str, parts: MoleculeParts) -> 
 
 def _seconds() -> float:
     return sum(os.times()[:4])  # user and system, of this process and of those that it waited for
-
-
-def _read(file: Path) -> Runs:
-    if not file.exists():
-        return {}
-    found: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {(run["set"], run["seed"], run["model"]): run for run in found}
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tasks.sets.answered import Answered, labels_of, score
+from tasks.sets.answered import Answered, labels_of, read_runs, score
 from tasks.sets.records import LabelledRecord
 from tasks.sets.twelve import own, peers
 from tasks.sets.twelve.names import NUMBERS, SETS
-from tasks.sets.twelve.report import OURS, Runs, models, table
+from tasks.sets.twelve.report import OURS, models, table
 from tasks.sets.twelve.rows import SEEDS, TreeParts, fingerprint, read, records, split, write
 
 RESULTS, SPLITS = "results.jsonl", Path(__file__).with_name("splits.tsv")
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     for seed in options.seeds:
         for name, of in found.items():
             labels[name, seed] = _run(options.out, name, seed, of)
-    runs = _read(options.out / RESULTS)
+    runs = read_runs(options.out / RESULTS)
     labels = {(name, seed): labels[name, seed] for name in found for seed in options.seeds}
     print("\n".join([*table(runs, labels, NUMBERS), "", *models(runs, labels)]))
     return 0
@@ -71,7 +71,7 @@ def _run(out: Path, name: str, seed: int, found: list[LabelledRecord]) -> np.nda
     file = folder / f"trees{SETS[name].suffix}"
     write(found, places, file)
     parts, classes = read(name, file, places)
-    done = {model for of, at, model in _read(out / RESULTS) if (of, at) == (name, seed)}
+    done = {model for of, at, model in read_runs(out / RESULTS) if (of, at) == (name, seed)}
 
     def add(model: str, answered: Answered, more: dict[str, Any]) -> None:
         test = score(parts.test, answered.answers, bool(classes))
@@ -100,13 +100,6 @@ def _run(out: Path, name: str, seed: int, found: list[LabelledRecord]) -> np.nda
 
 def _seconds() -> float:
     return sum(os.times()[:2])
-
-
-def _read(file: Path) -> Runs:
-    if not file.exists():
-        return {}
-    found: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {(run["set"], run["seed"], run["model"]): run for run in found}
 
 
 if __name__ == "__main__":
