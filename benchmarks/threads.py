@@ -1,6 +1,9 @@
 """Two threads against one: the parts of a batch on two cores, to the same bits."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import torch
 
@@ -9,6 +12,7 @@ from benchmarks.propagate import squared_step, training_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, ChildSumTreeLSTM, TreeSMU
+from dgltree.cores import cores
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.models import EquationModel, EquationReadout
@@ -34,6 +38,11 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
             yield from _equations(cell, size, share, repeats)
     yield _child_sum(repeats)
     yield _ranking(repeats)
+    with busy(cores()):
+        planned = plan(batch(equations(256), vocabulary), cell)
+        step = training_step(cell, lambda: root_states(planned, cell))
+        name = f"Tree-SMU, training, 256 equations, next to {cores()} busy loops"
+        yield _row(name, step, repeats, (None, 0.8))
 
 
 def _equations(cell: Cell, size: int, share: bool, repeats: int) -> Iterator[Row]:
@@ -64,6 +73,16 @@ def _ranking(repeats: int) -> Row:
     model = EquationModel(TreeEncoder(cell), EquationReadout()).eval()
     ranker = Ranker(model, known)
     return _row("ranking 1,470 fillers, 32 equations", lambda: ranker.rank(questions, top=5), repeats, (1.9, 1.75))
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """A block next to which so many processes compute without end."""
+    with ExitStack() as running:
+        for _ in range(count):
+            loop = running.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            running.callback(loop.kill)
+        yield
 
 
 def _row(name: str, step: Step, repeats: int, aims: tuple[float | None, float | None]) -> Row:

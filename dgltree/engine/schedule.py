@@ -18,7 +18,7 @@ from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
-PART, SHARED_PART = 1000, 2000
+PART, SHARED_PART = 500, 2000
 """Rows of a part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would cost one
 thread over 5 % more."""
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import as_completed
 from contextlib import redirect_stderr, redirect_stdout
 from io import TextIOBase
 from typing import Any, TextIO
@@ -42,11 +43,10 @@ def train_at_once(trainings: Mapping[str, Callable[[], Any]], processes: int) ->
         trainings: by their names; they can be pickled, and leave what they find in files.
         processes: how many of them work at a time.
 
-    Raises what the first of them, in their order, that fails raises, when those before it are done, and ends the
-    others; ``MemoryError`` if a process ends.
+    Raises what the first of them that fails raises, at once, and ends the others; ``MemoryError`` if a process ends.
     """
     with workers(processes, _begin, max(1, cores() // processes)) as pool:
-        for work in [pool.submit(_train, name, train) for name, train in trainings.items()]:
+        for work in as_completed([pool.submit(_train, name, train) for name, train in trainings.items()]):
             result_of(work, "trains")
 
 

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,14 @@ def test_a_training_that_fails_ends_all(tmp_path: Path, capfd: pytest.CaptureFix
     assert main(arguments) == 1
     said = capfd.readouterr().err
     assert "fit.json" in said and "Traceback" not in said
+
+
+def test_a_failure_is_raised_while_an_earlier_training_goes_on() -> None:
+    trainings = {"fold-1": partial(time.sleep, 600), "fold-2": partial(int, "no number")}
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="no number"):
+        at_once.train_at_once(trainings, 2)
+    assert time.monotonic() - began < 500
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,11 @@ class Layout(Movable):
         return self.by_slot.device
 
     @cached_property
+    def run_ends(self) -> list[int]:
+        """(runs,), the rows of each run and of those before it."""
+        return (self.table[:, STOP] - self.table[:, START]).cumsum(0).tolist()
+
+    @cached_property
     def group_rows(self) -> list[int]:
         """(groups,), the rows of each."""
         length = (self.table[:, STOP] - self.table[:, START])[self.order]

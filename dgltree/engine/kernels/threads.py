@@ -17,10 +17,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.layout import START, STOP, Layout
+from dgltree.engine.kernels.layout import Layout
 
 LEAST = 256
 """Rows for which it pays to wake a thread."""
+FEW = 2048
+"""Rows below which one thread computes the gradients of all weights: each costs less than a row of a pass."""
 CHUNK = 512
 """Rows of one product, whatever the number of threads."""
 
@@ -99,8 +101,7 @@ def _by_step(layout: Layout, steps: list[int]) -> list[list[int]]:
     other.
     """
     count = _count.get()
-    rows = (layout.table[:, STOP] - layout.table[:, START]).cumsum(0).tolist()
-    ranges: list[list[int]] = []
+    rows, ranges = layout.run_ends, list[list[int]]()
     for lo, hi in pairwise(steps):
         before = rows[lo - 1] if lo else 0
         parts = min(count, (rows[hi - 1] - before) // LEAST)
@@ -123,7 +124,8 @@ def over_groups(
         addend: the number k of each group.
         arguments: of each number.
     """
-    least = max(LEAST, sum(rows) // (4 * _count.get())) if _count.get() > 1 else sum(rows)
+    total = sum(rows)
+    least = max(LEAST, total // (4 * _count.get())) if _count.get() > 1 and total >= FEW else total
     bounds, waiting = list[int](), 0
     for group, own in enumerate(rows):
         if not group or waiting >= least or addend[group] != addend[group - 1]:
