@@ -54,7 +54,10 @@ def run(name: str, arguments: list[str]) -> int:
         "--seconds", type=_seconds, metavar="S", help="stop searching after this many seconds, and show what was found"
     )
     made.add_argument(
-        "--budget", type=count, metavar="N", help="stop searching after this many values (default: 250000)"
+        "--budget",
+        type=count,
+        metavar="N",
+        help="keep at most this many values in a search, which tries several expressions for each (default: 250000)",
     )
     made.add_argument(
         "--order",
