@@ -10,7 +10,7 @@ from torch import Tensor
 
 LETTERS = re.compile(r"[^\W\d_]+")
 BEGIN, END = "<part:", ">"
-"""A word is an entry of a vocabulary as ``<part:name>``."""
+"""A word is an entry of a vocabulary with ``parts`` as ``<part:name>``."""
 
 
 def words_of(token: str) -> list[str]:
@@ -32,9 +32,17 @@ def _between_capitals(letters: str) -> Iterator[str]:
 
 
 def parts_of(tokens: Iterable[str]) -> list[str]:
-    """The entries of the words that two of these tokens have, one of them among others, sorted."""
+    """The entries of the words that two of these tokens have, one of them among others, sorted.
+
+    Raises ``ValueError`` for a token that is written as such an entry.
+    """
     counts, among = Counter[str](), set[str]()
     for token in tokens:
+        if token.startswith(BEGIN) and token.endswith(END):
+            raise ValueError(
+                f"the token {token!r:.60} is written as a word of tokens is with token_parts: leave out token_parts "
+                "or write the token in another way"
+            )
         words = words_of(token)
         counts.update(set(words))
         if len(words) > 1:
@@ -48,7 +56,10 @@ def part_ids(tokens: Sequence[str]) -> dict[str, int]:
 
 
 def part_table(tokens: Sequence[str]) -> Tensor | None:
-    """(T, P) int64, the ids of the known words of each token, -1 for further places; None if no token has one."""
+    """(T, P) int64, the ids of the known words of each token, -1 for further places; None if no token has one.
+
+    ``tokens`` are those of a vocabulary with ``parts``.
+    """
     ids = part_ids(tokens)
     rows = (
         [

@@ -40,9 +40,10 @@ class Vocabulary:
         tokens: texts of leaves (variables, words, constants). A token's id depends on its text alone, so the noun
             "run" and the verb "run" share an embedding.
         unk: whether a token that is not among ``tokens`` gets the id of ``<unk>``, which is then one of them (the first
-            unless it occurs elsewhere), or that of ``<part:name>`` if its last known word is "name"; see
-            :mod:`dgltree.batching.token_parts`. Otherwise it is an error. An unknown function is an error too, because
+            unless it occurs elsewhere). Otherwise it is an error. An unknown function is an error too, because
             it would have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
+        parts: whether entries of ``tokens`` such as ``<part:name>`` are words, which tokens are read by; an unknown one
+            whose last known word is "name" gets that id. See :mod:`dgltree.batching.token_parts`.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is not a whole number.
@@ -51,11 +52,16 @@ class Vocabulary:
     """
 
     def __init__(
-        self, functions: Iterable[tuple[str, int | None]], tokens: Iterable[str], *, unk: bool = False
+        self,
+        functions: Iterable[tuple[str, int | None]],
+        tokens: Iterable[str],
+        *,
+        unk: bool = False,
+        parts: bool = False,
     ) -> None:
         self.functions = tuple((str(name), arity if arity is ANY_ARITY else index(arity)) for name, arity in functions)
         self.tokens = tuple(tokens)
-        self.unk = unk
+        self.unk, self.parts = unk, parts
         if unk and UNKNOWN not in self.tokens:
             self.tokens = (UNKNOWN, *self.tokens)
         self._function_ids = {function: i for i, function in enumerate(self.functions)}
@@ -68,7 +74,7 @@ class Vocabulary:
                 twice = next(entry for i, entry in enumerate(entries) if ids[entry] != i)  # type: ignore[index]
                 raise ValueError(f"the vocabulary names the {kind} {twice!r} twice")
         self._token_ids[None] = NO_TOKEN
-        self._parts = part_ids(self.tokens) if unk else {}
+        self._parts = part_ids(self.tokens) if unk and parts else {}
         for name, arity in self.functions:
             if arity is not ANY_ARITY and arity < 0:
                 raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
@@ -104,10 +110,10 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return (self.functions, self.tokens, self.unk) == (other.functions, other.tokens, other.unk)
+        return self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
-        return hash((self.functions, self.tokens, self.unk))
+        return hash((self.functions, self.tokens, self.unk, self.parts))
 
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self.functions)} functions, {len(self.tokens)} tokens>"
@@ -173,7 +179,8 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         functions = [list(function) for function in self.functions]
-        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk}
+        parts = {"parts": True} if self.parts else {}  # others have the digest that they had before there were words
+        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk, **parts}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
@@ -183,8 +190,11 @@ class Vocabulary:
             raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
         if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
             raise ValueError("the tokens of a vocabulary must be a list of texts")
-        if any(isinstance(arity, bool) for _, arity in functions) or not isinstance(data["unk"], bool):
-            raise ValueError("an arity of a vocabulary must be a whole number or null, and unk must be true or false")
+        flags = (data["unk"], data.get("parts", False))
+        if any(isinstance(arity, bool) for _, arity in functions) or not all(isinstance(flag, bool) for flag in flags):
+            raise ValueError(
+                "an arity of a vocabulary must be a whole number or null, and unk and parts must be true or false"
+            )
         if data["unk"] and UNKNOWN not in tokens:
             raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
-        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"])
+        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"], parts=flags[1])

@@ -40,7 +40,7 @@ class Cell(MessagePassing):
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
         n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
         numbers: dict[str, Any] = {"numbers": self.numbers, "number_scale": self.number_scale}
-        parts = part_table(self.vocabulary.tokens)
+        parts = part_table(self.vocabulary.tokens) if self.vocabulary.parts else None
         self.maps = nn.ModuleDict()
         for arity, functions in self._functions().items():
             own = {f: i if self.typed else 0 for f, i in functions.items()}

@@ -67,7 +67,7 @@ def vocabulary_of(
     if parts:
         there = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count]
         tokens = sorted({*tokens, *parts_of(there)})
-    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
+    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True, parts=parts)
 
 
 class Translation:

@@ -33,7 +33,8 @@ def build(decision: Decision) -> TreeTraining:
         frozen = token_vectors(encoder) if options.from_ is None else encoder
         frozen.requires_grad_(False)
     maps = untaught(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
-    return TreeTraining(model, decision.objective, options, *dropped, maps)
+    nothing = decision.objective.nothing(decision.objective.targets(decision.splits["validation"].labels))
+    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing)
 
 
 def _dropout_shares(
@@ -45,7 +46,7 @@ def _dropout_shares(
         functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
         vocabulary, strength: of the model and of the dropout.
     """
-    parts = part_table(vocabulary.tokens)
+    parts = part_table(vocabulary.tokens) if vocabulary.parts else None
     if parts is not None:  # of a node with a token of two words, each of them occurs
         counts = tokens.unsqueeze(1).expand_as(parts)[parts >= 0]
         tokens = tokens.index_add(0, parts[parts >= 0], counts)

@@ -165,12 +165,12 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
 
 
 def _scales(decision: Decision) -> list[LabelScale]:
-    """That of the network, and if some labels are far from all others each that a network may have."""
+    """That of the network, the labels' own, and if some labels are far from all others each that a network may have."""
     if not isinstance(decision.objective, Numbers):
         return [AS_THEY_ARE]
     labels = decision.objective.targets(decision.splits["train"].labels)
     own = decision.objective.scale
-    return [own, *(LabelScale.of(name, labels) for name in worth_trying(labels) if name not in ("none", own.name))]
+    return [own, *(LabelScale.of(name, labels) for name in worth_trying(labels) if name != own.name)]
 
 
 def _say_last(monitored: str, folder: Path) -> None:

@@ -67,7 +67,8 @@ def _fit(each: Set, file: Path, out: Path) -> int:
         print(f"{file} is not there; `python -m tasks.sets write` makes it", file=sys.stderr)
         return 2
     before = sum(os.times()[:4])  # user and system, of this process and of those that it waited for
-    status = dgltree(["fit", str(file), "--group-by", "group", "--folds", str(FOLDS), "--out", str(out), *each.options])
+    how = ["--group-by", "group", "--folds", str(FOLDS), "--processes", "1"]
+    status = dgltree(["fit", str(file), *how, "--out", str(out), *each.options])
     seconds = out / SECONDS
     known = json.loads(seconds.read_text(encoding="utf-8")) if seconds.exists() else []
     seconds.write_text(json.dumps([*known, round(sum(os.times()[:4]) - before, 1)]) + "\n", encoding="utf-8")

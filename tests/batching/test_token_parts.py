@@ -16,7 +16,7 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.training.telling import unknown_shares
 
 TOKENS = ["<part:file>", "<part:name>", "<part:user>", "<unk>", "fileName", "user_name", "x"]
-VOCABULARY = Vocabulary([("f", 2), ("x", 0)], TOKENS, unk=True)
+VOCABULARY = Vocabulary([("f", 2), ("x", 0)], TOKENS, unk=True, parts=True)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,20 @@ def test_an_unknown_token_is_its_last_known_word() -> None:
     strict = Vocabulary([("x", 0)], TOKENS)
     with pytest.raises(ValueError, match="unknown token 'userId'"):
         strict.token_id("userId")
+
+
+def test_a_token_of_the_data_is_no_word_although_it_is_written_as_one() -> None:
+    tokens = ["<part:name>", "<part:name>", "userName", "fileName"]
+    trees = [Tree("f", (Tree("x", token=token), Tree("x", token=token))) for token in tokens]
+    data = TreeDataset(trees)
+    plain = data.vocabulary(min_count=2, unk=True)
+    assert plain.tokens[plain.token_id("<part:name>")] == "<part:name>"
+    assert [plain.tokens[i] for i in (plain.token_id("hisName"), *plain.find_tokens(["hisName"]))] == ["<unk>"] * 2
+    assert TreeLSTM(plain, 4, input_size=3).input_embedding.parts is None
+    with_words = Vocabulary(plain.functions, plain.tokens, unk=True, parts=True)
+    assert Vocabulary.from_json(plain.to_json()) == plain != with_words
+    with pytest.raises(ValueError, match="the token '<part:name>' is written as a word of tokens is with token_parts"):
+        data.vocabulary(min_count=2, unk=True, parts=True)
 
 
 def test_a_vector_is_the_tokens_own_and_the_mean_of_its_words() -> None:

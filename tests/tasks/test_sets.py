@@ -172,6 +172,8 @@ def test_sets_are_written_and_trained_on_by_group(
             "group",
             "--folds",
             "5",
+            "--processes",
+            "1",
             "--out",
             str(runs / "tiny"),
             "--epochs",

@@ -2,6 +2,8 @@
 
 import random
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ pytest.importorskip("sklearn", reason="the train extra is not installed")
 
 from dgltree.training.baseline.choice import choose
 from dgltree.training.baseline.codes import occurrences
+from dgltree.training.finishing import _scales
 from dgltree.training.objectives import Numbers
 
 
@@ -38,6 +41,16 @@ def test_scales_are_tried_if_some_labels_are_far_from_all_others() -> None:
     assert worth_trying(even) == worth_trying(even[:1]) == ["none"]
     assert worth_trying(torch.cat([even, torch.tensor([50.0])])) == ["none", "asinh", "rank"]
     assert worth_trying(torch.cat([even + 2, torch.tensor([50.0])]))[-1] == "log"
+
+
+@pytest.mark.parametrize("network", ["none", "asinh", "rank", "log"])
+def test_a_baseline_may_have_the_labels_own_scale_whatever_the_networks(network: Any) -> None:
+    labels = [*range(1, 100), 5000]
+    train = TreeDataset([Tree("x")] * 100, labels)
+    objective = Numbers().on(network, torch.tensor(labels))
+    decision: Any = SimpleNamespace(objective=objective, splits={"train": train})
+    names = [scale.name for scale in _scales(decision)]
+    assert names[0] == network and sorted(names) == ["asinh", "log", "none", "rank"]
 
 
 def test_numbers_of_one_argument_are_summed_apart_from_those_of_another() -> None:

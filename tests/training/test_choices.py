@@ -21,7 +21,7 @@ import lightning
 from lightning.pytorch.trainer.states import TrainerFn
 
 from dgltree.read.bracket import read_sst
-from dgltree.training.objectives.classes import classes_of
+from dgltree.training.objectives.classes import Classes, classes_of
 from dgltree.training.options import FitOptions, OptimizerName
 from dgltree.training.stepping.callbacks import HalvedRate, Patience
 from dgltree.training.stepping.checkpoints import checked
@@ -272,6 +272,18 @@ def test_patience_counts_no_epochs_before_anything_is_learnt() -> None:
     assert epochs_until_it_ends([0.01, *[-0.1] * 9], patience=3, nothing=0.05) == 0
     assert epochs_until_it_ends([0.01, *[-0.1] * 9], patience=3, nothing=-math.inf) == 4
     assert epochs_until_it_ends([0.01, -0.1, -0.1, -0.1, 0.2, 0.1, 0.1, 0.0], patience=3, nothing=0.05) == 8
+
+
+def test_nothing_is_learnt_of_classes_before_they_are_better_than_the_most_frequent_one(tmp_path: Path) -> None:
+    """The same answer to all trees has the share of a class in validation, 6 of 9 at most."""
+    rows = [f"(f x)\t{'ab'[i % 3 == 0]}\t{part}" for part, n in (("train", 30), ("validation", 9)) for i in range(n)]
+    file, out = tmp_path / "alike.tsv", tmp_path / "model"
+    file.write_text("\n".join(["tree\tlabel\tsplit", *rows]) + "\n", encoding="utf-8")
+    assert main(["fit", str(file), *SMALL, "--epochs", "8", "--patience", "2", "--out", str(out)]) == 0
+    assert len((out / "epochs.jsonl").read_text().splitlines()) == 8
+    nothing = Classes(("a", "b")).nothing(torch.tensor([0, 0, 1, -1, -100]))
+    assert 2 / 5 < nothing < 3 / 5, "of all examples, those of unknown classes among them"
+    assert Classes(("a", "b")).nothing(torch.tensor([-1])) == -math.inf
 
 
 def test_the_classes_of_nodes_are_those_of_all_nodes() -> None:

@@ -45,11 +45,9 @@ def test_options_reach_lightning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(harness, "trainer", made)
-    decision: Any = SimpleNamespace(
-        options=FitOptions(epochs=9, **given), objective=SimpleNamespace(nothing=0.0), splits=defaultdict(list)
-    )
+    decision: Any = SimpleNamespace(options=FitOptions(epochs=9, **given), splits=defaultdict(list))
     with pytest.raises(KeyboardInterrupt):
-        harness.step(decision, SimpleNamespace(monitored="accuracy"), tmp_path, print)  # type: ignore[arg-type]
+        harness.step(decision, SimpleNamespace(monitored="accuracy", nothing=0.0), tmp_path, print)  # type: ignore[arg-type]
 
 
 def test_without_a_figure_to_monitor_there_is_no_best_checkpoint(tmp_path: Path) -> None:

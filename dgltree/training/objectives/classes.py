@@ -67,6 +67,11 @@ class Classes(Objective):
     def shape(self) -> tuple[int, ...]:
         return (len(self.classes),)
 
+    def nothing(self, targets: Tensor) -> float:
+        """The share of the most frequent class, and half an example more, for metrics are rounded."""
+        known = targets[targets >= 0]
+        return (float(known.bincount().max()) + 0.5) / len(targets) if len(known) else -math.inf
+
     def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
         if self.weights is not None:
             self.weights = self.weights.to(found.device)  # copied in the first step alone

@@ -1,6 +1,5 @@
 """The contract of what is predicted: labels, loss, metrics and answers of one kind."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,8 +29,6 @@ class Objective(ABC):
     labels_are_numbers: ClassVar[bool]
     monitored: ClassVar[str]
     """The metric by which the best epoch is chosen; higher is better."""
-    nothing: ClassVar[float] = -math.inf
-    """As long as no epoch's metric is above this, a training has learnt nothing, and is neither ended nor slowed."""
     classes: tuple[str, ...] = ()
     """Their names; none if there are no classes."""
     scale: LabelScale = AS_THEY_ARE
@@ -71,6 +68,13 @@ class Objective(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Of the answer of one example."""
+
+    @abstractmethod
+    def nothing(self, targets: Tensor) -> float:
+        """The monitored metric of these validation targets (E,) without anything learnt.
+
+        As long as no epoch is above it, a training is neither ended nor slowed.
+        """
 
     @abstractmethod
     def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:

@@ -1,5 +1,6 @@
 """Models in training: what encodes trees, and the one that ``fit`` trains."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -78,6 +79,7 @@ class TreeTraining(EncoderModule):
             who put an unknown word in its place); None: never.
         function_dropout: (F,) the same of functions, if a cell reads their vectors.
         untaught: maps and places in them that no example teaches; see :func:`dgltree.training.untaught.take_means`.
+        nothing: as long as the monitored metric has not been above this, nothing is learnt.
     """
 
     token_dropout: Tensor | None
@@ -91,10 +93,11 @@ class TreeTraining(EncoderModule):
         token_dropout: Tensor | None = None,
         function_dropout: Tensor | None = None,
         untaught: Sequence[tuple[TypedLinear, int]] = (),
+        nothing: float = -math.inf,
     ) -> None:
         super().__init__()
         assert options.lr is not None
-        self.untaught = list(untaught)
+        self.untaught, self.nothing = list(untaught), nothing
         self.model, self.objective, self.options, self.seed, self.lr = (
             model,
             objective,
@@ -160,7 +163,7 @@ class TreeTraining(EncoderModule):
     def configure_callbacks(self) -> list[Callback]:
         options, callbacks = self.options, list[Callback]()
         if options.schedule == "plateau" and options.halve_after:
-            callbacks.append(HalvedRate(self.monitored, options.halve_after, self.objective.nothing))
+            callbacks.append(HalvedRate(self.monitored, options.halve_after, self.nothing))
         if options.schedule != "plateau" or options.warmup:
             callbacks.append(ScheduledRate(self.lr, options.warmup or 0, options.schedule))
         return callbacks

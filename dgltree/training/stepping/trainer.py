@@ -88,7 +88,7 @@ def step(
             module.monitored,
             [
                 EpochReport(),
-                Patience(module.monitored, options.patience, decision.objective.nothing),
+                Patience(module.monitored, options.patience, module.nothing),
                 *([UsualEpochs(module.monitored, USUAL_EPOCHS, say)] if options.epochs is None else []),
                 BestSoFar(folder / BEST, leave),
                 *([TimeLimit(options.max_time)] if options.max_time else []),
