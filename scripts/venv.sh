@@ -68,10 +68,20 @@ say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds
     echo "(Ctrl-C) and install the CPU build of torch first, 0.2 GB: see \"Install\" in README.md."
 }
 
+is_installed() { # whether these extras are, maybe with others, by the present files: is_installed EXTRAS CHECKSUM
+    local stamp extra
+    for stamp in .venv/.installed-*-"$2"; do
+        [ -e "$stamp" ] || continue
+        for extra in ${1//,/ }; do [[ $stamp == *-"$extra"-* ]] || continue 2; done
+        return 0
+    done
+    return 1
+}
+
 install() {
-    local extras=$1 stamp torch pins=constraints.txt
-    stamp=.venv/.installed-$(echo "$extras" | tr ',' '-')-$({ cat setup.cfg pyproject.toml constraints.txt && echo "$root"; } | cksum | cut -d' ' -f1)
-    [ -e "$stamp" ] && check_environment && return
+    local extras=$1 sum torch pins=constraints.txt
+    sum=$({ cat setup.cfg pyproject.toml constraints.txt && echo "$root"; } | cksum | cut -d' ' -f1)
+    is_installed "$extras" "$sum" && check_environment && return
     [ -w . ] || stop "$root cannot be written, but .venv is made there: clone the repository to a folder of your own"
     make_environment
     torch=$(torch_of .venv/bin/python)
@@ -85,5 +95,5 @@ install() {
     echo "Installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}" ||
         stop "pip could not install dgltree; its message is above. Once the cause is removed (a connection or proxy; a full disk: $(free .) are free here, $(free "${TMPDIR:-/tmp}") in ${TMPDIR:-/tmp}; permissions), run $0 again: it goes on. If it fails again, delete the environment (rm -r .venv)"
-    touch "$stamp"
+    touch ".venv/.installed-${extras//,/-}-$sum"
 }

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True if collection_path == ROOT / "tests" / "tasks" else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """While all is imported and collected, which stays, nothing is looked through for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

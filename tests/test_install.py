@@ -132,3 +132,19 @@ def test_a_half_made_environment_is_finished_behind_a_proxy_that_refuses(place: 
     }
     refused(place, "pip could not install dgltree", PYTHON=sys.executable, **proxy)
     subprocess.run([place / ".venv" / "bin" / "python", "-m", "pip", "--version"], check=True)
+
+
+def test_extras_that_were_installed_with_others_are_not_installed_again(place: Path) -> None:
+    python_with(place / ".venv" / "bin" / "python", shell=NO_PIP_INSTALL.replace("exit 1", "exit 0"))
+    executable(place / "scripts" / "more", 'set -e; . "$(dirname "$0")/venv.sh"; install docs,fast,test')
+    subprocess.run([place / "scripts" / "more"], check=True)
+    assert len((place / "calls").read_text().splitlines()) == 1
+    assert tried(place) == (0, "installed\n"), "fast is one of three"
+    assert len((place / "calls").read_text().splitlines()) == 1
+    executable(place / "scripts" / "try", 'set -e; . "$(dirname "$0")/venv.sh"; install fast,chem')
+    assert tried(place)[0] == 0
+    assert len((place / "calls").read_text().splitlines()) == 2
+    with (place / "setup.cfg").open("a") as settings:
+        settings.write("\n")
+    assert tried(place)[0] == 0
+    assert len((place / "calls").read_text().splitlines()) == 3

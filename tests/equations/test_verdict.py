@@ -195,9 +195,9 @@ def test_a_function_without_a_value_is_undecided() -> None:
     assert Judge().verdict(read_equation("zeta(x) = zeta(x)", functions=None)).grade is Grade.UNDECIDED
 
 
-def test_a_tree_of_a_hundred_thousand_nodes_is_undecided() -> None:
+def test_a_tree_of_ten_thousand_nodes_is_undecided() -> None:
     tree = Tree("Symbol", token="x")
-    for _ in range(100_000):
+    for _ in range(10_000):
         tree = Tree("sin", (tree,))
     assert Judge().verdict(Equation(tree, tree)).grade is Grade.UNDECIDED
 

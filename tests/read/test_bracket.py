@@ -313,7 +313,7 @@ def test_the_published_sentiment_trees_are_written_back_to_the_letter(published)
 
 @pytest.mark.data
 def test_the_published_logic_sentences_are_written_back_to_the_letter(published):
-    lines = read_text(published / "logic" / "train3").split("\n")[:-1]
+    lines = read_text(published / "logic" / "train3").split("\n")[:-1:4]
     sentences = [sentence for line in lines for sentence in line.split("\t")[1:]]
     assert len(sentences) == 2 * len(lines) > 0
     assert [bracket.write_unlabelled(bracket.read_unlabelled(sentence)) for sentence in sentences] == sentences

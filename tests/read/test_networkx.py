@@ -107,7 +107,7 @@ def test_a_deep_chain_goes_there_and_back():
 
 
 def test_a_long_cycle_is_found():
-    size = 20_000
+    size = 3000
     with pytest.raises(ValueError, match=r"node \d+ is on a cycle"):
         from_networkx(graph_of(*((i, (i + 1) % size, 0) for i in range(size))))
 

@@ -106,7 +106,7 @@ def test_any_items_are_read_and_written_back_or_refused(items):
 
 
 def test_a_deep_chain_is_read_and_written():
-    size = 100_000
+    size = 20_000
     func = "sin," * size + "Symbol,#,#" + ",#" * size
     vars = "," * size + "x,#,#" + ",#" * size
     tree = read_preorder(func, vars)

@@ -43,7 +43,7 @@ def noise(tmp_path: Path) -> Path:
 
 def test_the_best_epoch_is_kept_also_where_it_is_not_the_last_one(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
-    by_heart = ["--input-size", "0", "--dropout", "0"]
+    by_heart = ["--input-size", "0", "--dropout", "0", "--no-baseline"]
     assert main(["fit", str(noise), *SMALL, *by_heart, "--epochs", "8", "--patience", "8", "--out", str(out)]) == 0
     accuracies = [json.loads(line)["accuracy"] for line in (out / "epochs.jsonl").read_text().splitlines()]
     assert max(accuracies) > accuracies[-1], "the best epoch must not be the last one"
@@ -71,7 +71,7 @@ def test_gradients_are_clipped_at_a_norm_of_5(noise: Path, tmp_path: Path, monke
 
     monkeypatch.setattr(TreeTraining, "training_step", steep)
     monkeypatch.setattr(TreeTraining, "configure_optimizers", watched)
-    assert main(["fit", str(noise), *SMALL, "--epochs", "1", "--out", str(tmp_path / "model")]) == 0
+    assert main(["fit", str(noise), *SMALL, "--epochs", "1", "--no-baseline", "--out", str(tmp_path / "model")]) == 0
     assert len(norms) > 2
     assert norms[0] < 0.01, "a small gradient is left as it is"
     assert norms[1:] == pytest.approx([5.0] * (len(norms) - 1), rel=1e-3)
@@ -170,7 +170,8 @@ def test_without_a_test_split_the_confusions_are_those_of_validation(tmp_path: P
     train, valid, out = tmp_path / "train.tsv", tmp_path / "valid.tsv", tmp_path / "model"
     for path, count, seed in ((train, 100, 0), (valid, 30, 1)):
         path.write_text(table(count, seed=seed), encoding="utf-8")
-    assert main(["fit", str(train), "--validation", str(valid), *SMALL, "--epochs", "1", "--out", str(out)]) == 0
+    few = [*SMALL, "--epochs", "1", "--no-baseline", "--out", str(out)]
+    assert main(["fit", str(train), "--validation", str(valid), *few]) == 0
     _, *rows = [line.split("\t") for line in (out / "confusion.tsv").read_text().splitlines()]
     assert sum(int(number) for _, *numbers in rows for number in numbers) == 30
 
@@ -194,7 +195,8 @@ def test_a_folder_of_another_training_is_refused_by_what_differs(
     path, valid, out = tmp_path / "trees.tsv", tmp_path / "valid.tsv", tmp_path / "model"
     path.write_text(table(60), encoding="utf-8")
     valid.write_text(table(20, seed=1), encoding="utf-8")
-    arguments = ["fit", str(path), "--validation", str(valid), *SMALL, "--epochs", "1", "--out", str(out)]
+    few = [*SMALL, "--epochs", "1", "--no-baseline", "--out", str(out)]
+    arguments = ["fit", str(path), "--validation", str(valid), *few]
     assert main(arguments) == 0
     for name in ("card.json", ""):
         if name:

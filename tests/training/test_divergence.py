@@ -14,13 +14,15 @@ from dgltree.commands.main import main
 from dgltree.training.folder import give_up
 from dgltree.training.stepping.module import TreeTraining
 
+PLAIN = ["--no-baseline", "--label-scale", "none"]
+
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "trees.tsv").write_text(table(60, "value"), encoding="utf-8")
 
     def run(*more: str) -> tuple[int, list[str]]:
-        arguments = [str(tmp_path / "trees.tsv"), "--out", str(tmp_path / "model"), *SMALL, "--no-baseline", *more]
+        arguments = [str(tmp_path / "trees.tsv"), "--out", str(tmp_path / "model"), *SMALL, *PLAIN, *more]
         code = main(["fit", *arguments])
         return code, capsys.readouterr().err.splitlines()
 

@@ -47,7 +47,7 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
         file.write_text("tree\tlabel\n" + "\n".join(lines[:40]) + "\n", encoding="utf-8")
     out = tmp_path / "model"
     arguments = ["fit", str(path), "--validation", str(valid), "--test", str(test), "--out", str(out), *SMALL]
-    assert main([*arguments, "--epochs", "20", "--patience", "20"]) == 0
+    assert main([*arguments, "--epochs", "20", "--patience", "20", "--no-baseline"]) == 0
     said = capsys.readouterr().err
     assert "regress: 300 train, 40 validation, 40 test" in said
     assert "warning: 40 of 40 test examples also occur in the training set" in said
@@ -72,7 +72,8 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     out = tmp_path / "model"
     options = ["--encoder", "ordered_memory", "--options", '{"num_slots": 4}']
-    assert main(["fit", str(path), "--out", str(out), *SMALL, "--epochs", "1", *options]) == 0
+    few = [*SMALL, "--epochs", "1", "--no-baseline"]
+    assert main(["fit", str(path), "--out", str(out), *few, *options]) == 0
     model = TrainedModel.load(out)
     data = TreeDataset.from_file(path)
     assert model.predict(data).shape == (120, 2)
@@ -87,7 +88,7 @@ def test_unk_reads_functions_that_training_never_saw(tmp_path: Path) -> None:
     trees = [Tree("f" if i % 2 else "g", (Tree("w", token="a"), Tree("w", token=str(i % 7)))) for i in range(60)]
     trees += [Tree(f"rare{i}", (Tree("w", token="a"), Tree("w", token=str(i)))) for i in range(8)]
     data = TreeDataset(trees, ["even" if tree.function == "g" else "odd" for tree in trees])
-    model = dgltree.fit(data, out=tmp_path / "model", unk=True, hidden_size=4, epochs=1)
+    model = dgltree.fit(data, out=tmp_path / "model", unk=True, hidden_size=4, epochs=1, no_baseline=True)
     assert bool(model.predict([Tree("new", (Tree("w", token="z"), Tree("w", token="a")))]).isfinite().all())
 
 
@@ -157,7 +158,7 @@ def test_labels_with_dollar_signs_and_of_validation_alone(tmp_path: Path, capsys
     path.write_text(table(60).replace("\tpos", "\t$\\frac{$"), encoding="utf-8")
     valid.write_text("tree\tlabel\nx*x\tnew\ny*y\tother\n", encoding="utf-8")
     arguments = ["fit", str(path), "--validation", str(valid), "--test", str(valid), "--out", str(tmp_path / "model")]
-    assert main([*arguments, *SMALL, "--epochs", "1"]) == 0
+    assert main([*arguments, *SMALL, "--epochs", "1", "--no-baseline"]) == 0
     assert "count as errors: new, other" in capsys.readouterr().err
     epoch = json.loads((tmp_path / "model" / "epochs.jsonl").read_text())
     assert epoch["accuracy"] == 0
@@ -171,7 +172,7 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     path, test = tmp_path / "trees.tsv", tmp_path / "test.tsv"
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     test.write_text("tree\tlabel\nx*x*y*y\tpos\nx*y*z*z*z\tzero\nsin(x)\tpos\n", encoding="utf-8")
-    few = [*SMALL, "--epochs", "1", "--no-unk"]
+    few = [*SMALL, "--epochs", "1", "--no-unk", "--no-baseline"]
     arguments = ["fit", str(path), "--test", str(test), *few, "--out", str(tmp_path / "model")]
     assert main(arguments) == 0
     said = capsys.readouterr().err

@@ -76,6 +76,7 @@ def test_a_metric_that_one_training_lacks_has_no_mean() -> None:
     assert "| model | 0.3750 ± 0.1768 | nan ± nan |" in str(Repeats(rows, {}, {}))
 
 
+@pytest.mark.slow
 def test_trainings_by_several_processes_are_those_of_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, "trees.tsv", table(120))
     arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--no-baseline"]

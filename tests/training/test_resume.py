@@ -24,7 +24,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
 ) -> None:
     path = tmp_path / "trees.tsv"
     path.write_text(table(120), encoding="utf-8")
-    arguments = ["fit", str(path), *SMALL, "--dropout", "0.3", "--out"]
+    arguments = ["fit", str(path), *SMALL, "--dropout", "0.3", "--no-baseline", "--out"]
     assert main([*arguments, str(tmp_path / "whole")]) == 0
     from dgltree.training.stepping.module import TreeTraining
 
@@ -88,7 +88,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
 ) -> None:
     path = tmp_path / "trees.tsv"
     path.write_text(table(100), encoding="utf-8")
-    arguments = ["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    arguments = ["fit", str(path), "--no-baseline", "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
     assert main(arguments) == 0
     (tmp_path / "model" / "card.json").unlink()
 
