@@ -19,6 +19,7 @@ from dgltree.models import ClassifierReadout, TreeModel
 from dgltree.training.folder import READING, WEIGHTS
 
 KINDS = kinds()
+FLAGS = "an arity of a vocabulary must be a whole number or null, and unk and parts must be true or false"
 WORDS = "a name, which is a text, and an arity"
 
 
@@ -76,10 +77,8 @@ REFUSED = [
     (_vocabulary("tokens", ["x", "y"]), "a vocabulary with unk must have '<unk>' among its tokens"),
     (_vocabulary("functions", [[None, 2]]), f"the functions of a vocabulary must be lists of {WORDS}"),
     (_vocabulary("functions", {"add": 2}), f"the functions of a vocabulary must be lists of {WORDS}"),
-    (
-        _vocabulary("functions", [["Add", True]]),
-        "an arity of a vocabulary must be a whole number or null, and unk must be true or false",
-    ),
+    (_vocabulary("functions", [["Add", True]]), FLAGS),
+    (_vocabulary("parts", 1), FLAGS),
     (_header("vocabulary", 3), "its header has 3 as vocabulary; it must be an object"),
 ]
 
