@@ -3,12 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import IO
 
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.algebra import rewriting
-from dgltree.algebra.child import LARGEST, Algebra
+from dgltree.algebra import child, rewriting
+from dgltree.algebra.child import LARGEST, SECONDS, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
 
 
@@ -79,3 +80,20 @@ def test_the_process_ends_with_its_parent_and_imports_no_torch() -> None:
     assert (done.stderr, torch) == ("", "False")
     alive = subprocess.run(["ps", "-p", pid], capture_output=True, check=False)
     assert alive.returncode == 1
+
+
+def test_an_answer_is_waited_for_no_longer_than_the_search_has(
+    algebra: Algebra, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    algebra.forms(read_infix("x"))
+    waited: list[float] = []
+    line = child._line
+
+    def noted(stream: IO[str], seconds: float) -> str:
+        waited.append(seconds)
+        return line(stream, seconds)
+
+    monkeypatch.setattr(child, "_line", noted)
+    for seconds, limit in ((2 * SECONDS, SECONDS), (SECONDS / 2, SECONDS / 2)):
+        algebra.forms(read_infix("x + x"), seconds)
+        assert waited[-1] == limit

@@ -111,6 +111,15 @@ def test_a_number_needs_a_cell_with_an_encoder_and_reaches_the_root() -> None:
         propagate(batch(trees, VOCABULARY, x=torch.zeros(4, 3, dtype=torch.float64)), gates)
 
 
+def test_numbers_alone_are_read_as_next_to_tokens() -> None:
+    cell = make_cell("tree_lstm, leaf gates, shared, numbers")
+    trees = [Tree("sin", (Tree("num", value=value),)) for value in (0.5, 0.75)]
+    alone, mixed = (batch(some, cell.vocabulary) for some in (trees, [*trees, Tree("sin", (Tree("var", token="x"),))]))
+    expected = propagate(mixed, cell)["h"][mixed.roots[:2]]
+    assert not torch.allclose(expected[0], expected[1])
+    torch.testing.assert_close(propagate(alone, cell)["h"][alone.roots], expected)
+
+
 def test_of_several_wrong_nodes_the_first_is_named() -> None:
     x, number = Tree("var", token="x"), Tree("num", value=1.0)
     trees = [x, Tree("if", (x, number, number)), number]

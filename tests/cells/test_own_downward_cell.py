@@ -11,6 +11,7 @@ from helpers import VOCABULARY, random_dag
 
 from dgltree import batch
 from dgltree.cells import TreeLSTM
+from dgltree.cells.downward.channels import DownwardBanyanCell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own_downward_cell.md").read_text(encoding="utf-8")
 CELL, USE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -36,3 +37,9 @@ def test_all_engines_agree(options: dict[str, Any]) -> None:
         found = both(engine, up, down, trees)
         compare(found, expected)
         compare(gradients(up, down, found), wanted, 1e-10)
+
+
+@pytest.mark.parametrize("option", ["typed", "positions"])
+def test_what_a_class_fixes_is_added_to_what_its_base_class_fixes(option: str) -> None:
+    with pytest.raises(TypeError, match=f"DownwardBanyanCell has no option '{option}'"):
+        DownwardBanyanCell(VOCABULARY, 4, **{option: True})

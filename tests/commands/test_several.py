@@ -148,3 +148,11 @@ def test_what_reading_raises_is_raised() -> None:
     found = answered(BatchCompletion(top=1), asked(), 2)
     with pytest.raises(OSError, match="the disk is gone"):
         list(found)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_form_is_not_ranked_wherever_it_stands(place: int) -> None:
+    asked = [read_question("x + _ = 2x")] * 2
+    asked.insert(place, read_question("factor x^2 - 9"))
+    with pytest.raises(ValueError, match="the factored form is not ranked by score"):
+        BatchCompletion(by_score=True).answer(asked)

@@ -349,3 +349,16 @@ def test_with_dropout_every_word_has_a_mask_of_its_own(name: str) -> None:
     assert any((one[0] != one[1]).any() for one in words)
     first, second = (read(core, ids.repeat(2, 1), [2, 2]).root for _ in range(2))
     assert (first[0] != first[1]).any() or (second[0] != second[1]).any()
+
+
+def test_embeddings_are_dropped_in_front_of_a_state_space_too() -> None:
+    core = make("efficient_beam_tree, beams drawn, S4D", dropout=0.5)
+    read: list[Tensor] = []
+    core.front.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    for mode in (core.train, core.eval):
+        mode()
+        core.items(IDS, torch.tensor(LENGTHS))
+    dropped, whole = read
+    assert torch.equal(whole, core.embedding(IDS))
+    assert 0.3 < float((dropped == 0).double().mean()) < 0.7
+    torch.testing.assert_close(dropped[dropped != 0], 2 * whole[dropped != 0])

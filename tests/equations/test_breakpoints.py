@@ -1,11 +1,14 @@
 """Points on branch cuts and next to breakpoints: what a test at any points does not see."""
 
+from itertools import islice
+
 import pytest
 from flint import fmpq
 
 from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.sample_points import is_positive, plain_first
 from dgltree.equations.truth.verdict import Domain, Grade
 from dgltree.read.typed import read_typed
 
@@ -63,3 +66,9 @@ def test_a_window_is_looked_through_to_its_ends_and_inside_of_its_parts() -> Non
 def test_zero_to_a_power_that_is_no_number_is_proved_nowhere() -> None:
     verdict = Judge().verdict(read_typed("0^(x + 1)^2 = 0^(x^2 + 2*tan(2*x) + 1)").equation)
     assert not (verdict.grade is Grade.PROVED and verdict.only)
+
+
+@pytest.mark.parametrize("kind", ["positive", "real", "complex"])
+def test_only_positive_numbers_are_tried_for_what_holds_for_positive_ones(kind: str) -> None:
+    tried = [value for point in islice(plain_first(["x", "y"], kind), 28) for value in point.values()]
+    assert all(map(is_positive, tried)) == (kind == "positive")

@@ -131,6 +131,7 @@ def test_a_rounded_decimal_is_right_if_that_is_asked_for() -> None:
         ("x^2 = 16 => x = _", "4, 5", "5 is wrong: left is 25, right is 16"),
         ("x^2 = 16, x = _", "no solution", "wrong: it holds for x = -4 and x = 4 only (proved)"),
         ("2^x = -1, x = _", "no solution", "right: there is no real solution (proved)"),
+        ("2^x = -1, x = _", "no solution!", "right: there is no real solution (proved)"),
         ("x^2 = 16, x = _", "5", "wrong: left is 25, right is 16"),
         ("A = 1/2 g h, h = _", "2A/g", "right: holds everywhere but g = 0 (proved)"),
         ("factor x^2 - 9", "x^2 - 9", "right, but not factored: x^2 - 9 can be factored"),

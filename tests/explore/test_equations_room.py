@@ -104,6 +104,8 @@ def test_a_filler_of_ones_own_is_judged_and_scored(client: Any) -> None:
     unknown = ask(client, "equation/own", text=TEXT, model="default", filler="48611")
     assert (unknown["score"], unknown["verdict"]) == (None, "holds for no real y")
     assert "line 1, column" in refusal(client, "equation/own", text=TEXT, model="default", filler="cos(")
+    for text in ("ab - 2*1 = _ - 2", "_ - 2 = ab - 2*1"):  # a name on either side, else a product
+        assert ask(client, "equation/own", text=text, model="default", filler="ab")["texts"] == ["ab"]
     assert "not a list of up to" in refusal(client, "equation/judge", text=TEXT, fillers="x")
 
 

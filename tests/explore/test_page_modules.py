@@ -47,6 +47,12 @@ def test_a_node_is_drawn_over_the_middle_of_its_children_however_many_there_are(
     assert ends == [middle] * 4 + [(middle + 180) / 2] * 2
 
 
+@pytest.mark.parametrize("inner", [[[0, 1], [4, 2], [5, 3]], [[2, 3], [1, 4], [0, 5]], [[1, 2], [0, 4, 3], [5]]])
+def test_a_tree_is_as_high_as_its_longest_path(module: Any, inner: list[list[int]]) -> None:
+    nodes = [*({"word": word} for word in "abcd"), *({"children": children} for children in inner)]
+    assert module("brackets.js", "return m.depthOf(given);", nodes) == 3
+
+
 def test_merges_join_what_lies_beside_their_gap(module: Any) -> None:
     words, order = list("abcde"), [2, 0, 3, 1]
 

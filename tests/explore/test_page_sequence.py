@@ -45,6 +45,18 @@ def test_mistakes_are_told_and_nothing_is_shown_for_nothing(page: Any, running: 
     page.locator(".empty").wait_for()
 
 
+def test_a_link_without_a_network_opens_the_first_one(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#sequence?text=a+or+b")
+    network = page.get_by_role("combobox", name="Network")
+    first, other = (network.locator("option").nth(k).get_attribute("value") for k in (0, 1))
+    assert network.input_value() == first
+    network.select_option(other)
+    page.wait_for_url(f"**model={other}*")
+    page.evaluate("location.hash = '#sequence?text=a+or+b'")
+    page.wait_for_function("document.querySelector('#sequence-text').value === 'a or b'")
+    assert network.input_value() == first
+
+
 @pytest.fixture
 def in_context(tmp_path: Path) -> Iterator[Running]:
     """The page of a model with words in context, untrained."""

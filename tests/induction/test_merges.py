@@ -66,6 +66,7 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
         ([[0, 2]], [3], r"the merges \[0, 2\]"),
         ([[0, -1]], [3], r"the merges \[0, -1\]"),
         ([[1, 0]], [0], "sequence 0 has 0 words"),
+        ([[1, 0], [0, 1]], [3, 4], "sequence 1 has 4 words"),
         ([0, 1], [3], r"merges are \(2,\) torch.int64 for lengths \(1,\); they are \(B, T - 1\) and \(B,\)"),
     ],
 )

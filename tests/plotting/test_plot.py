@@ -16,7 +16,7 @@ from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
-from dgltree.plotting.charts import GAP, apart
+from dgltree.plotting.charts import GAP, LABEL, apart, free_place
 from dgltree.plotting.effects import coloured
 from dgltree.plotting.style import COLOURS, MODEL_COLOURS, line_colours
 from dgltree.trees.tree import Tree
@@ -105,3 +105,11 @@ def test_the_charts_of_the_tasks_have_the_colours_of_their_models(file: Path) ->
     labels = re.findall(r'<!-- (\w+) -->\s*<g style="fill: (#\w{6})', file.read_text(encoding="utf-8"))
     named = {(name, colour.upper()) for name, colour in labels if name in MODEL_COLOURS}
     assert named == {(name, MODEL_COLOURS[name].upper()) for name, _ in named}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("room", [0.9, 1.1])
+def test_a_name_keeps_its_place_if_there_is_room_on_one_axis(axis: int, room: float) -> None:
+    extent, own = np.array([10.0, 2.0]), np.array([[0.0, 0.0], [10.0, 2.0]])
+    other = np.where(np.arange(2) == axis, room * LABEL * extent, 0)
+    assert free_place(own, [other], extent).tolist() == own[int(room < 1)].tolist()

@@ -35,6 +35,9 @@ def test_the_numbers_of_a_card_are_those_of_the_training(fitted: Path) -> None:
     folder = fitted / "model"
     found_card, text = json.loads((folder / "card.json").read_text()), (folder / "card.md").read_text(encoding="utf-8")
     epochs = [json.loads(line) for line in (folder / "epochs.jsonl").read_text().splitlines()]
+    off = [name for name, value in found_card["options"].items() if value is not None and not value]
+    [listed] = re.findall("^- Options: (.*)$", text, re.MULTILINE)
+    assert "seed" in off and all(f"{name} {found_card['options'][name]}" in listed for name in off)
     assert len(epochs) == 6 and all(epoch["seconds"] > 0 for epoch in epochs)
     assert found_card["seconds"] == pytest.approx(sum(epoch["seconds"] for epoch in epochs), abs=1e-6)
     assert f" in {in_seconds(found_card['seconds'])} s of training." in text

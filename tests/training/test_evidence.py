@@ -7,6 +7,7 @@ import torch
 from own_trees import QUIET, built
 
 from dgltree import TrainedModel, Tree, TreeDataset
+from dgltree.datasets import tree_dataset
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree.cells import TreeCell, TreeLSTM
@@ -15,7 +16,7 @@ from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
-from dgltree.training.encoder_choice import choose_encoder
+from dgltree.training.encoder_choice import WIDEST, choose_encoder
 from dgltree.training.evidence import WEIGHTS, taken
 from dgltree.training.options import FitOptions
 from dgltree.training.untaught import take_means, untaught
@@ -112,3 +113,13 @@ def test_functions_that_stand_for_unknown_ones_have_the_mean_of_the_others_unles
             changed[row] = before[name][known].mean(0)
         torch.testing.assert_close(linear.weight.detach(), changed)
     assert not untaught(TreeCell(vocabulary, 4), counts), "all functions share"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_widest_tree_of_all_blocks_counts(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = [Tree("f", (leaf("a"), leaf("b")))] * 3
+    trees[place] = Tree("f", (leaf("a"),) * (WIDEST + 1))
+    data = TreeDataset(trees, ["p", "n", "p"])
+    monkeypatch.setattr(tree_dataset, "BLOCK", 1)
+    assert len(list(data.blocks())) == 3
+    assert choose_encoder(data, FitOptions()).name == "child_sum"

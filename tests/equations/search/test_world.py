@@ -38,6 +38,10 @@ def test_parts_numbers_and_variables_are_those_without_the_blank_the_smallest_fi
     assert world(read_equation("2^x = _")).powers and world(read_equation("2^_ = 8")).powers
 
 
+def test_pi_and_e_are_numbers_of_an_equation() -> None:
+    assert [write_infix(tree) for tree in world(read_equation("pi*x + 7 = _ + e")).numbers] == ["7", "pi", "e"]
+
+
 def test_a_filler_is_said_to_come_from_where_it_was_found_first() -> None:
     search = Search(read_equation("x + _ = y"), 10)
     tree, other = read_infix("y - x"), read_infix("y")

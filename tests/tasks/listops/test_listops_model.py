@@ -1,5 +1,8 @@
 """The shipped Efficient Beam Tree of ListOps: anyone can check what is said of it."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -7,7 +10,7 @@ from dgltree.equations.pretrained.files import FOLDER, LISTOPS, model_names
 from dgltree.equations.pretrained.shipped import listops_model
 from dgltree.read.listops import read_words
 from dgltree.trees.tree import Tree
-from tasks.listops import generate
+from tasks.listops import generate, shipped
 from tasks.listops.shipped import answered, main
 
 
@@ -52,3 +55,19 @@ def test_it_answers_99_of_100_new_expressions_and_finds_their_brackets(capsys: p
 def test_a_file_that_is_none_is_named() -> None:
     with pytest.raises(SystemExit, match=r"none.tsv: no such file; expected lines such as 9 TAB"):
         main(["--data", "none.tsv"])
+
+
+def test_an_expression_counts_in_one_range_of_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = Tree("phrase", (Tree("word", token="a"), Tree("word", token="b")))
+    right = {1: True, 20: False, 21: True, 40: True, 41: False, 100: True}
+    monkeypatch.setattr(shipped, "answered", lambda *_: ([*right.values()], [given] * 6, [given] * 6))
+    expressions: list[Any] = [SimpleNamespace(length=length) for length in right]
+    shipped.say(expressions)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "1 to 20 words: 50.0 % of 2",
+        "21 to 40 words: 100.0 % of 2",
+        "41 to 60 words: 0.0 % of 1",
+        "81 to 100 words: 100.0 % of 1",
+    ]

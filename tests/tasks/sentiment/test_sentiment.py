@@ -1,18 +1,21 @@
 """The sentiment task at its smallest setting: both configurations, bad input, equal seeds, interrupted runs."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 import dgltree
-from dgltree import TreeDataset
+from dgltree import Tree, TreeDataset
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sentiment.treebank import NODES, ROOTS, assert_same_weights, checkpoint, run, write_treebank
 
+from dgltree.training.folder import READING
+from tasks import road
 from tasks.road import figures
 from tasks.sentiment.data import SentimentTreebank, read_trees
 
@@ -137,3 +140,14 @@ def test_the_published_trees_train_and_hardly_overlap(published: Path, tmp_path:
     assert [len(trees) for trees in lines.values()] == [8544, 1101, 2210]
     assert len({*lines["train"]} & {*lines["test"]}) == 2, "'No. .' and 'What 's next ?' stand in both"
     assert 0 <= run(tmp_path, tmp_path / "out", fit__epochs=1)["accuracy"] <= 1
+
+
+def test_each_set_for_tests_and_each_part_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = TreeDataset([Tree("w", token=name) for name in "abcd"], [*"pnpn"])
+    made = road.Sets(data, data, {"test": data, "other": data.select([0])}, data.vocabulary, "np", {"long": [1, 2, 3]})
+    (tmp_path / READING).touch()
+    monkeypatch.setattr(dgltree.TrainedModel, "load", lambda _: SimpleNamespace(evaluate=len))
+    road._test(tmp_path, made)
+    assert capsys.readouterr().out.splitlines() == ["test: 4", "other: 1", "long: 3"]

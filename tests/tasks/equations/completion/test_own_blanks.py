@@ -101,3 +101,17 @@ def test_equations_of_depth_8_and_more_are_blanked(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(train.own_blanks, "write", lambda given, *_: blanked.extend(depth for depth, _ in given))
     train._blanks(tmp_path, 5, 0, 1)
     assert blanked == [8, 9, 12]
+
+
+def test_equations_of_one_seed_are_made_once_and_not_taken_for_those_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def write(file: Path, equations: int, part: str, seed: int, *_: object) -> None:
+        file.write_text(str(seed), encoding="utf-8")
+        made.append(seed)
+
+    monkeypatch.setattr(train.chains, "write", write)
+    found = [train._grown(tmp_path, "paper", 5, seed, 1).read_text(encoding="utf-8") for seed in (0, 1, 0)]
+    assert (found, made) == (["0", "1", "0"], [0, 1])
