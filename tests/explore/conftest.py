@@ -92,7 +92,7 @@ def page(chromium: Any) -> Iterator[Any]:
     """A page whose console stays free of errors, but for those whose text ``page.expected`` is a part of."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     made = context.new_page()
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(60_000)
     wrong: list[str] = []
     made.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
     made.on("pageerror", lambda error: wrong.append(str(error)))
