@@ -110,10 +110,13 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return self.to_json() == other.to_json()
+        return self._known() == other._known()
 
     def __hash__(self) -> int:
-        return hash((self.functions, self.tokens, self.unk, self.parts))
+        return hash(self._known())
+
+    def _known(self) -> tuple[object, ...]:
+        return self.functions, self.tokens, self.unk, self.parts
 
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self.functions)} functions, {len(self.tokens)} tokens>"
