@@ -19,11 +19,16 @@ def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
     ``torch.compiler.disable`` would import the compiler, which takes a second, before anybody has asked for it.
     """
 
+    disabled: list[Callable[P, R]] = []
+
     @wraps(function)
     def run(*arguments: P.args, **options: P.kwargs) -> R:
-        compiler = sys.modules.get("torch._dynamo")
-        own = function if compiler is None else compiler.disable(function)
-        return own(*arguments, **options)
+        if not disabled:
+            compiler = sys.modules.get("torch._dynamo")
+            if compiler is None:
+                return function(*arguments, **options)
+            disabled.append(compiler.disable(function))
+        return disabled[0](*arguments, **options)
 
     return run
 

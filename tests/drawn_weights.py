@@ -72,8 +72,9 @@ def computed(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Quantized, with the gradient of what was not."""
     base = weight.clone().requires_grad_()
-    return base, base.half().to(weight.dtype)
+    return base, base + (base.half().to(weight.dtype) - base).detach()
 
 
 def frozen(weight: Tensor) -> tuple[Tensor, Tensor]:

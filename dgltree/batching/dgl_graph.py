@@ -93,7 +93,7 @@ def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
     label = graph.ndata["label"]
     if label.is_floating_point():
         raise ValueError(
-            f'the graph\'s "label" is {label.dtype}; labels of a batch are numbers of classes, such as torch.int64: keep '
+            f'the graph\'s "label" is {label.dtype}; labels of a batch are class numbers, such as torch.int64: keep '
             'what a regression predicts under another name, graph.ndata["target"] = graph.ndata.pop("label")'
         )
     return label.long()

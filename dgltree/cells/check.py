@@ -38,7 +38,9 @@ def check_weights(cell: Stepping, weights: Mapping[str, Tensor], device: torch.d
         if tensor.shape != shape:
             raise RuntimeError(f"{name} has shape {tuple(tensor.shape)}; this cell's map needs {shape}")
         if tensor.device != device:
-            raise RuntimeError(f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)")
+            raise RuntimeError(
+                f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)"
+            )
     if len(dtypes) > 1:
         each = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
         raise RuntimeError(f"the maps have different dtypes: {each}; a cell computes in one, cell.to(...)")
@@ -52,7 +54,7 @@ def check_first_states(cell: Stepping, weights: Mapping[str, Tensor], states: It
             raise RuntimeError(f"leaves have a state {part} of shape {tuple(rows.shape[1:])}; this cell's is {shape}")
         if dtype is not None and rows.dtype != dtype:
             raise RuntimeError(
-                f"leaves have a state {part} of {rows.dtype}, the maps are {dtype}: a cell computes in one, cell.to(...)"
+                f"leaves have a state {part} of {rows.dtype}, the maps are {dtype}: a cell has one, cell.to(...)"
             )
 
 

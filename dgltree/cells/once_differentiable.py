@@ -36,7 +36,7 @@ def once_differentiable(backward: Backward) -> Backward:
 
 
 def origin(*tensors: Tensor) -> Tensor | None:
-    """A scalar that depends on these tensors and holds none of them, for a function that saves too little of its inputs.
+    """A scalar that depends on these tensors and holds none of them, for a function that saves too few of its inputs.
 
     None if none of them requires gradients.
     """

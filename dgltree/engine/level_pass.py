@@ -114,9 +114,9 @@ def _differentiable(
 
     def compute(*tensors: Tensor) -> list[Tensor]:
         x_pre, own, weights = run.named(tensors)
-        steps = x_pre or [None] * len(run.schedule.steps)
+        by_step: Sequence[Tensor | None] = x_pre or [None] * len(run.schedule.steps)
         with generator_at(generator, tensors[0].device):
-            return plain_states(run.cell, run.schedule, tensors[: len(run.cell.state)], steps, own, weights)
+            return plain_states(run.cell, run.schedule, tensors[: len(run.cell.state)], by_step, own, weights)
 
     return differentiable_gradients(compute, tensors, grad_outputs)
 

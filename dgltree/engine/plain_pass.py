@@ -16,12 +16,17 @@ from dgltree.engine.step import LevelRows
 
 
 def plain_states(
-    cell: Stepping, schedule: Schedule, leaf: Sequence[Tensor], x_pre: Sequence[Tensor | None], own: State, weights: State
+    cell: Stepping,
+    schedule: Schedule,
+    leaf: Sequence[Tensor],
+    x_pre: Sequence[Tensor | None],
+    own: State,
+    weights: State,
 ) -> list[Tensor]:
     """The states of all rows, (R, *shape) for each part, which autograd can differentiate as often as one likes.
 
-    The states so far are joined anew for each step, so time grows with steps times rows: the passes with backward passes
-    of their own are linear, and once differentiable.
+    The states so far are joined again for each step, so time grows with steps times rows. Passes whose backward pass is
+    made by hand are linear, and leave derivatives of derivatives to this.
 
     Args:
         cell: the cell.

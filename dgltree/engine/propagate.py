@@ -1,7 +1,7 @@
 """The level engine: a cell along a batch."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import torch
@@ -170,7 +170,7 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
     schedule, batch = planned.schedule, planned.batch
     weights = cell.map_weights()
     check_weights(cell, weights, planned.device)
-    tensors = [*cell.parameters(), *weights.values(), *([] if batch.x is None else [batch.x])]
+    tensors = chain(weights.values(), cell.parameters(), [] if batch.x is None else [batch.x])
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if record and schedule.node.is_inference():
         raise ValueError(
@@ -178,12 +178,12 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
             "or compute within torch.no_grad()"
         )
     steps = None if recompute or traced.names else fused_pass(cell, weights, schedule, record, planned.layout)
-    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
+    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
     if steps is not None:
-        leaf = steps.leaf_states(batch)
-        check_first_states(cell, weights, leaf)
+        first = steps.leaf_states(batch)
+        check_first_states(cell, weights, first)
         laid_out = {name: operand(tensor) for name, tensor in weights.items()}
-        inputs = *leaf, *steps.inputs(batch, laid_out)
+        inputs = *first, *steps.inputs(batch, laid_out)
         h, memory = FusedPass.apply(steps, list(weights), *inputs, *laid_out.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)

@@ -166,7 +166,9 @@ def test_children_keep_their_order_whatever_the_edge_ids(dgl) -> None:
 def test_labels_that_are_numbers_are_refused_by_name(dgl) -> None:
     graph = batch(FOREST, VOCABULARY).graph
     graph.ndata["label"] = torch.rand(graph.num_nodes())
-    with pytest.raises(ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch are numbers of'):
+    with pytest.raises(
+        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch are class numbers'
+    ):
         TreeBatch.from_graph(graph, VOCABULARY)
 
 

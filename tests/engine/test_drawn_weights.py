@@ -76,7 +76,9 @@ def test_a_weight_that_is_not_contiguous_gets_its_gradient(name: str, change: ob
     cell = make_cell(name)
     change(cell)
     found, expected = gradients(cell, "on"), gradients(cell, "off")
-    assert {'maps.gates_2', 'maps.gates_any'} & {name.rsplit('.weight', 1)[0].removesuffix('.parametrizations') for name in found}
+    assert {"maps.gates_2", "maps.gates_any"} & {
+        name.rsplit(".weight", 1)[0].removesuffix(".parametrizations") for name in found
+    }
     assert set(found) == set(expected)
     for what, gradient in expected.items():
         torch.testing.assert_close(found[what], gradient, rtol=0, atol=1e-12)

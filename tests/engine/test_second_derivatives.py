@@ -186,7 +186,9 @@ def test_a_weight_that_another_depends_on_gets_its_own_part_alone() -> None:
 
     def loss() -> Tensor:
         bias = cell.maps["gates_2"].bias
-        weights = {"maps.gates_1.bias": 2 * bias[:1, : cell.maps["gates_1"].bias.shape[1]].expand_as(cell.maps["gates_1"].bias)}
+        weights = {
+            "maps.gates_1.bias": 2 * bias[:1, : cell.maps["gates_1"].bias.shape[1]].expand_as(cell.maps["gates_1"].bias)
+        }
         return functional_call(cell, weights, (trees,))["h"].pow(3).sum()
 
     check_products(loss, [p for p in parameters_of(cell) if p is not cell.maps["gates_1"].bias])

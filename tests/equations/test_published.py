@@ -129,7 +129,7 @@ def file_of(options: dict[str, object], n: int = 4) -> dict[str, Tensor]:
             names += [f"{f}.pos_linear_{row}" for row in range(1, k + 1)]
         elif k > 1:
             sizes[f"{f}.pos_linear"] = (k, arity * n)
-        sizes |= {name: (n, arity * n) for name in names}
+        sizes |= dict.fromkeys(names, (n, arity * n))
     for name, size in sizes.items():
         weights[f"{name}.weight"] = torch.randn(size, generator=generator)
         weights[f"{name}.bias"] = torch.randn(size[0], generator=generator)
@@ -147,9 +147,7 @@ def file_of(options: dict[str, object], n: int = 4) -> dict[str, Tensor]:
         {"pop": False},
     ],
 )
-def test_the_options_of_the_program_are_those_that_its_file_implies(
-    options: dict[str, object], tmp_path: Path
-) -> None:
+def test_the_options_of_the_program_are_those_that_its_file_implies(options: dict[str, object], tmp_path: Path) -> None:
     weights, path = file_of(options), tmp_path / "weights"
     torch.save(weights, path, _use_new_zipfile_serialization=False)
     model = open_model(path)

@@ -61,9 +61,7 @@ class _Write(torch.autograd.Function):
     """Rows into the table; what it gives is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(
-        ctx: Any, values: Tensor, order: Tensor, source: Tensor | None, table: _Rows, start: int
-    ) -> Tensor:
+    def forward(ctx: Any, values: Tensor, order: Tensor, source: Tensor | None, table: _Rows, start: int) -> Tensor:
         ctx.save_for_backward(order, source)
         table.buffer[start : start + len(values)] = values
         ctx.table, ctx.start, ctx.rows = table, start, len(values)

@@ -16,7 +16,7 @@ from dgltree.cells.typed import Weights, product
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import KEY, Key, Layout, MatrixRun, gate_maps
 from dgltree.engine.kernels.operands import operand
-from dgltree.engine.schedule import Schedule, Step
+from dgltree.engine.schedule import Schedule
 
 
 class BackwardResult(NamedTuple):
@@ -162,7 +162,7 @@ class CellPass(ABC):
         if not self.base:
             memory[: schedule.leaves] = leaf_memory.reshape(schedule.leaves, self.depth, n)
         self.states = States(h, memory, self.base, schedule.children)
-        self.masks = [self._draw(step) for step in schedule.steps]
+        self.mask = self._masks()
         self.given = dict(zip(self.maps, inputs, strict=True))
         self.pre = {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
 
@@ -194,12 +194,12 @@ class CellPass(ABC):
         """Those of the gates, where x was added."""
         return [None if self.given[key] is None else gates for key, gates in self.pre.items()]
 
-    def _draw(self, step: Step) -> Tensor:
-        """What dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
+    def _masks(self) -> Tensor:
+        """(rows of all steps, n), what dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
         h, cell = self.states.h, self.cell
         if not (cell.training and cell.dropout):
             return h.new_empty(0, self.n)
-        return cell.drop(h.new_ones(step.stop - step.start, self.n))
+        return torch.cat([cell.drop(h.new_ones(step.stop - step.start, self.n)) for step in self.schedule.steps])
 
     def _runs_of_matrices(self, key: Key) -> dict[int, list[MatrixRun]]:
         """Those of one matrix have their gates one after another."""

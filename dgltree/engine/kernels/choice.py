@@ -70,7 +70,8 @@ def fused_pass(
     passes = PASSES.get(weight.device.type, {})
     if fused.family not in passes or not _has_products(weight):
         return None
-    kernel = step_kernel(fused.family, fused.options, weight, record, _shapes(cell, schedule))
+    shapes = _shapes(cell, schedule) if BACKENDS[weight.device.type].by_shape else ()
+    kernel = step_kernel(fused.family, fused.options, weight, record, shapes)
     if kernel is None:
         return None
     if known is None or not known.fits(cell):

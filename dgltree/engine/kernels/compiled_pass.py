@@ -45,7 +45,6 @@ class CompiledPass(CellPass):
     ) -> States:
         self._start(leaf_h, leaf_memory, inputs, weights)
         self.x = {key: operand(x) for key, x in self.given.items() if x is not None}
-        self.mask = torch.cat(self.masks)
         self._runs(None).forward()
         return self.states
 

@@ -30,7 +30,7 @@ class ConcatenatedPass(CellPass):
         columns = {key: self._of("gates", key).weight.mT.unbind() for key in self.maps}
         run = 0
         read = {key: int(x_pre is not None) for key, x_pre in self.given.items()}
-        for step, runs, mask in zip(schedule.steps, self.runs, self.masks, strict=True):
+        for step, runs in zip(schedule.steps, self.runs, strict=True):
             i = h.index_select(0, schedule.children[step.edges]).view(
                 step.stop - step.start, (step.arity or 0) * self.n
             )
@@ -38,7 +38,7 @@ class ConcatenatedPass(CellPass):
             for own in runs:
                 into = gates_of(gates, own)
                 torch.addmm(into, rows_of(i, own, step), weight[own.matrix], beta=read[step.arity], out=into)
-            kernel.forward(step.start, step.stop, self._gates(step, run, mask))
+            kernel.forward(step.start, step.stop, self._gates(step, run))
             run += len(runs)
         return self.states
 
@@ -54,7 +54,7 @@ class ConcatenatedPass(CellPass):
         for k in reversed(range(len(schedule.steps))):
             step, runs = schedule.steps[k], self.runs[k]
             run -= len(runs)
-            kernel.backward(step.start, step.stop, self._gates(step, run, self.masks[k]))
+            kernel.backward(step.start, step.stop, self._gates(step, run))
             d_i = edge_h[step.edges].view(step.stop - step.start, (step.arity or 0) * self.n)
             weight, gates = self._of("gates", step.arity).weight, self.pre[step.arity]
             for own in runs:
@@ -65,7 +65,9 @@ class ConcatenatedPass(CellPass):
         self.pre = kept
         return found
 
-    def _gates(self, step: Step, run: int, mask: Tensor) -> Gates:
+    def _gates(self, step: Step, run: int) -> Gates:
+        first = self.schedule.steps[0].start
+        mask = self.mask[step.start - first : step.stop - first] if len(self.mask) else self.mask
         bias = self._of("gates", step.arity).bias
         assert step.arity is not None and bias is not None
         return Gates(self.pre[step.arity], bias, mask, step.arity, run)

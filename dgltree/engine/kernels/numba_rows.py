@@ -1,7 +1,7 @@
 """Numba: rows of the families that read their children one by one, as one function for the loops around them.
 
-Which family's it is, the type of the options says: six numbers of a stack (:mod:`numba_stack`), none of a Tree-LSTM
-(:mod:`numba_lstm`). A function that is handed over as an argument would do, but Numba keeps no code on disk that gets one.
+The type of the options says which family's it is: six numbers of a stack (``numba_stack.py``), none of a Tree-LSTM
+(``numba_lstm.py``). Numba keeps no code on disk that gets a function as an argument, which would be the obvious way.
 """
 
 from typing import Any

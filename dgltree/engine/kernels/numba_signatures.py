@@ -6,7 +6,6 @@ from typing import Any
 
 import numba
 import torch
-from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import COLUMNS

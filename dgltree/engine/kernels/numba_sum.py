@@ -13,7 +13,6 @@ from torch import Tensor
 from dgltree.engine.kernels.compiled import activate, compiled, copy, sigmoid
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MOST, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
-from dgltree.engine.kernels.numba_signatures import Arguments
 from dgltree.engine.kernels.numba_pass import NumbaRuns
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
 from dgltree.engine.kernels.numba_runs import (
@@ -25,6 +24,7 @@ from dgltree.engine.kernels.numba_runs import (
     weight_gradient_of,
     weight_of,
 )
+from dgltree.engine.kernels.numba_signatures import Arguments
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 from dgltree.engine.kernels.threads import over_groups
 

@@ -22,7 +22,7 @@ def are_taken(tensors: Iterable[Tensor | None]) -> bool:
 
 
 def operand(tensor: Tensor) -> Tensor:
-    """The same values as kernels read them: without gaps, and with the sign in the numbers and not in a bit beside them.
+    """The same values as kernels read them: without gaps, and negative in memory, not by a bit of the tensor.
 
     What has to be copied is copied within the autograd graph: a copy that is made later gets no gradient.
     """

@@ -84,8 +84,9 @@ def load_published(path: str | Path) -> EquationModel:
         raise ValueError(f"{path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({error})") from None
     if weights.unread:
         first, *others = sorted(weights.unread)
+        more = f" and {len(others)} others" if others else ""
         raise ValueError(
-            f"{path}: a {type(cell).__name__} has no place for {first}{f' and {len(others)} others' if others else ''}, "
+            f"{path}: a {type(cell).__name__} has no place for {first}{more}, "
             "and without them it would compute something else"
         )
     return EquationModel(TreeEncoder(cell), readout).eval()
