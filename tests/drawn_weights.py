@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from downward_oracle import downward_recursion
 from engines import assert_close, cotangents, engines_of
+from equation_models import candidates, make_model, questions, scores_in_filler_order
 from fuzzing import Target
 from helpers import random_dag, random_tree, suited
 from hypothesis import strategies as st
@@ -18,11 +19,14 @@ from rows import DOWNWARD, ROWS, make_cell, make_downward
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dgltree import batch, propagate
+from dgltree import batch, propagate, rank
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
 from dgltree.engine.kernels.choice import kernels
 
 WITH_KERNELS = [name for name in ROWS if "kernels" in engines_of(name)]
+WITH_PATHS = [
+    name for name in WITH_KERNELS if not name.startswith("child_sum") and "leaf" not in name and "num" not in name
+]
 TREES = [random_tree(4, 3, 1), random_dag(12, 3, 2), random_tree(2, 2, 3)]
 Transform = Callable[[Tensor], tuple[Tensor, Tensor]]
 """A leaf that requires gradients, and the weight that is made of it, of a shape and with values near those given."""
@@ -220,6 +224,25 @@ def check_on_lstm(draw: Draw) -> bool:
     return agree(draw, layer, by("on"), by("off"))
 
 
+def check_paths(draw: Draw) -> bool:
+    """The same of the scores of fillers, whose paths run through a kernel of their own; without gradients."""
+    model = make_model(draw.row).to(draw.dtype)
+    weights, _ = weights_of(model.cell, draw)
+    for name, weight in weights.items():
+        module, kind = name.rsplit(".", 1)
+        setattr(model.cell.get_submodule(module), kind, nn.Parameter(weight.detach()))
+
+    def by(mode: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+        def run(_: dict[str, Tensor]) -> dict[str, Tensor]:
+            with kernels(mode):
+                ranked = rank(model, questions(3)[:6], candidates(4))
+            return {f"scores {k}": scores_in_filler_order(one) for k, one in enumerate(ranked)}
+
+        return run
+
+    return agree(draw, model.cell, by("on"), by("off"))
+
+
 def agree(draw: Draw, module: nn.Module, first: Any, *others: Any) -> bool:
     """Whether the weights are taken, by all; an ``AssertionError`` where they differ."""
     found = outcome(first, module, draw)
@@ -240,4 +263,5 @@ def weight_targets() -> dict[str, Target]:
         "weights of cells": Target(draws(WITH_KERNELS), check_cell),
         "weights downwards": Target(draws(list(DOWNWARD)), check_downward),
         "weights of ON-LSTM": Target(draws(["on_lstm"]), check_on_lstm),
+        "weights on paths": Target(draws(WITH_PATHS), check_paths),
     }

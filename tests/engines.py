@@ -14,7 +14,6 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels import choice
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON
 from dgltree.engine.kernels.choice import fused_of, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
@@ -67,8 +66,7 @@ def triton_engine(cell: Cell, trees: TreeBatch) -> State:
     pytest.importorskip("triton", reason="Triton is not installed")
     if os.environ.get("TRITON_INTERPRET") != "1":
         pytest.skip("TRITON_INTERPRET=1 is not set: Triton would compile for a GPU")
-    passes = mock.patch.dict(choice.PASSES, cpu=choice.PASSES["cuda"])
-    with passes, mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
         return propagate(trees, cell)
 
 

@@ -80,7 +80,8 @@ def propagate(
     under torch.func's transforms.
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
-    be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
+    be repeated under ``retain_graph``, and differentiated (``create_graph``), then by torch's operations in time that
+    grows with steps times nodes; weights changed in place in between are noticed.
 
     See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """

@@ -75,7 +75,7 @@ class Schedule(Movable):
     tokens_inside: bool
     """Whether any row that is not a leaf has a token."""
     part: np.ndarray | None = field(default=None, kw_only=True)
-    """(R,) int64, the part of each row: parts do not wait for each other, but for the rows of part 0. Rows of one step
+    """(R,) int64, the part of each row: parts wait for part 0 alone. Rows of one step
     and function are sorted by it. None if there are no parts. Compiled passes compute part after part."""
 
     def __len__(self) -> int:

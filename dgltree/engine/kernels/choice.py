@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.check import check_weights
 from dgltree.cells.fused import Fused
-from dgltree.engine.kernels.backends import BACKENDS, NUMBA
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA, Backend
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 MODES = ("on", "cached", "off")
 PASSES: dict[str, dict[str, type[CellPass]]] = {
-    "cpu": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
-    "cuda": {"stack": ConcatenatedPass, "lstm": ConcatenatedPass},
+    "Numba": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
+    "Triton": {"stack": ConcatenatedPass, "lstm": ConcatenatedPass},
 }
-"""The passes of each family, by the type of a device."""
+"""The passes of each family, by the package that compiles their kernels."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 
@@ -67,10 +67,11 @@ def fused_pass(
     if fused is None or not are_taken(map(weights.get, cell.weight_names)):
         return None
     weight = next(iter(weights.values()))
-    passes = PASSES.get(weight.device.type, {})
-    if fused.family not in passes or not _has_products(weight):
+    backend = BACKENDS.get(weight.device.type)
+    passes = {} if backend is None else PASSES[backend.package]
+    if backend is None or fused.family not in passes or not _has_products(backend, weight):
         return None
-    shapes = _shapes(cell, schedule) if BACKENDS[weight.device.type].by_shape else ()
+    shapes = _shapes(cell, schedule) if backend.by_shape else ()
     kernel = step_kernel(fused.family, fused.options, weight, record, shapes)
     if kernel is None:
         return None
@@ -87,13 +88,13 @@ def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
 def computes_in_parts(cell: Cell) -> bool:
     """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
     fused, weight = fused_of(cell), next(cell.parameters())
-    compiled = fused is not None and weight.device.type == "cpu" and fused.family in PASSES["cpu"]
-    return compiled and _has_products(weight) and _mode_now() != "off" and NUMBA.installed()
+    compiled = fused is not None and BACKENDS.get(weight.device.type) is NUMBA and fused.family in PASSES["Numba"]
+    return compiled and _has_products(NUMBA, weight) and _mode_now() != "off" and NUMBA.installed()
 
 
-def _has_products(weight: Tensor) -> bool:
-    """Whether kernels of its device multiply by it: compiled calls use torch's BLAS, where it was found."""
-    return weight.device.type != "cpu" or product_address(weight.dtype) is not None
+def _has_products(backend: Backend, weight: Tensor) -> bool:
+    """Whether kernels multiply by a weight: those of Numba use torch's BLAS, where it was found."""
+    return backend is not NUMBA or product_address(weight.dtype) is not None
 
 
 def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
@@ -103,7 +104,7 @@ def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
         return None
     weight = next(iter(weights.values()))
     check_weights(cell, weights, weight.device)
-    if weight.device.type != "cpu" or not _has_products(weight):
+    if BACKENDS.get(weight.device.type) is not NUMBA or not _has_products(NUMBA, weight):
         return None
     kernel = step_kernel(f"{fused.family} path", fused.options, weight, backward=False)
     return None if kernel is None else (kernel, fused)

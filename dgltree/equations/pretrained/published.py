@@ -33,7 +33,7 @@ LEFT_OUT = ("Number_enc.", "Number_dec.")
 """Beginnings of the names of tensors for which our models of equations have no place."""
 
 
-class Weights(dict[str, Tensor]):
+class ReadTensors(dict[str, Tensor]):
     """Tensors by name, which remember which of them were read."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
@@ -57,7 +57,7 @@ def load_published(path: str | Path) -> EquationModel:
     parameters are not those of one of the three models, each of them. Nothing is unpickled but tensors
     (``weights_only``).
     """
-    weights = Weights(_read(Path(path)))
+    weights = ReadTensors(_read(Path(path)))
     try:
         n = weights["Symbol.weight"].shape[1]
         if "sin.linear.weight" in weights:
@@ -108,11 +108,11 @@ def _read(path: Path) -> dict[str, Tensor]:
 # Each gives (weight, bias) of a function's gates, in the order of the cell's ``gates``; weights are (n, arity * n).
 
 
-def _tree_rnn_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+def _tree_rnn_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
     return [(weights[f"{f}.linear.weight"], weights[f"{f}.linear.bias"])]
 
 
-def _tree_lstm_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+def _tree_lstm_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
     gates = ("input", "data", "output")  # u, in, o: the published "data" is the input gate
     if arity == 1:
         return [(weights[f"{f}.{gate}.weight"], weights[f"{f}.{gate}.bias"]) for gate in (*gates, "forget")]
@@ -126,7 +126,7 @@ def _tree_lstm_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, 
     ]
 
 
-def _tree_smu_options(weights: Weights) -> dict[str, Any]:
+def _tree_smu_options(weights: ReadTensors) -> dict[str, Any]:
     gated = sum(f"sin.pos_linear_{k}.weight" in weights for k in range(1, len(weights)))
     top_k = len(weights["sin.pos_linear.weight"]) if "sin.pos_linear.weight" in weights else max(gated, 1)
     return {
@@ -139,7 +139,7 @@ def _tree_smu_options(weights: Weights) -> dict[str, Any]:
     }
 
 
-def _tree_smu_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+def _tree_smu_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
     options = _tree_smu_options(weights)
     g = ["gate_linear"] if arity == 1 else ["gate_linear_l", "gate_linear_r"]
     actions = [name for name in ("pop", "no_op") if options[name]]
