@@ -1,10 +1,8 @@
 """Training as scikit-learn has it: estimators for its pipelines, searches and cross-validation."""
 
-import io
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +15,7 @@ from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.fitting import fit
+from dgltree.training.processes import silent
 from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.untrained import untrained
@@ -79,12 +78,8 @@ class TreeEstimator(BaseEstimator):
             "task": "pair" if data.each == 2 and task == "classify" else task,
             **(self.options or {}),
         }
-        with ExitStack() as stack:
-            if not self.verbose:
-                stack.enter_context(redirect_stdout(io.StringIO()))
-                stack.enter_context(redirect_stderr(io.StringIO()))
-            out = stack.enter_context(TemporaryDirectory()) if self.out is None else self.out
-            self.model_: TrainedModel = fit(parts["train"], validation=parts["validation"], out=out, **settings)
+        with nullcontext() if self.verbose else silent():
+            self.model_: TrainedModel = fit(parts["train"], validation=parts["validation"], out=self.out, **settings)
         self.model_summary_ = self.model_.summary
 
     def _settings(self) -> dict[str, Any]:

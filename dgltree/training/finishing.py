@@ -37,7 +37,12 @@ MOST_OF_A_BASELINE = 1000
 
 
 def finish(
-    decision: Decision, module: TreeTraining, folder: Path, command: str, parts: Mapping[str, Sequence[int]]
+    decision: Decision,
+    module: TreeTraining,
+    folder: Path,
+    command: str,
+    parts: Mapping[str, Sequence[int]],
+    pictures: bool = True,
 ) -> None:
     """Evaluate the model of a training whose epochs are over, and write all that it leaves.
 
@@ -45,6 +50,7 @@ def finish(
         decision, module: what was trained.
         folder, command: of the training.
         parts: of the test set, by name, the numbers of their examples.
+        pictures: whether they are drawn, which takes half of the time of a small training.
     """
     trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
     objective, validation = trained.objective, splits["validation"]
@@ -77,7 +83,7 @@ def finish(
     remember(splits["train"], folder)
     monitored = objective.monitored
     level = compared.metrics["baseline"]["validation"].metrics[monitored] if trained.average else None
-    if why := _draw(folder, compared.used, monitored, level):
+    if pictures and (why := _draw(folder, compared.used, monitored, level)):
         say(why)
     made = card(decision, trained, compared, command, read_epochs(folder)) | {
         "parts": {name: found.metrics for name, found in of_parts.items()},

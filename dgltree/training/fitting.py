@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lightning import Callback
@@ -37,14 +38,14 @@ def fit(
     parts: Mapping[str, Sequence[int]] | None = None,
     vocabulary: Vocabulary | None = None,
     classes: Sequence[str] | None = None,
-    out: str | Path = "runs/fit",
+    out: str | Path | None = None,
     command: str = "dgltree.fit",
     cell: type[Cell] | str | None = None,
     callbacks: Callback | Sequence[Callback] = (),
     logger: Logger | Sequence[Logger] = (),
     **options: Any,
 ) -> TrainedModel:
-    """Train a model on own trees and leave it in a folder.
+    """Train a model on own trees, and leave it in a folder if one is given.
 
     Examples:
         >>> import tempfile, dgltree
@@ -72,7 +73,8 @@ def fit(
         parts: the numbers of examples of the test set that are measured by themselves, too, by the names of the parts.
         vocabulary, classes: what the model knows, and the names of what it tells apart. Default: what the training set
             has.
-        out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
+        out: None: the model is only returned, and an interrupted training leaves nothing. Or the folder, with
+            ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
         cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
@@ -93,31 +95,35 @@ def fit(
     known = [field.name for field in fields(FitOptions)]
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
-    folder, settings = Path(out), FitOptions(**options)
+    settings = FitOptions(**options)
     check_started(settings.devices, settings.machines)
+    if out is None and settings.devices * settings.machines > 1:
+        raise ValueError("several processes train in one folder, which all of them see: give out")
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
-    with threads.limited(settings.threads or 1):
-        files = {name: each for name, each in given.items() if each is not None}
-        decision = with_scale(decide(files, settings, vocabulary, classes), folder)
-        module = build(decision)
-
-    def leave(model: TreeModel) -> None:
-        TrainedModel.of(decision, model).save(folder)
-
-    with owned(folder) if first() else nullcontext():
+    files = {name: each for name, each in given.items() if each is not None}
+    with TemporaryDirectory() if out is None else nullcontext(out) as place:
+        folder = Path(place)
         with threads.limited(settings.threads or 1):
-            if done := finished(folder, decision.options, decision.digest):
-                say(f"the training in {folder} is already finished; nothing to do")
-            else:
-                tell(decision, module)
-        if not done:
-            with decision.computing(module.encoder):
-                trainer = step(decision, module, folder, leave, given_callbacks, loggers)
-                if trainer.is_global_zero:
-                    finish(decision, module, folder, command, parts or {})
-            trainer.strategy.barrier()  # until the first process has written all
-        return TrainedModel.load(folder)
+            decision = with_scale(decide(files, settings, vocabulary, classes), folder)
+            module = build(decision)
+
+        def leave(model: TreeModel) -> None:
+            TrainedModel.of(decision, model).save(folder)
+
+        with owned(folder) if first() else nullcontext():
+            with threads.limited(settings.threads or 1):
+                if done := finished(folder, decision.options, decision.digest):
+                    say(f"the training in {folder} is already finished; nothing to do")
+                else:
+                    tell(decision, module)
+            if not done:
+                with decision.computing(module.encoder):
+                    trainer = step(decision, module, folder, leave, given_callbacks, loggers)
+                    if trainer.is_global_zero:
+                        finish(decision, module, folder, command, parts or {}, pictures=out is not None)
+                trainer.strategy.barrier()  # until the first process has written all
+            return TrainedModel.load(folder)
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:

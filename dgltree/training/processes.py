@@ -5,7 +5,10 @@ Batches depend on (seed, epoch) alone and are the same in every process, which t
 
 import os
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import torch
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     import lightning
 
 T = TypeVar("T")
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 class ProcessShare(list[T]):
@@ -48,7 +52,28 @@ def check_started(devices: int, machines: int) -> None:
 def say(text: str) -> None:
     """A line on the standard error, by the first process alone."""
     if first():
-        print(text, file=sys.stderr, flush=True)
+        say_on(sys.stderr, text)
+
+
+def say_on(stream: TextIO, text: str) -> None:
+    """A line on a stream, unless this thread is :func:`silent`."""
+    if not _silent.get():
+        print(text, file=stream, flush=True)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """A block in which trainings of this thread print nothing; the streams of the process stay as they are."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
+def shows_progress() -> bool:
+    """Whether somebody looks at a bar: on a terminal, unless this thread is :func:`silent`."""
+    return sys.stderr.isatty() and not _silent.get()
 
 
 def first() -> bool:

@@ -1,10 +1,10 @@
 """Training without labels: an autoencoder on trees or on sentences, the weights of its best epoch kept."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dgltree.models.autoencoder import Autoencoder
+from dgltree.training.processes import shows_progress
 from dgltree.training.stepping.callbacks import BestSoFar, EpochReport
 from dgltree.training.stepping.checkpoints import BEST, checked
 from dgltree.training.stepping.trainer import quiet, train, trainer
@@ -57,7 +57,7 @@ def learn(
             max_epochs=epochs,
             gradient_clip_val=clip,
             accelerator="cpu",
-            enable_progress_bar=sys.stderr.isatty(),
+            enable_progress_bar=shows_progress(),
         )
         train(made, module, UnlabelledBatches(training, validation, batch_size, seed))
     module.load_state_dict(checked(folder / BEST)["state_dict"])

@@ -5,7 +5,6 @@ were interrupted, to the same weights.
 """
 
 import logging
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,7 +23,7 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import give_up, left_by_now
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
-from dgltree.training.processes import say
+from dgltree.training.processes import say, shows_progress
 from dgltree.training.stepping.callbacks import (
     BestSoFar,
     DivergenceError,
@@ -104,7 +103,7 @@ def step(
             devices=options.devices,
             num_nodes=options.machines,
             gradient_clip_val=options.clip,
-            enable_progress_bar=sys.stderr.isatty() or any(isinstance(each, ProgressBar) for each in callbacks),
+            enable_progress_bar=shows_progress() or any(isinstance(each, ProgressBar) for each in callbacks),
         )
         try:
             train(made, module, data)

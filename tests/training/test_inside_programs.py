@@ -1,0 +1,70 @@
+"""Trainings inside other programs: nothing of the process changes, in none of its threads."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from own_trees import QUIET
+
+import dgltree
+from dgltree import TreeClassifier, TreeDataset
+from dgltree.read.sexpr import read_sexpr
+
+pytestmark = QUIET
+TREES = [f"({name} {a} {b})" for name in ("add", "mul") for a in "xyz" for b in "uvwxy"]
+LABELS = ["sum"] * 15 + ["product"] * 15
+
+
+def small(seed: int = 0, **options: object) -> TreeClassifier:
+    return TreeClassifier(hidden_size=4, epochs=1, baseline=False, seed=seed, **options)
+
+
+def test_fits_in_threads_leave_the_streams_of_the_process_and_its_output_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    streams, seen = (sys.stdout, sys.stderr), []
+
+    def work(seed: int) -> np.ndarray:
+        answers = small(seed).fit(TREES, LABELS).predict_proba(TREES)
+        print(f"thread {seed} is done")
+        return answers
+
+    with ThreadPoolExecutor(3) as pool:
+        futures = [pool.submit(work, seed) for seed in range(3)]
+        while not all(future.done() for future in futures):
+            seen.append((sys.stdout, sys.stderr))
+        answers = [future.result() for future in futures]
+    assert {(id(out), id(err)) for out, err in seen} <= {tuple(map(id, streams))}
+    assert (sys.stdout, sys.stderr) == streams
+    assert sorted(capsys.readouterr().out.split("\n")) == ["", *(f"thread {seed} is done" for seed in range(3))]
+    assert all(np.isfinite(each).all() and each.shape == (30, 2) for each in answers)
+
+
+def test_an_estimator_says_nothing_unless_it_is_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
+    small().fit(TREES, LABELS)
+    assert capsys.readouterr() == ("", "")
+    small(verbose=True).fit(TREES, LABELS)
+    told = capsys.readouterr()
+    assert "epoch 0" in told.out
+    assert "best" in told.err or "accuracy" in told.err
+
+
+def test_without_a_folder_trainings_of_other_data_follow_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for trees, labels in ((TREES, LABELS), (TREES[5:25], LABELS[5:25])):
+        read = list(map(read_sexpr, trees))
+        data = TreeDataset.from_iterable(zip(read, labels, strict=True))
+        model = dgltree.fit(data, validation=data, hidden_size=4, epochs=1, no_baseline=True)
+        assert model.classes == ("product", "sum")
+        assert len(model.predict(read)) == len(trees)
+    assert not list(tmp_path.iterdir()), "nothing is left"
+
+
+def test_several_processes_need_a_folder() -> None:
+    data = TreeDataset.from_iterable(zip(map(read_sexpr, TREES), LABELS, strict=True))
+    with pytest.raises(ValueError, match="several processes train in one folder, which all of them see: give out"):
+        dgltree.fit(data, devices=2)
