@@ -1,7 +1,7 @@
 """Planned batches: what can be done before a cell computes, as a value that a data loader's worker hands on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -69,6 +69,49 @@ class PlannedBatch(Movable):
         down = None if self.downward is None else self.downward.map(function)
         return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout, down)
 
+    def with_inputs(
+        self, *, x: Tensor | None = None, token: Tensor | None = None, value: Tensor | None = None
+    ) -> "PlannedBatch":
+        """The same plan for other inputs of its nodes, such as vectors that another network gives at each step.
+
+        Examples:
+            >>> import dgltree, torch
+            >>> from dgltree.cells import TreeLSTM
+            >>> trees = [dgltree.read_infix("sin(x) + y")]
+            >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+            >>> cell = TreeLSTM(vocabulary, 8, input_size=3, leaf="gates")
+            >>> planned = dgltree.plan(dgltree.batch(trees, vocabulary, x=torch.zeros(4, 3)), cell)
+            >>> vectors = torch.ones(4, 3, requires_grad=True)
+            >>> dgltree.propagate(planned.with_inputs(x=vectors), cell)["h"].sum().backward()
+            >>> vectors.grad.shape
+            torch.Size([4, 3])
+
+        Args:
+            x: (N, d) floating; gradients reach it.
+            token: (N,) int64, ids of the vocabulary's tokens, -1 for none.
+            value: (N,) float64, NaN for none.
+
+        Raises ``ValueError`` for inputs of another length, kind or device, and for a plan in which equal subtrees share
+        a row: they may not be equal any more.
+        """
+        inputs = {"x": x, "token": token, "value": value}
+        given: dict[str, Any] = {name: rows for name, rows in inputs.items() if rows is not None}
+        if self.share and given:
+            equal = ", ".join(given)
+            raise ValueError(f"the plan shares rows between subtrees of equal {equal}: plan with share=False")
+        self.check_unchanged()
+        for name, rows in given.items():
+            _check_inputs(self.batch, name, rows)
+        # with gates at the leaves every x is read; what else is read of nodes is checked again, at each pass
+        gates = self.checked is not None and "gates" in self.checked
+        same = gates and list(given) == ["x"] and self.batch.x is not None
+        return replace(
+            self,
+            batch=replace(self.batch, **given),
+            schedule=replace(self.schedule, tokens_inside=self.schedule.tokens_inside or token is not None),
+            checked=self.checked if same else None,
+        )
+
     def downward_for(self, cell: DownwardCell) -> DownwardSchedule:
         """The schedule of the way down; made here if it was not planned, or for another kind of cell."""
         if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
@@ -92,6 +135,19 @@ class PlannedBatch(Movable):
         """``ValueError`` for a batch that was changed in place after it was planned."""
         if self.versions != self.batch.versions:
             raise ValueError("the batch was changed in place after it was planned: plan again")
+
+
+def _check_inputs(batch: TreeBatch, name: str, rows: Tensor) -> None:
+    """``ValueError`` for inputs that the nodes of a batch cannot have."""
+    dim, kind = (2, "floating-point numbers") if name == "x" else (1, "int64" if name == "token" else "float64")
+    fits = rows.is_floating_point() if name == "x" else rows.dtype == getattr(torch, kind)
+    if len(rows) != batch.num_nodes or rows.dim() != dim or not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(rows.shape)} and is {rows.dtype}; this plan needs "
+            f"({batch.num_nodes}{', d' if dim == 2 else ''}) of {kind}"
+        )
+    if rows.device != batch.device:
+        raise ValueError(f"{name} is on {rows.device}, the plan on {batch.device}: use planned.to(...)")
 
 
 def plan(
