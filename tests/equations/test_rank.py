@@ -304,3 +304,12 @@ def test_two_threads_rank_several_blocks_of_fillers_to_the_same_bits() -> None:
         assert torch.equal(one.scores, two.scores)
         expected = whole_scores(model, equation, fillers)
         torch.testing.assert_close(scores_in_filler_order(two), expected, rtol=1e-13, atol=1e-13)
+
+
+def test_fillers_may_be_any_iterable() -> None:
+    model, fillers = make_model(), candidates(2)
+    expected = rank(model, questions(1), fillers)
+    for one, other in zip(rank(model, questions(1), iter(fillers)), expected, strict=True):
+        assert torch.equal(scores_in_filler_order(one), scores_in_filler_order(other))
+    with pytest.raises(ValueError, match="no fillers to rank"):
+        Ranker(model, iter([]))

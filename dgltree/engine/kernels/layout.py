@@ -183,7 +183,11 @@ def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray,
 
 
 def _queue(runs: np.ndarray, steps: list[int], part: np.ndarray | None) -> tuple[np.ndarray, list[int], list[int]]:
-    """The queue of a table, its stages and its parts."""
+    """The queue of a table, its stages and its parts.
+
+    Runs are cut where parts meet and computed part after part, so that a thread has parts of its own; but rows keep the
+    order of steps, by which dropout is drawn. The bits of results depend on where runs are cut, not on their order.
+    """
     if part is None:
         return runs, steps, []
     part_of = part[runs[:, START]]

@@ -1,6 +1,6 @@
 """Rank the fillers of a blank."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -65,7 +65,8 @@ class Ranker:
     See also: :func:`dgltree.complete`, which searches and proves.
     """
 
-    def __init__(self, model: EquationModel, fillers: Sequence[Tree], memory_bytes: int = 2**28) -> None:
+    def __init__(self, model: EquationModel, fillers: Iterable[Tree], memory_bytes: int = 2**28) -> None:
+        fillers = list(fillers)
         if not fillers:
             raise ValueError("no fillers to rank")
         vocabulary = model.cell.vocabulary
@@ -130,7 +131,7 @@ class Ranker:
 def rank(
     model: EquationModel,
     equations: Sequence[Equation],
-    fillers: Sequence[Tree],
+    fillers: Iterable[Tree],
     top: int | None = None,
     memory_bytes: int = 2**28,
     any_variables: bool = True,
