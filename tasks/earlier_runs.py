@@ -8,6 +8,7 @@ import yaml
 
 from dgltree import Vocabulary
 from dgltree.cells import CELLS
+from dgltree.cells.signed import with_signatures
 from dgltree.datasets import Reading
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, PairModel, PairReadout, TreeModel
@@ -43,7 +44,8 @@ def earlier_model(run: Path, vocabulary: Vocabulary, classes: Sequence[str]) -> 
     model = (PairModel if pairs else TreeModel)(encoder, readout, classes)
     weights = checked(file)["state_dict"]
     try:
-        model.load_state_dict({name: weights[name] for name in weights if name.startswith(("encoder.", "readout."))})
+        own = {name: weights[name] for name in weights if name.startswith(("encoder.", "readout."))}
+        model.load_state_dict(with_signatures(model, own))
     except RuntimeError as error:
         raise ValueError(f"{file}: other data than it was trained on: {str(error).splitlines()[-1].strip()}") from None
     return TrainedModel(model, Reading(notation="brackets", numbers=False))

@@ -1,9 +1,10 @@
 """What was silently wrong from Python, and is now refused or right."""
 
-import copy
+import collections
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from helpers import VOCABULARY, random_tree
 from rows import make_cell, make_sequence_encoder
@@ -11,7 +12,6 @@ from torch import Tensor
 
 import dgltree
 from dgltree import Tree, Vocabulary, batch, propagate, select
-from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.cells import TreeLSTM, TreeRNN
 from dgltree.cells.step import Children, State
 from dgltree.cells.typed import Linear
@@ -89,21 +89,68 @@ def turned(vocabulary: Vocabulary) -> Vocabulary:
     return Vocabulary(vocabulary.functions, vocabulary.tokens[::-1])
 
 
-def test_weights_of_another_order_of_the_vocabulary_are_refused(tmp_path) -> None:
+def by_safetensors(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return safetensors.torch.load(safetensors.torch.save(dict(state)))
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        lambda state: state,
+        lambda state: {name: tensor.clone() for name, tensor in state.items()},
+        by_safetensors,
+        lambda state: {name.removeprefix("x."): t for name, t in {f"x.{n}": t for n, t in state.items()}.items()},
+        lambda state: {n.removeprefix("module."): t for n, t in averaged(state).items() if n != "n_averaged"},
+    ],
+)
+def test_weights_of_another_order_of_the_vocabulary_are_refused_however_they_came(carried) -> None:
     cell, other = TreeLSTM(VOCABULARY, 4), TreeLSTM(turned(VOCABULARY), 4)
-    state = cell.state_dict()
-    assert set(state) == {name for name, _ in cell.named_parameters()}, "no tensor more than before"
-    with pytest.raises(RuntimeError, match="are those of another vocabulary, or of this one in another order"):
-        other.load_state_dict(state)
-    torch.save(TreeEncoder(cell).state_dict(), tmp_path / "weights")
-    saved = torch.load(tmp_path / "weights", weights_only=True)
+    state = carried(cell.state_dict())
+    for strict in (True, False):
+        with pytest.raises(RuntimeError, match="are those of another vocabulary, or of this one in another order"):
+            other.load_state_dict(state, strict=strict)
+    TreeLSTM(VOCABULARY, 4).load_state_dict(state)
     with pytest.raises(RuntimeError, match="the weights 'cell' are those of another vocabulary"):
-        TreeEncoder(other).load_state_dict(saved)
-    TreeEncoder(copy.deepcopy(cell)).load_state_dict(saved)
-    other.load_state_dict(dict(state))  # by hand, or of an earlier release: nothing is known
-    encoder = make_sequence_encoder("lstm", VOCABULARY)
+        TreeEncoder(other).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
+    TreeEncoder(TreeLSTM(VOCABULARY, 4)).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
+
+
+def averaged(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Of an average over models, which torch keeps in one of its own."""
+    cell = TreeLSTM(VOCABULARY, 4)
+    cell.load_state_dict(state)
+    model = torch.optim.swa_utils.AveragedModel(cell)
+    model.update_parameters(cell)
+    model.update_parameters(cell)
+    return model.state_dict()
+
+
+def test_weights_that_do_not_say_of_which_vocabulary_they_are_need_a_look() -> None:
+    cell, other = TreeLSTM(VOCABULARY, 4), TreeLSTM(VOCABULARY, 4)
+    by_hand = {name: parameter.detach().clone() for name, parameter in cell.named_parameters()}
+    with pytest.raises(RuntimeError, match=r"_extra_state \(the digest of a vocabulary: .* with strict=False"):
+        other.load_state_dict(by_hand)
+    other.load_state_dict(by_hand, strict=False)
+    assert all(torch.equal(a, b) for a, b in zip(cell.parameters(), other.parameters(), strict=True))
+    earlier = collections.OrderedDict(by_hand)  # as releases before 0.3 signed it
+    earlier._metadata = {"": {"version": 1, "vocabulary": VOCABULARY.digest}}
+    other.load_state_dict(earlier)
+    earlier._metadata = {"": {"version": 1, "vocabulary": turned(VOCABULARY).digest}}
     with pytest.raises(RuntimeError, match="another vocabulary"):
-        make_sequence_encoder("lstm", turned(VOCABULARY)).load_state_dict(encoder.state_dict())
+        other.load_state_dict(earlier)
+    with pytest.raises(RuntimeError, match="Missing key"):
+        other.load_state_dict({name: t for name, t in cell.state_dict().items() if not name.startswith("maps")})
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        TreeLSTM(VOCABULARY, 5).load_state_dict(cell.state_dict())
+
+
+def test_encoders_of_sequences_sign_their_weights_too(tmp_path) -> None:
+    encoder = make_sequence_encoder("lstm", VOCABULARY)
+    torch.save(encoder.state_dict(), tmp_path / "weights")
+    saved = torch.load(tmp_path / "weights", weights_only=True)
+    make_sequence_encoder("lstm", VOCABULARY).load_state_dict(saved)
+    with pytest.raises(RuntimeError, match="another vocabulary"):
+        make_sequence_encoder("lstm", turned(VOCABULARY)).load_state_dict(saved)
 
 
 def test_a_batch_is_moved_to_a_device_alone() -> None:
@@ -135,13 +182,6 @@ def test_a_graph_whose_ids_are_no_whole_numbers_is_refused(field: str, dtype: to
     data[field] = data[field].to(dtype)
     with pytest.raises(ValueError, match=f"the graph's '{field}' is {dtype}; it must be whole numbers"):
         propagate(graph, make_cell("tree_lstm"))
-
-
-def test_labels_of_a_graph_that_are_no_classes_are_none() -> None:
-    pytest.importorskip("dgl", reason="DGL is not installed")
-    graph = batch(TREES, VOCABULARY).graph
-    graph.ndata["label"] = torch.full((graph.num_nodes(),), 2.7)
-    assert (dgltree.TreeBatch.from_graph(graph, VOCABULARY).label == NO_LABEL).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])

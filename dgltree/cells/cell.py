@@ -12,7 +12,6 @@ from dgltree.batching.vocabulary import ANY_ARITY
 from dgltree.cells.contract import CellContract
 from dgltree.cells.inputs import Embedding, FunctionEmbedding
 from dgltree.cells.message_passing import MessagePassing
-from dgltree.cells.signed import signed
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 
@@ -60,7 +59,7 @@ class Cell(MessagePassing):
                 f"{type(self).__name__} has no gates, so that nothing would read its inputs: leave out input_size"
             )
         self.reset_parameters()
-        signed(self)
+        self.sign()
 
     def reset_parameters(self) -> None:
         """Draw the parameters again, as the class docstring says."""

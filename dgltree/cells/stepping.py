@@ -7,12 +7,13 @@ from typing import Any, ClassVar, cast
 from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.signed import Signed
 from dgltree.cells.step import Computed, State, StepRows
 from dgltree.cells.typed import TypedLinear
 from dgltree.configured import Configured
 
 
-class Stepping(Configured, nn.Module, ABC):
+class Stepping(Configured, Signed, ABC):
     """A cell as the engine sees it: :class:`dgltree.cells.Cell` upwards, :class:`dgltree.cells.DownwardCell` downwards.
 
     A subclass keeps its affine maps in ``maps``, and ``dropout`` and ``vocabulary`` among its options.

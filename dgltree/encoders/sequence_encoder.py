@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.signed import signed
+from dgltree.cells.signed import Signed
 from dgltree.configured import check_options
 from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.encoder import Encoder
@@ -35,7 +35,7 @@ from dgltree.trees.tree import Tree
 SEPARATOR = "|"  # how the id between two trees is written
 
 
-class SequenceEncoder(Encoder):
+class SequenceEncoder(Encoder, Signed):
     """A core for sequences, chosen by name or made before, run over linearised trees.
 
     With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
@@ -100,7 +100,7 @@ class SequenceEncoder(Encoder):
         self.gives_nodes = context is not None and self.order == "leaves" and not joint
         self.pairs = PairAttention(context.hidden_size, context.drop.p) if context is not None and joint else None
         self.form = self._form()
-        signed(self)
+        self.sign()
 
     @uncompiled
     def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:

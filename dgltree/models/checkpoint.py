@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Aggregation, Cell
+from dgltree.cells.signed import with_signatures, without_signatures
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
@@ -93,7 +94,8 @@ def save(model: Saved, path: str | Path) -> None:
 
 def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
     """Write the weights of a module, with ``header``, the format's version and a hash. Errors as of :func:`save`."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    weights = without_signatures(module.state_dict())  # the header has the vocabulary
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
     header = {"version": VERSION, **header}
     check_weights(tensors)
     _check_finite(tensors)
@@ -138,10 +140,11 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
         check_switches(known[header[kind]], header["options"])
         check_sizes(header, tensors)
         with torch.device("meta"), WithoutInitialization():  # shapes without memory
-            _made(header, kind).load_state_dict(tensors, assign=True)
+            shapes = _made(header, kind)
+            shapes.load_state_dict(with_signatures(shapes, tensors), assign=True)
         model = _made(header, kind)
         model.to(next(iter(tensors.values())).dtype)
-        model.load_state_dict(tensors)
+        model.load_state_dict(with_signatures(model, tensors))
     return model.eval().to(device)
 
 

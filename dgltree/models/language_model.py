@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
+from dgltree.cells.signed import with_signatures
 from dgltree.encoders import LSTM, ONLSTM, RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.padding import padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout, State
@@ -166,5 +167,5 @@ def load_language_model(path: str | Path) -> LanguageModel:
             raise ValueError(f"its header has {len(config['sizes'])} layers, and it has {len(tensors)} tensors")
         with torch.device("meta"), WithoutInitialization():
             model = LanguageModel(Vocabulary.from_json(header["vocabulary"]), **config)
-        model.load_state_dict(tensors, assign=True)
+        model.load_state_dict(with_signatures(model, tensors), assign=True)
     return model.eval()

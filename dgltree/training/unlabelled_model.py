@@ -9,6 +9,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import SWEEPS, DownwardCell
+from dgltree.cells.signed import with_signatures
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEasyFirst, SequenceEncoder, TreeEncoder
 from dgltree.encoders.latent.easy_first import easy_first
@@ -94,5 +95,5 @@ class UnlabelledModel(NamedTuple):
         with reading(path) as (header, tensors):
             kind = SWEEPS[header.get("cells", OF_TREES)][1]
             down = kind(Vocabulary.from_json(header["vocabulary"]), **header["options"])
-            down.load_state_dict(tensors)
+            down.load_state_dict(with_signatures(down, tensors))
         return cls(TrainedModel.load(folder, device), down.eval().to(device))

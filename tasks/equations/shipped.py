@@ -10,6 +10,7 @@ from typing import Any
 from jsonargparse import auto_cli
 
 from dgltree import open_model, save
+from dgltree.cells.signed import with_signatures, without_signatures
 from tasks.equations.completion.train import train
 
 STAGES: Mapping[str, Mapping[str, Any]] = {
@@ -41,11 +42,12 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
 def mean(models: Sequence[Path], out: Path) -> None:
     """Write a model whose weights are the mean of those of several models with one vocabulary, in 16 bits."""
     first, *others = map(open_model, models)
-    weights = first.state_dict()
+    weights = without_signatures(first.state_dict())
     for other in others:
-        for name, tensor in other.state_dict().items():
-            weights[name] += tensor
-    first.load_state_dict({name: tensor / len(models) for name, tensor in weights.items()})
+        for name in weights:
+            weights[name] += other.state_dict()[name]
+    means = {name: tensor / len(models) for name, tensor in weights.items()}
+    first.load_state_dict(with_signatures(first, means))
     save(first.half(), out)
 
 

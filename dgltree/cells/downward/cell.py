@@ -11,7 +11,6 @@ from dgltree.batching.vocabulary import ANY_ARITY
 from dgltree.cells.downward.contract import DownwardContract
 from dgltree.cells.downward.message_passing import DownwardMessagePassing
 from dgltree.cells.positions import Positions
-from dgltree.cells.signed import signed
 from dgltree.cells.step import State
 from dgltree.cells.typed import Affine, TypedLinear
 
@@ -47,7 +46,7 @@ class DownwardCell(DownwardMessagePassing):
         if self.positions and width:
             self.position_map = Positions(width)
         self.reset_parameters()
-        signed(self)
+        self.sign()
 
     def _places(self) -> tuple[list[int], int]:
         """The number of each function's first matrix, and how many there are."""

@@ -10,6 +10,7 @@ from jsonargparse import auto_cli
 
 from dgltree import open_model, save
 from dgltree.cells import CELLS
+from dgltree.cells.signed import with_signatures, without_signatures
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
@@ -95,7 +96,8 @@ def adopt(model: EquationModel, known: EquationModel) -> None:
     Raises ``ValueError`` if the weights of a function or token have other shapes.
     """
     ours, theirs = model.cell.vocabulary, known.cell.vocabulary
-    new, old = model.state_dict(), {name: tensor.float() for name, tensor in known.state_dict().items()}
+    new = without_signatures(model.state_dict())
+    old = {name: tensor.float() for name, tensor in without_signatures(known.state_dict()).items()}
     for name, tensor in new.items():
         if tensor.shape[1:] != old[name].shape[1:]:
             raise ValueError(f"{name}: a row has the shape {tuple(tensor.shape[1:])}, not {tuple(old[name].shape[1:])}")
@@ -109,7 +111,7 @@ def adopt(model: EquationModel, known: EquationModel) -> None:
         for row, known_as in enumerate(ids[0]):
             if known_as in ids[1]:
                 tensor[row] = old[name][ids[1].index(known_as)]
-    model.load_state_dict(new)
+    model.load_state_dict(with_signatures(model, new))
 
 
 def _grown(work: Path, world: World, equations: int, seed: int, workers: int) -> Path:
