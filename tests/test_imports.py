@@ -36,7 +36,7 @@ for make in CELLS.values():
     states["h"].sum().backward()
     graph = Graph(flat)
     cell.prepare(graph)
-    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
     assert torch.allclose(graph.ndata["h"], states["h"])
     model = EquationModel(TreeEncoder(cell), EquationReadout())
     [ranking] = dgltree.rank(model, [Equation(Tree("sin", (BLANK,)), x)], trees)

@@ -99,6 +99,6 @@ def test_message_passing_on_a_gpu(name: str) -> None:
     with second_device() as device:
         graph = Graph(flat.to(DEVICE))
         cell.to(DEVICE).prepare(graph)
-        prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+        prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
         graph.ndata["h"].sum().backward()
         check(device, RUNNER[name])
