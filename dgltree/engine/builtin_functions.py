@@ -40,7 +40,9 @@ def message_function(given: Any) -> Callable[[Any], Mapping[str, Tensor]]:
             return {given.out_field: OPERATIONS[operation](a, b)}
 
         return message
-    raise TypeError(f"message_func is a {type(given).__name__}: give a function of edges, or a built-in one of dgl.function")
+    raise TypeError(
+        f"message_func is a {type(given).__name__}: give a function of edges, or a built-in one of dgl.function"
+    )
 
 
 def reduce_function(given: Any) -> tuple[Callable[[Any], Mapping[str, Tensor]], bool]:
@@ -49,7 +51,9 @@ def reduce_function(given: Any) -> tuple[Callable[[Any], Mapping[str, Tensor]], 
         return given, False
     operation = REDUCED.get(str(getattr(given, "name", "")))
     if operation is None:
-        raise TypeError(f"reduce_func is a {type(given).__name__}: give a function of nodes, or a built-in one of dgl.function")
+        raise TypeError(
+            f"reduce_func is a {type(given).__name__}: give a function of nodes, or a built-in one of dgl.function"
+        )
 
     def reduce(nodes: Any) -> dict[str, Tensor]:
         mail = nodes.mailbox[given.msg_field]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
@@ -85,11 +84,6 @@ def _plain(edges: Any, ndata: Fields, edata: Mapping[str, Tensor] | None = None)
     [n, *other] = set(counts.values())
     if other:
         raise ValueError(f"the fields of the nodes have different numbers of rows: {counts}")
-    if (
-        len(source)
-        and not 0 <= int(torch.stack([source, target]).min()) <= int(torch.stack([source, target]).max()) < n
-    ):
-        raise ValueError(f"an edge leads from or to a node that is not there: there are {n}, numbered from 0")
     edata = dict(edata or {})
     for name, column in edata.items():
         if len(column) != len(source):

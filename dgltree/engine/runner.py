@@ -1,6 +1,7 @@
 """Message, reduce and apply functions along any DAG, as DGL runs them: without DGL, on any device, in O(N)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -123,7 +124,7 @@ class _Pass:
         given = Frame(
             {**self.kinds, **reduced}, lambda name: reduced[name] if name in reduced else data[name], data.place
         )
-        nodes = NodeBatch(given, None, len(frontier), lambda: self._ids(frontier.start, frontier.stop))
+        nodes = NodeBatch(given, None, len(frontier), partial(self._ids, frontier.start, len(frontier)))
         rows = _checked("apply", self.apply(nodes), len(frontier), self.kinds, data.place)
         given.check_unchanged("apply")
         return rows
@@ -142,40 +143,30 @@ class _Pass:
 
     def _reduce(self, frontier: Frontier, data: Frame, messages: Fields) -> Fields:
         """What the reduce function returns, bucket after bucket; 0 for nodes without messages, which it never gets."""
+        buckets = frontier.buckets
+        sent = cache(lambda name: messages[name].split([bucket.degree * bucket.rows for bucket in buckets]))
+        own = cache(lambda name: data[name].split([bucket.rows for bucket in buckets]))
         kinds = {} if self.apply else dict(self.kinds)
-        results: list[Fields] = []
-        for bucket in frontier.buckets:
+        parts: dict[str, list[Tensor]] = {}
+        for k, bucket in enumerate(buckets):
             if not bucket.degree and not self.reduces_all:
                 continue
-            rows = self._reduce_bucket(frontier, bucket, data, messages, kinds)
-            if results and (missing := results[0].keys() - rows):
-                place = f"{data.place}, degree {bucket.degree}"
+            place = f"{data.place}, degree {bucket.degree}"
+            mailbox = Frame(messages, lambda name, k=k: _by_node(sent(name)[k], buckets[k]), place)  # type: ignore[misc]
+            nodes = Frame(self.kinds, lambda name, k=k: own(name)[k], place)  # type: ignore[misc]
+            batch = NodeBatch(nodes, mailbox, bucket.rows, partial(self._ids, bucket.start, bucket.rows))
+            reduced = _checked("reduce", self.reduce(batch), bucket.rows, kinds, place)
+            mailbox.check_unchanged("reduce")
+            nodes.check_unchanged("reduce")
+            if not parts:
+                parts = {name: [] for name in reduced}
+                kinds |= {name: _kind(new) for name, new in reduced.items()}
+            elif missing := parts.keys() - reduced:
                 raise ValueError(f"{place}: the reduce function returned no {min(missing)!r}, which a lower degree has")
-            kinds |= {} if results else {name: _kind(new) for name, new in rows.items()}
-            results.append(rows)
-        skipped = frontier.buckets[0].stop if len(results) < len(frontier.buckets) else 0
-        return {
-            name: _together([_zeros(kinds[name], skipped)] * bool(skipped) + [rows[name] for rows in results])
-            for name in results[0]
-        }
-
-    def _reduce_bucket(
-        self, frontier: Frontier, bucket: Bucket, data: Frame, messages: Fields, kinds: Mapping[str, Kind]
-    ) -> Fields:
-        degree, start, stop, first = bucket
-        count, place = stop - start, f"{data.place}, degree {degree}"
-
-        def received(name: str) -> Tensor:
-            rows = messages[name].narrow(0, first, count * degree)
-            return rows.view(count, degree, *rows.shape[1:])
-
-        mailbox = Frame(messages, received, place)
-        own = Frame(self.kinds, lambda name: data[name].narrow(0, start, count), place)
-        nodes = NodeBatch(own, mailbox, count, lambda: self._ids(frontier.start + start, frontier.start + stop))
-        rows = _checked("reduce", self.reduce(nodes), count, kinds, place)
-        mailbox.check_unchanged("reduce")
-        own.check_unchanged("reduce")
-        return rows
+            for name, part in parts.items():
+                part.append(reduced[name])
+        skipped = [] if buckets[0].degree or self.reduces_all else [buckets[0].rows]
+        return {name: _together([_zeros(kinds[name], n) for n in skipped] + part) for name, part in parts.items()}
 
     def _rows(self, name: str, number: int) -> Tensor:
         """(frontier, *shape) of a field: what was written, else what was given, else 0."""
@@ -189,7 +180,8 @@ class _Pass:
         """(E', *shape), the field at the nodes that edges lead from: pieces of the frontiers that are read."""
         frontier = self.plan.frontiers[number]
         if name not in self.written and not self.graph.ndata[name].requires_grad:
-            return self.graph.ndata[name].index_select(0, self._ends(frontier)[0])
+            source = self.graph.source.index_select(0, self.plan.edges[frontier.edges])
+            return self.graph.ndata[name].index_select(0, source)
         if not frontier.width:
             return _zeros(self.kinds[name], 0)
         rows = _together([self._piece(name, read, which) for read, which in frontier.sources])
@@ -216,8 +208,8 @@ class _Pass:
             block.pop(name, None)
         return rows.index_select(0, self.plan.row)
 
-    def _ids(self, start: int, stop: int) -> Tensor:
-        return self.plan.nodes[start:stop].to(self.graph.source.dtype)
+    def _ids(self, start: int, count: int) -> Tensor:
+        return self.plan.nodes[start : start + count].to(self.graph.source.dtype)
 
     def _ends(self, frontier: Frontier) -> tuple[Tensor, Tensor, Tensor]:
         """(E',) each: source, target and id of the edges that lead to a frontier."""
@@ -257,6 +249,11 @@ def _zeros(kind: Kind, count: int) -> Tensor:
 
 def _together(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _by_node(messages: Tensor, bucket: Bucket) -> Tensor:
+    """(rows, degree, *shape) of (rows * degree, *shape)"""
+    return messages.view(bucket.rows, bucket.degree, *messages.shape[1:])
 
 
 def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, Kind], place: str) -> Fields:

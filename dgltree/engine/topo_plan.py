@@ -16,12 +16,13 @@ from dgltree.engine.schedule import inverse
 
 
 class Bucket(NamedTuple):
-    """The nodes of a frontier that have one in-degree: rows and edges, counted from those of the frontier."""
+    """The nodes of a frontier that have one in-degree."""
 
     degree: int
+    rows: int
+    """How many they are."""
     start: int
-    stop: int
-    first_edge: int
+    """The first, among all rows of the plan."""
 
 
 @dataclass
@@ -126,7 +127,9 @@ def topo_plan(graph: Any, reverse: bool = False, *, order: str | None = None) ->
     n = opened.num_nodes
     if not n:
         raise ValueError("an empty graph: give at least one node")
-    source, target = (ends.long().cpu().numpy() for ends in (opened.source, opened.target))
+    source, target = torch.stack([opened.source, opened.target]).long().cpu().numpy()  # one copy from a GPU
+    if len(source) and not 0 <= min(source.min(), target.min()) <= max(source.max(), target.max()) < n:
+        raise ValueError(f"an edge leads from or to a node that is not there: there are {n}, numbered from 0")
     level = levels(target, source, n) if reverse else levels(source, target, n)
     degree = np.bincount(target, minlength=n)
     reader = np.full(n, n)
@@ -160,11 +163,8 @@ def _frontiers(
     sent_bounds = np.searchsorted(pairs[0], np.arange(len(bounds)))
     frontiers = []
     for (start, stop), edges, out in zip(_spans(bounds), _spans(edge_bounds), _spans(sent_bounds), strict=True):
-        rows, among, first = sent[slice(*out)], place[slice(*edges)], 0
-        buckets = []
-        for low, high in run_lengths(degree[start:stop]):
-            buckets.append(Bucket(width := int(degree[start + low]), low, high, first))
-            first += width * (high - low)
+        rows, among, widths = sent[slice(*out)], place[slice(*edges)], degree[start:stop]
+        buckets = [Bucket(int(widths[low]), high - low, start + low) for low, high in run_lengths(widths)]
         whole, in_order = (bool((each == np.arange(len(each))).all()) for each in (rows, among))
         frontiers.append(Frontier(start, stop, slice(*edges), buckets, [], slice(*out), [], whole, in_order))
     for first, last in run_lengths(*pairs):
