@@ -3,8 +3,8 @@
 import importlib.util
 import multiprocessing
 import time
-import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
@@ -12,54 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+import dgltree
 from benchmarks.inputs import equations, treebank
 from benchmarks.row import Row, Skipped, against, in_turn
 from benchmarks.scale import STATUS, resident
+from benchmarks.sst_example import BATCH, CLASSES, SIZE, AsCell, Fields, Sentiment, TreeLSTM, by_dgl, training_step
 from dgltree import Tree, TreeBatch, Vocabulary, batch, prop_nodes_topo, topo_plan
 from dgltree.cells import TreeSMU
 from dgltree.engine import Graph
 
-SIZE = 150
-"""Of the hidden state of DGL's example; its batches have 25 sentences."""
-BATCHES = (25, 256, 1024)
+BATCHES = (BATCH, 256, 1024)
 CHAINS, LEVELS = 16, (200, 800)
-Fields = dict[str, Tensor]
-
-
-class TreeLSTM(nn.Module):
-    """The Tree-LSTMs of arXiv 1503.00075, child-sum (equations 2 to 8) and binary (9 to 14), as functions for DGL.
-
-    ``iou`` of a node is W x of its word, 0 where there is none; states of leaves come from ``apply_node_func``.
-    """
-
-    def __init__(self, n: int = SIZE, binary: bool = False) -> None:
-        super().__init__()
-        self.n, self.binary = n, binary
-        arity = 2 if binary else 1
-        self.U_iou = nn.Linear(arity * n, 3 * n, bias=False)
-        self.U_f = nn.Linear(arity * n, arity * n)
-        self.b_iou = nn.Parameter(torch.zeros(1, 3 * n))
-
-    def message_func(self, edges: Any) -> Fields:
-        return {"h": edges.src["h"], "c": edges.src["c"]}
-
-    def reduce_func(self, nodes: Any) -> Fields:
-        h, c = nodes.mailbox["h"], nodes.mailbox["c"]
-        h_all = h.flatten(1) if self.binary else h.sum(1)
-        f = torch.sigmoid(self.U_f(h_all if self.binary else h)).view(c.shape)
-        return {"iou": self.U_iou(h_all), "c": (f * c).sum(1)}
-
-    def apply_node_func(self, nodes: Any) -> Fields:
-        i, o, u = (nodes.data["iou"] + self.b_iou).chunk(3, 1)
-        c = torch.sigmoid(i) * torch.tanh(u) + nodes.data["c"]
-        return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}
-
-    def fields(self, trees: TreeBatch) -> Fields:
-        """Before a pass: inputs that want gradients, and states of 0."""
-        generator = torch.Generator().manual_seed(0)
-        iou = torch.randn(trees.num_nodes, 3 * self.n, generator=generator) * (trees.arity == 0).unsqueeze(1)
-        zeros = torch.zeros(trees.num_nodes, self.n)
-        return {"iou": iou.requires_grad_(), "h": zeros, "c": zeros}
 
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
@@ -70,13 +33,14 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     for name, model in (("binary Tree-LSTM", TreeLSTM(binary=True)), ("child-sum Tree-LSTM", TreeLSTM())):
         for count in BATCHES:
             trees = [tree for tree in treebank(count) if tree.children]
-            yield from _rows(f"{name}, n = {SIZE}, {count:,} sentences", model, _batched(trees), repeats)
+            yield from _rows(f"{name}, n = {SIZE}, {count:,} sentences", model, batched(trees), repeats)
     for count in BATCHES:
         sides = [side for equation in equations(count) for side in equation]
-        trees = _batched(sides)
+        trees = batched(sides)
         cell = TreeSMU(trees.vocabulary, 50, stack_size=5, no_op=True)  # type: ignore[arg-type]
         yield from _rows(f"Tree-SMU's functions, n = 50, {count:,} equations", cell, trees, repeats)
     yield from _chains(repeats)
+    yield from _example(repeats)
     yield from _memory()
 
 
@@ -88,7 +52,7 @@ def chain(levels: int) -> Tree:
     return tree
 
 
-def _batched(trees: list[Tree]) -> TreeBatch:
+def batched(trees: list[Tree]) -> TreeBatch:
     return batch(trees, Vocabulary.from_trees(trees))
 
 
@@ -104,7 +68,7 @@ def _rows(name: str, model: Any, trees: TreeBatch, repeats: int) -> Iterator[Row
 def _chains(repeats: int) -> Iterator[Row]:
     model, each = TreeLSTM(50, binary=True), {}
     for levels in LEVELS:
-        trees = _batched([chain(levels)] * CHAINS)
+        trees = batched([chain(levels)] * CHAINS)
         few = min(repeats, 3)
         yield from _rows(f"binary Tree-LSTM, n = 50, {CHAINS} chains of {levels} levels", model, trees, few)
         [timing] = in_turn({"ours": steps(model, trees)["ours"]}, few, clock=time.process_time).values()
@@ -114,37 +78,44 @@ def _chains(repeats: int) -> Iterator[Row]:
     yield Row(name, long / short, "times", 1.1, 1.3, falling=True, work={"nodes": 1 / long})
 
 
+def _example(repeats: int) -> Iterator[Row]:
+    """Training steps of DGL's example, with embedding, readout and optimizer."""
+    trees = batched([tree for tree in treebank(BATCH) if tree.children])
+    assert trees.vocabulary is not None
+    label = torch.arange(trees.num_nodes) % CLASSES
+    model, graph, plan = Sentiment(trees.vocabulary, dropout=0), trees.graph, topo_plan(trees)
+    cell = AsCell(trees.vocabulary, model)
+    planned = dgltree.plan(trees, cell.cell)
+    ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]] = {
+        "dgl": (model, lambda: model(graph, by_dgl)),
+        "import": (model, lambda: model(graph, prop_nodes_topo)),
+        "plan": (model, lambda: model(graph, partial(prop_nodes_topo, plan=plan))),
+        "cell": (cell, lambda: cell(planned)),
+    }
+    found = {way: training_step(model, logits, label) for way, (model, logits) in ways.items()}
+    times = in_turn(found, repeats, clock=time.process_time)
+    for way, what in (("import", "one import changed"), ("plan", "and planned"), ("cell", "as a cell, planned")):
+        ours = times[way]
+        work = {"sentences": BATCH / ours.median}
+        yield against(f"DGL's example, {BATCH} sentences, training, {what}", "dgl", {**times, "ours": ours}, work=work)
+
+
 def steps(model: nn.Module, trees: TreeBatch) -> dict[str, Callable[[], None]]:
     """A forward and a backward pass by each; plans and DGL's graph are made before."""
     graph, plan = trees.graph, topo_plan(trees)
 
     given = model.fields(trees) if isinstance(model, TreeLSTM) else None
 
-    def prepared(graph: Any) -> Any:
+    def prepared(graph: Any) -> None:
         model.prepare(graph) if given is None else graph.ndata.update(given)  # type: ignore[operator]
-        return graph
 
-    def ours() -> None:
-        own = prepared(Graph(trees))
-        functions = (model.message_func, model.reduce_func, False, model.apply_node_func)
-        prop_nodes_topo(own, *functions, plan=plan)  # type: ignore[arg-type]
-        own.ndata["h"].sum().backward()
+    def step(run: Callable[..., object], graph: Any) -> None:
+        prepared(graph)
+        run(graph, model.message_func, model.reduce_func, apply_node_func=model.apply_node_func)
+        graph.ndata["h"].sum().backward()
 
-    def dgl() -> None:
-        by_dgl(model, prepared(graph)).sum().backward()
-
-    return {"ours": ours, "dgl": dgl}
-
-
-def by_dgl(model: Any, graph: Any) -> Tensor:
-    """DGL's own pass."""
-    import dgl
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
-        dgl.prop_nodes_topo(graph, model.message_func, model.reduce_func, False, model.apply_node_func)
-    h: Tensor = graph.ndata["h"]
-    return h
+    ours = partial(prop_nodes_topo, plan=plan)
+    return {"ours": lambda: step(ours, Graph(trees)), "dgl": lambda: step(by_dgl, graph)}
 
 
 Call = tuple[Callable[[Any], Fields], SimpleNamespace, list[Tensor]]
@@ -209,7 +180,7 @@ def _memory() -> Iterator[Row | Skipped]:
 
 def _peak(which: str, peer: str, send: Connection) -> None:
     torch.set_num_threads(1)
-    trees = _batched(treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS)
+    trees = batched(treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS)
     step = steps(TreeLSTM(SIZE if which == "treebank" else 50, binary=True), trees)[peer]
     STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak again
     before = resident("VmRSS")

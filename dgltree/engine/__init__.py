@@ -3,11 +3,14 @@
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.propagate import root_states
 from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.topo_plan import TopoPlan, topo_plan
 
 __all__ = [
     "Graph",
     "PlannedBatch",
+    "TopoPlan",
     "plan",
     "prop_nodes_topo",
     "root_states",
+    "topo_plan",
 ]
