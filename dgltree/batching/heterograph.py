@@ -45,11 +45,9 @@ def without_types(
     columns = {name: _column(graph, name) for name in MISSING}
     ndata = {"function": function, **{name: column for name, column in columns.items() if column is not None}}
     ndata = {name: column[order] for name, column in ndata.items()}
-    edges = torch.bincount(tree[order][parents], minlength=graph.batch_size)
     num_nodes = torch.stack([*sizes.values()]).sum(0)
-    by_tree = tree[order][parents].argsort(stable=True)  # as DGL numbers the edges of a batch
-    ends = children[by_tree], parents[by_tree]
-    return to_dgl(ends, torch.cat(slot)[by_tree], ndata, num_nodes, edges), vocabulary
+    num_edges = torch.bincount(tree[order][parents], minlength=graph.batch_size)
+    return to_dgl((children, parents), torch.cat(slot), ndata, num_nodes, num_edges), vocabulary
 
 
 def _owners(sizes: Tensor) -> Tensor:

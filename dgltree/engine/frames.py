@@ -1,4 +1,4 @@
-"""What message, reduce and apply functions see: batches of edges and of nodes, whose fields are gathered when read."""
+"""Batches of edges and of nodes as message, reduce and apply functions see them: fields are gathered when read."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dgltree.engine.builtin_functions import message_function, reduce_function
 from dgltree.engine.frames import EdgeBatch, Frame, NodeBatch
+from dgltree.engine.frontiers import Bucket, Frontier, TopoPlan, topo_plan
 from dgltree.engine.graphs import Fields, Graph, MessageGraph, open_graph
-from dgltree.engine.topo_plan import Bucket, Frontier, TopoPlan, topo_plan
 from dgltree.torch_internals import uncompiled
 
 __all__ = ["Graph", "prop_nodes_topo"]
