@@ -29,16 +29,16 @@ class Bucket(NamedTuple):
 class Frontier:
     """Nodes that are computed together. It has numbers alone: the tensors are the plan's."""
 
-    start: int
-    stop: int
+    rows: slice
+    """Among those of the plan."""
     edges: slice
-    """Of the edges that lead here, among all edges of the plan."""
+    """Those that lead here, among those of the plan."""
     buckets: list[Bucket]
     """By ascending degree."""
     sources: list[tuple[int, int]]
     """The frontiers that are read, ascending, and which piece of each of them."""
     sent: slice
-    """Of the rows that later frontiers read, among ``sent`` of the plan."""
+    """The rows that other frontiers read, among ``sent`` of the plan."""
     sizes: list[int]
     """The rows of each piece: what one frontier reads."""
     whole: bool
@@ -47,16 +47,12 @@ class Frontier:
     """Whether the pieces that are read, one after another, are in the order of the edges."""
 
     def __len__(self) -> int:
-        return self.stop - self.start
+        return self.rows.stop - self.rows.start
 
     @property
     def width(self) -> int:
         """The number of edges that lead here."""
         return self.edges.stop - self.edges.start
-
-
-TENSORS = ("nodes", "row", "edges", "receiver", "place", "sent")
-"""Of a plan."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +83,8 @@ class TopoPlan(Movable):
         return self.nodes.device
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "TopoPlan":
-        mapped: dict[str, Any] = {name: function(getattr(self, name)) for name in TENSORS}
-        return replace(self, **mapped)
+        mapped = {name: function(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **mapped)  # type: ignore[arg-type]
 
     def check_for(self, graph: MessageGraph, reverse: bool, order: str | None) -> None:
         """``ValueError`` if it was made for another graph, as far as its size and device show, or another order."""
@@ -166,7 +162,7 @@ def _frontiers(
         rows, among, widths = sent[slice(*out)], place[slice(*edges)], degree[start:stop]
         buckets = [Bucket(int(widths[low]), high - low, start + low) for low, high in run_lengths(widths)]
         whole, in_order = (bool((each == np.arange(len(each))).all()) for each in (rows, among))
-        frontiers.append(Frontier(start, stop, slice(*edges), buckets, [], slice(*out), [], whole, in_order))
+        frontiers.append(Frontier(slice(start, stop), slice(*edges), buckets, [], slice(*out), [], whole, in_order))
     for first, last in run_lengths(*pairs):
         read, reader = int(pairs[0][first]), int(pairs[1][first])
         frontiers[reader].sources.append((read, len(frontiers[read].sizes)))

@@ -1,8 +1,9 @@
 """Graphs that message functions run on, as edges and fields: DGLGraphs, batches of trees, PyG's Data, plain tensors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
@@ -43,49 +44,54 @@ class Graph:
 
 
 def open_graph(graph: Any) -> MessageGraph:
-    """A graph as edges and fields. ``TypeError`` for what is no graph, ``ValueError`` for one of several types."""
+    """A graph as edges and fields.
+
+    Raises ``TypeError`` for what is no graph, ``ValueError`` for one of several types and a field of too many rows or few.
+    """
+    opened = _open(graph)
+    for fields, count, kind in ((opened.ndata, opened.num_nodes, "nodes"), (opened.edata, len(opened.source), "edges")):
+        for name, column in fields.items():
+            if len(column) != count:
+                raise ValueError(f"the field {name!r} of the {kind} has {len(column)} rows; there are {count} {kind}")
+    return opened
+
+
+def _open(graph: Any) -> MessageGraph:
     if isinstance(graph, TreeBatch):
-        return open_graph(Graph(graph))
+        graph = Graph(graph)
     if isinstance(graph, Graph):
         ends = graph.batch.child_index, graph.batch.parent_index
         source, target = reversed(ends) if graph.reverse else ends
         return MessageGraph(source, target, graph.batch.num_nodes, graph.ndata, graph.edata, graph.ndata.update)
     if isinstance(graph, tuple):
-        return _plain(*graph)
+        return _open_tensors(*graph)
     if hasattr(graph, "canonical_etypes"):
         if len(graph.canonical_etypes) != 1 or len(graph.ntypes) != 1:
-            raise ValueError(
-                "the graph has several types of nodes or edges: convert it by dgltree.TreeBatch.from_graph"
-            )
+            raise ValueError("the graph has several types of nodes or edges: convert it by TreeBatch.from_graph")
         source, target = graph.edges(order="eid")
         return MessageGraph(source, target, graph.num_nodes(), dict(graph.ndata), dict(graph.edata), graph.ndata.update)
     if hasattr(graph, "edge_index") and hasattr(graph, "node_attrs"):
-        fields = ({name: graph[name] for name in names} for names in (graph.node_attrs(), graph.edge_attrs()))
-        ndata, edata = ({k: v for k, v in each.items() if isinstance(v, Tensor)} for each in fields)
-        edata.pop("edge_index", None)
-
-        def write(new: Fields) -> None:
-            for name, rows in new.items():
-                graph[name] = rows
-
-        source, target = graph.edge_index
-        return MessageGraph(source, target, graph.num_nodes, ndata, edata, write)
+        return _open_pyg(graph)
     raise TypeError(
         f"graph is a {type(graph).__name__}: give a DGLGraph, a TreeBatch, a Data of PyG or (edges, ndata[, edata])"
     )
 
 
-def _plain(edges: Any, ndata: Fields, edata: Mapping[str, Tensor] | None = None) -> MessageGraph:
-    """A graph of tensors: edges (2, E) or a pair of (E,), and fields. The number of nodes is that of their rows."""
-    source, target = edges
+def _open_tensors(edges: Any, ndata: Fields, edata: Fields | None = None) -> MessageGraph:
+    """A graph of tensors: edges (2, E) or a pair of (E,), and fields, whose rows say how many nodes there are."""
     if not ndata:
         raise ValueError("the graph has no fields of nodes: their rows say how many nodes there are")
-    counts = {name: len(column) for name, column in ndata.items()}
-    [n, *other] = set(counts.values())
-    if other:
-        raise ValueError(f"the fields of the nodes have different numbers of rows: {counts}")
-    edata = dict(edata or {})
-    for name, column in edata.items():
-        if len(column) != len(source):
-            raise ValueError(f"the field {name!r} of the edges has {len(column)} rows; there are {len(source)} edges")
-    return MessageGraph(source, target, n, ndata, edata, ndata.update)
+    source, target = map(torch.as_tensor, edges)
+    return MessageGraph(source, target, len(next(iter(ndata.values()))), ndata, edata or {}, ndata.update)
+
+
+def _open_pyg(graph: Any) -> MessageGraph:
+    def fields(names: Iterable[str]) -> Fields:
+        return {name: graph[name] for name in names if isinstance(graph[name], Tensor) and name != "edge_index"}
+
+    def write(new: Fields) -> None:
+        for name, rows in new.items():
+            graph[name] = rows
+
+    source, target = graph.edge_index
+    return MessageGraph(source, target, graph.num_nodes, fields(graph.node_attrs()), fields(graph.edge_attrs()), write)

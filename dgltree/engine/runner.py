@@ -99,7 +99,7 @@ class _Pass:
         """The names of what is in the blocks."""
         self.pieces: dict[tuple[str, int], list[Tensor | None]] = {}
         """Of a field and a frontier: the rows for each reader that has not read them yet."""
-        self.nodes = _Columns(graph.ndata, plan.nodes, [slice(each.start, each.stop) for each in plan.frontiers])
+        self.nodes = _Columns(graph.ndata, plan.nodes, [each.rows for each in plan.frontiers])
         self.edges = _Columns(graph.edata, plan.edges, [each.edges for each in plan.frontiers])
 
     def run(self) -> Fields:
@@ -124,7 +124,7 @@ class _Pass:
         given = Frame(
             {**self.kinds, **reduced}, lambda name: reduced[name] if name in reduced else data[name], data.place
         )
-        nodes = NodeBatch(given, None, len(frontier), partial(self._ids, frontier.start, len(frontier)))
+        nodes = NodeBatch(given, None, len(frontier), partial(self._ids, frontier.rows.start, len(frontier)))
         rows = _checked("apply", self.apply(nodes), len(frontier), self.kinds, data.place)
         given.check_unchanged("apply")
         return rows
