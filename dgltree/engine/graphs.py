@@ -46,7 +46,7 @@ class Graph:
 def open_graph(graph: Any) -> MessageGraph:
     """A graph as edges and fields.
 
-    Raises ``TypeError`` for what is no graph, ``ValueError`` for one of several types and a field of too many rows or few.
+    Raises ``TypeError`` for what is no graph, ``ValueError`` for one of several types and for a field of other rows.
     """
     opened = _open(graph)
     for fields, count, kind in ((opened.ndata, opened.num_nodes, "nodes"), (opened.edata, len(opened.source), "edges")):
