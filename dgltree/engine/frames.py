@@ -1,6 +1,7 @@
 """Batches of edges and of nodes as message, reduce and apply functions see them: fields are gathered when read."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -49,32 +50,35 @@ class Frame(Mapping[str, Tensor]):
                 )
 
 
+@dataclass
 class EdgeBatch:
     """The edges that lead to a frontier, as a message function sees them; (E', *shape) a field."""
 
-    def __init__(
-        self, src: Frame, dst: Frame, data: Frame, count: int, edges: Callable[[], tuple[Tensor, ...]]
-    ) -> None:
-        self.src, self.dst, self.data = src, dst, data
-        self._count, self.edges = count, edges
+    src: Frame
+    dst: Frame
+    data: Frame
+    count: int
+    edges: Callable[[], tuple[Tensor, Tensor, Tensor]]
+    """Gives their sources, targets and ids, (E',) each."""
 
     def batch_size(self) -> int:
-        return self._count
+        return self.count
 
     __len__ = batch_size
 
 
+@dataclass
 class NodeBatch:
-    """Nodes of one frontier, and for a reduce function of one in-degree; (N', *shape) a field.
+    """Nodes of one frontier, and for a reduce function of one in-degree; (N', *shape) a field."""
 
-    ``mailbox`` has (N', degree, *shape) for each message; an apply function has none.
-    """
-
-    def __init__(self, data: Frame, mailbox: Frame | None, count: int, nodes: Callable[[], Tensor]) -> None:
-        self.data, self.mailbox = data, mailbox
-        self._count, self.nodes = count, nodes
+    data: Frame
+    mailbox: Frame | None
+    """(N', degree, *shape) a message; an apply function has none."""
+    count: int
+    nodes: Callable[[], Tensor]
+    """Gives their numbers, (N',)."""
 
     def batch_size(self) -> int:
-        return self._count
+        return self.count
 
     __len__ = batch_size

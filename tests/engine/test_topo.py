@@ -62,7 +62,8 @@ def test_reverse_turns_the_order_and_not_the_messages() -> None:
 def test_the_root_of_a_tree_of_five_nodes_is_the_sum_of_its_leaves() -> None:
     nodes = {"x": torch.tensor([[0.0, 0], [1, 1], [0, 0], [1, 1], [1, 1]])}
     tree = torch.tensor([[1, 2, 3, 4], [0, 0, 2, 2]]), nodes
-    prop_nodes_topo(tree, lambda edges: {"m": edges.src["x"]}, lambda nodes: {"x": nodes.mailbox["m"].sum(1)})
+    more = lambda nodes: {"x": nodes.data["x"] + nodes.mailbox["m"].sum(1)}  # noqa: E731
+    prop_nodes_topo(tree, lambda edges: {"m": edges.src["x"]}, more)
     assert nodes["x"].tolist() == [[3, 3], [1, 1], [2, 2], [1, 1], [1, 1]]
 
 
@@ -217,6 +218,7 @@ def test_a_function_that_is_wrong_is_refused_in_one_line_and_nothing_is_written(
 ONES = torch.ones(6)
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "a cycle": ((EDGES.where(EDGES != 3, 0), {"h": ONES}), ValueError, r"the graph has a cycle through node [02];"),
+    "a chain both ways": ((torch.cat([EDGES, EDGES.flip(0)], 1), {"h": ONES}), ValueError, "the graph has a cycle"),
     "no nodes": ((EDGES[:, :0], {"h": ONES[:0]}), ValueError, "an empty graph: give at least one node"),
     "no fields": ((EDGES, {}), ValueError, "the graph has no fields of nodes"),
     "other rows": ((EDGES, {"h": ONES, "x": ONES[1:]}), ValueError, "'x' of the nodes has 5 rows; there are 6 nodes"),
