@@ -194,17 +194,20 @@ class TreeBatch(Movable):
         num_edges = self.child_ptr[ends] - self.child_ptr[ends - self.sizes]
         return to_dgl((self.child_index, self.parent_index), self.slot, ndata, self.sizes, num_edges)
 
-    def to_heterograph(self, ndata: Mapping[str, Tensor] | None = None) -> "dgl.DGLGraph":
+    def to_heterograph(
+        self, ndata: Mapping[str, Tensor] | None = None, *, positions: Sequence[str] | None = None
+    ) -> "dgl.DGLGraph":
         """The same batch as a ``dgl.heterograph``: node types are named after functions, edge types after slots.
 
-        The way back of :meth:`from_graph`: each type has the fields ``token``, ``label``, ``value`` and ``x``, those of
-        ``ndata``, such as states, (N, ...) each, and its nodes in their order.
+        The way back of :meth:`from_graph`: each type that has nodes has the fields ``token``, ``label``, ``value`` and
+        ``x``, those of ``ndata``, such as states, (N, ...) each, and its nodes in their order. ``positions`` are names
+        for the slots.
 
         Raises ``ValueError`` if the batch has no vocabulary to name its types by.
         """
         if self.vocabulary is None:
             raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")
-        return with_types(self, ndata or {})
+        return with_types(self, ndata or {}, positions)
 
     @classmethod
     def from_graph(

@@ -69,14 +69,14 @@ def _functions(
     graph: "dgl.DGLGraph", arities: Mapping[str, list[int]], vocabulary: Vocabulary | None
 ) -> tuple[Tensor, Vocabulary]:
     """(N,) int64, ids of functions, type after type; of a vocabulary that is made of the types if there is none."""
+    functions = sorted({(name, arity) for name, each in arities.items() for arity in each})
     if vocabulary is None:
-        functions = sorted({(name, arity) for name, each in arities.items() for arity in each})
-        tokens = [
-            int(data["token"].max()) for name in graph.ntypes if len((data := graph.nodes[name].data).get("token", ()))
-        ]
-        vocabulary = Vocabulary(functions, map(str, range(max(tokens, default=-1) + 1)))
-    ids = [vocabulary.function_id(name, arity) for name, each in arities.items() for arity in each]
-    return torch.tensor(ids, device=graph.device), vocabulary
+        tokens = [data["token"] for name in graph.ntypes if "token" in (data := graph.nodes[name].data)]
+        count = int(torch.cat(tokens).max()) + 1 if tokens else 0
+        vocabulary = Vocabulary(functions, map(str, range(count)))
+    ids = {function: vocabulary.function_id(*function) for function in functions}
+    numbers = [ids[name, arity] for name, each in arities.items() for arity in each]
+    return torch.tensor(numbers, device=graph.device), vocabulary
 
 
 def _column(graph: "dgl.DGLGraph", name: str) -> Tensor | None:
@@ -87,37 +87,34 @@ def _column(graph: "dgl.DGLGraph", name: str) -> Tensor | None:
     like = max(given.values(), key=lambda column: column.shape[1:])
     parts = []
     for kind in graph.ntypes:
-        column = given.get(kind, like.new_full((graph.num_nodes(kind), *like.shape[1:]), MISSING[name]))
-        parts.append(
-            torch.nn.functional.pad(column, (0, like.shape[1] - column.shape[1])) if like.dim() == 2 else column
-        )
+        rows = like.new_full((graph.num_nodes(kind), *like.shape[1:]), MISSING[name])
+        if (column := given.get(kind)) is not None:
+            missing = [0, like.shape[1] - column.shape[1]] if like.dim() == 2 else []
+            rows = torch.nn.functional.pad(column, missing)
+        parts.append(rows)
     return torch.cat(parts)
 
 
-def with_types(batch: Any, ndata: Mapping[str, Tensor]) -> "dgl.DGLGraph":
+def with_types(batch: Any, ndata: Mapping[str, Tensor], positions: Sequence[str] | None) -> "dgl.DGLGraph":
     """The heterograph of a batch that has a vocabulary; see :meth:`dgltree.TreeBatch.to_heterograph`."""
-    names = [name for name, _ in batch.vocabulary.functions]
+    names, trees = [name for name, _ in batch.vocabulary.functions], len(batch.sizes)
     kinds = sorted({names[k] for k in batch.function.unique().tolist()})
-    kind = torch.tensor([kinds.index(name) if name in kinds else -1 for name in names], device=batch.device)[
-        batch.function
-    ]
+    numbers = [kinds.index(name) if name in kinds else -1 for name in names]
+    kind = torch.tensor(numbers, device=batch.device)[batch.function]
     nodes = {name: torch.nonzero(kind == k).squeeze(1) for k, name in enumerate(kinds)}
     place = torch.empty_like(kind)
     for rows in nodes.values():
         place[rows] = torch.arange(len(rows), device=batch.device)
-    child, parent = batch.child_index, batch.parent_index
-    triples = torch.stack([kind[child], batch.slot, kind[parent]], 1)
-    tree = _owners(batch.sizes)
+    child, parent, tree = batch.child_index, batch.parent_index, _owners(batch.sizes)
+    types, of_edge = torch.stack([kind[child], batch.slot, kind[parent]], 1).unique(dim=0, return_inverse=True)
     edges, counts = {}, {}
-    for triple in triples.unique(dim=0).tolist() or [[0, 0, 0]]:
-        among = (triples == torch.tensor(triple, device=batch.device)).all(1)
-        key = kinds[triple[0]], str(triple[1]), kinds[triple[2]]
+    for k, (source, slot, target) in enumerate(types.tolist() or [[0, 0, 0]]):
+        among = torch.nonzero(of_edge == k).squeeze(1)
+        key = kinds[source], str(slot) if positions is None else positions[slot], kinds[target]
         edges[key] = place[child[among]], place[parent[among]]
-        counts[key] = torch.bincount(tree[parent[among]], minlength=len(batch.sizes))
+        counts[key] = torch.bincount(tree[parent[among]], minlength=trees)
     graph = import_dgl().heterograph(edges, {name: len(rows) for name, rows in nodes.items()})
-    graph.set_batch_num_nodes(
-        {name: torch.bincount(tree[rows], minlength=len(batch.sizes)) for name, rows in nodes.items()}
-    )
+    graph.set_batch_num_nodes({name: torch.bincount(tree[rows], minlength=trees) for name, rows in nodes.items()})
     graph.set_batch_num_edges(counts)
     columns = {name: column for name in MISSING if (column := getattr(batch, name)) is not None}
     for name, rows in nodes.items():

@@ -45,6 +45,9 @@ def test_types_are_functions_and_positions_are_slots() -> None:
     assert made.x is not None
     assert made.x[:5].tolist() == [[7, 0], [1, 2], [3, 4], [5, 6], [0, 0]]  # add, number, product, as DGL sorts types
     assert made.label.tolist() == [4, NO_LABEL, NO_LABEL, NO_LABEL, NO_LABEL] * 2
+    back = made.to_heterograph(positions=("left", "right"))
+    for kind in (given := dgl.batch([pair(1), pair(0)])).canonical_etypes:
+        assert torch.equal(torch.stack(back.edges(etype=kind)), torch.stack(given.edges(etype=kind)))
     assert made.token.tolist() == [NO_TOKEN, 0, 1, 2, NO_TOKEN] * 2
 
 
