@@ -19,11 +19,16 @@ def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
     ``torch.compiler.disable`` would import the compiler, which takes a second, before anybody has asked for it.
     """
 
+    disabled: list[Callable[P, R]] = []
+
     @wraps(function)
     def run(*arguments: P.args, **options: P.kwargs) -> R:
-        compiler = sys.modules.get("torch._dynamo")
-        own = function if compiler is None else compiler.disable(function)
-        return own(*arguments, **options)
+        if not disabled:
+            compiler = sys.modules.get("torch._dynamo")
+            if compiler is None:
+                return function(*arguments, **options)
+            disabled.append(compiler.disable(function))
+        return disabled[0](*arguments, **options)
 
     return run
 
@@ -60,10 +65,14 @@ def inside_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def failing_backward(message: str, tensors: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
-    """The same tensors, through which a backward pass raises ``RuntimeError`` with this message."""
-    fail: Any = torch._C._functions.DelayedError(message.encode(), len(tensors))
-    found: tuple[Tensor | None, ...] = fail(
-        *(None if tensor is None else tensor.detach().requires_grad_() for tensor in tensors)
-    )
-    return found
+def failing_backward(
+    message: str, tensors: Sequence[Tensor | None], origins: Sequence[Tensor]
+) -> tuple[Tensor | None, ...]:
+    """The same tensors, through which a backward pass raises ``RuntimeError`` with this message.
+
+    The error lies on the way to ``origins``: a gradient that is asked for of some inputs alone visits no other node.
+    """
+    fail: Any = torch._C._functions.DelayedError(message.encode(), len(tensors) + len(origins))
+    detached = (None if tensor is None else tensor.detach().requires_grad_() for tensor in tensors)
+    failing: tuple[Tensor | None, ...] = fail(*detached, *origins)
+    return failing[: len(tensors)]

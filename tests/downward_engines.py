@@ -49,7 +49,6 @@ DOWN: dict[str, Down] = {
     "levels shared": by_levels(share=True),
     "kernels": by_levels(share=False),
     "kernels shared": by_levels(share=True),
-    "kernels by steps": by_levels(share=False),
 }
 """By the engine of the first sweep; there are no kernels of the second."""
 

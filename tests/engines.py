@@ -4,7 +4,6 @@ import importlib.util
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from unittest import mock
 
 import pytest
@@ -52,13 +51,12 @@ def levels(share: bool) -> Engine:
     return run
 
 
-def fused(share: bool, by_steps: bool = False) -> Engine:
-    """Compiled kernels, where they cover the cell: a pass as one call, or, as where no BLAS is found, step by step."""
+def fused(share: bool) -> Engine:
+    """Compiled kernels, where they cover the cell."""
 
     def run(cell: Cell, trees: TreeBatch) -> State:
         pytest.importorskip("numba", reason="the fast extra is not installed")
-        blas = mock.patch.object(choice, "product_address", lambda dtype: None) if by_steps else nullcontext()
-        with blas, kernels("on"):
+        with kernels("on"):
             return propagate(trees, cell, share=share)
 
     return run
@@ -69,14 +67,14 @@ def triton_engine(cell: Cell, trees: TreeBatch) -> State:
     pytest.importorskip("triton", reason="Triton is not installed")
     if os.environ.get("TRITON_INTERPRET") != "1":
         pytest.skip("TRITON_INTERPRET=1 is not set: Triton would compile for a GPU")
-    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+    passes = mock.patch.dict(choice.PASSES, cpu=choice.PASSES["cuda"])
+    with passes, mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
         return propagate(trees, cell)
 
 
 KERNELS: dict[str, Engine] = {
     "kernels": fused(share=False),
     "kernels shared": fused(share=True),
-    "kernels by steps": fused(share=False, by_steps=True),
 }
 ENGINES: dict[str, Engine] = {
     "dgl": dgl_engine,

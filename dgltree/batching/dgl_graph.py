@@ -73,9 +73,6 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
     def column(name: str, missing: int) -> Tensor:
         return _whole(graph.ndata, name) if name in graph.ndata else torch.full((n,), missing, device=device)
 
-    label = graph.ndata.get("label")
-    classes = label is not None and not label.is_floating_point()  # else numbers, which a batch has no place for
-
     is_root = np.ones(n, bool)
     is_root[child] = False
     value = graph.ndata.get("value")
@@ -87,10 +84,23 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
         "level": torch.from_numpy(levels(child, parent, n)).to(device),
         "roots": torch.from_numpy(np.flatnonzero(is_root)).to(device),
         "sizes": _sizes(graph, child, parent, np.flatnonzero(is_root)).to(device),
-        "label": label.long() if classes else torch.full((n,), NO_LABEL, device=device),
+        "label": _labels(graph, device),
         "value": None if value is None else value.double(),
         "x": graph.ndata.get("x"),
     }
+
+
+def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
+    """(N,) int64. ``ValueError`` for numbers: read as class numbers, all of them would be "no label"."""
+    if "label" not in graph.ndata:
+        return torch.full((graph.num_nodes(),), NO_LABEL, device=device)
+    label = graph.ndata["label"]
+    if label.is_floating_point():
+        raise ValueError(
+            f'the graph\'s "label" is {label.dtype}; labels of a batch are class numbers, such as torch.int64: keep '
+            'what a regression predicts under another name, graph.ndata["target"] = graph.ndata.pop("label")'
+        )
+    return label.long()
 
 
 def _whole(data: Mapping[str, Tensor], name: str) -> Tensor:

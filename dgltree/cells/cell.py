@@ -153,14 +153,16 @@ class Cell(MessagePassing):
         function, token, value, x = (None if column is None else column.index_select(0, leaves) for column in columns)
         assert function is not None and token is not None
         if self.leaf == "gates":
-            return self._leaf_gates(len(leaves), segments, self.node_inputs(function, token, value, x))
+            x, linear = self.node_inputs(function, token, value, x), self.linear_for(0, segments)
+            return self.leaf_gates(len(leaves), None if x is None else linear("input", x), linear)
         h = self.embedding(token, value)
-        zeros = {part: h.new_zeros(len(h), *shape) for part, shape in self.state.items() if part != "h"}
+        zero = h.new_zeros(())  # one number in memory, since a pass keeps what it begins with
+        zeros = {part: zero.expand(len(h), *shape) for part, shape in self.state.items() if part != "h"}
         return {"h": h, **zeros}
 
-    def _leaf_gates(self, rows: int, segments: Segments, x: Tensor | None) -> Computed:
-        linear = self.linear_for(0, segments)
-        x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
+    def leaf_gates(self, rows: int, x_pre: Tensor | None, linear: Linear) -> Computed:
+        """The states of leaves with gates, and what else these computed, from what x adds to them."""
+        x_pre, _ = self.split_inputs(x_pre)
         i = next(self.maps.parameters()).new_empty(rows, 0)
         computed = self.compute(i, x_pre, self.no_children(rows), linear)
         return {name: tensor for name, tensor in computed.items() if isinstance(tensor, Tensor)}

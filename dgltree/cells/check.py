@@ -1,5 +1,7 @@
 """Inputs that a cell refuses: batches of another vocabulary, and inputs that it would lose."""
 
+from collections.abc import Iterable, Mapping
+
 import torch
 from torch import Tensor
 
@@ -22,6 +24,38 @@ def check_device(cell: Stepping, batch: TreeBatch) -> None:
     own = next(cell.parameters()).device
     if own != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
+
+
+def check_weights(cell: Stepping, weights: Mapping[str, Tensor], device: torch.device) -> None:
+    """``RuntimeError``, as torch's operations raise it, naming a map whose tensors no pass on this device can multiply.
+
+    Compiled code reads by address: behind a short tensor it would read whatever lies there.
+    """
+    maps, dtypes = cell.named_maps(), {tensor.dtype for tensor in weights.values()}
+    for name, tensor in weights.items():
+        linear, kind = name.rsplit(".", 1)
+        shape = maps[linear].shapes[kind]
+        if tensor.shape != shape:
+            raise RuntimeError(f"{name} has shape {tuple(tensor.shape)}; this cell's map needs {shape}")
+        if tensor.device != device:
+            raise RuntimeError(
+                f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)"
+            )
+    if len(dtypes) > 1:
+        each = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
+        raise RuntimeError(f"the maps have different dtypes: {each}; a cell computes in one, cell.to(...)")
+
+
+def check_first_states(cell: Stepping, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:
+    """``RuntimeError`` if the states that a pass begins with, (rows, *shape), have not the cell's shape or dtype."""
+    dtype = next((tensor.dtype for tensor in weights.values()), None)
+    for (part, shape), rows in zip(cell.state.items(), states, strict=True):
+        if rows.shape[1:] != shape:
+            raise RuntimeError(f"leaves have a state {part} of shape {tuple(rows.shape[1:])}; this cell's is {shape}")
+        if dtype is not None and rows.dtype != dtype:
+            raise RuntimeError(
+                f"leaves have a state {part} of {rows.dtype}, the maps are {dtype}: a cell has one, cell.to(...)"
+            )
 
 
 def read_of(cell: CellContract) -> tuple[object, ...]:

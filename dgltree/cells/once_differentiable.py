@@ -1,6 +1,6 @@
-"""Backward passes by hand that can be run but not differentiated."""
+"""Backward passes by hand, and gradients of their gradients: refused, or those of torch's operations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -15,18 +15,50 @@ Backward = Callable[..., tuple[Tensor | None, ...]]
 def once_differentiable(backward: Backward) -> Backward:
     """As torch's decorator of this name, for every gradient that is asked for with ``create_graph=True``.
 
-    Torch's own lets gradients pass as constants if the incoming ones are constants, those of a sum for example: a
-    gradient penalty would then silently be without effect.
+    Torch's own lets gradients pass as constants if the incoming ones are constants, those of a sum for example, or if a
+    later gradient is asked for of given inputs alone: a gradient penalty would then silently be without effect. Here
+    the error lies on the way to all that the function saved with ``ctx.save_for_backward``: inputs, or an ``origin``.
     """
 
     @wraps(backward)
     def run(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
         with torch.no_grad():
-            found = backward(ctx, *grad_outputs)
+            gradients = backward(ctx, *grad_outputs)
         if not torch.is_grad_enabled():
-            return found
+            return gradients
         return failing_backward(
-            "a gradient of a gradient was asked for; this backward pass is made by hand, and once differentiable", found
+            "a gradient of a gradient was asked for; this backward pass is made by hand, and once differentiable",
+            gradients,
+            [tensor for tensor in ctx.saved_tensors if tensor is not None and tensor.requires_grad],
         )
 
     return run
+
+
+def origin(*tensors: Tensor) -> Tensor | None:
+    """A scalar that depends on these tensors and holds none of them, for a function that saves too few of its inputs.
+
+    None if none of them requires gradients.
+    """
+    wanted = [tensor[:0].sum() for tensor in tensors if tensor.requires_grad]
+    return sum(wanted[1:], wanted[0]) if wanted and torch.is_grad_enabled() else None
+
+
+def differentiable_gradients(
+    compute: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor | None], grad_outputs: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Gradients of ``compute(*inputs)`` that can be differentiated in turn; None for inputs that require none.
+
+    ``compute`` runs once more, by operations that autograd knows. It reads views of the inputs, so that what one input
+    depends on is not counted as its own part if that is an input, too.
+    """
+    views = [None if tensor is None else tensor.view_as(tensor) for tensor in inputs]
+    outputs = compute(*views)
+    pairs = [(out, d) for out, d in zip(outputs, grad_outputs, strict=True) if d is not None and out.requires_grad]
+    wanted = {k: view for k, view in enumerate(views) if view is not None and view.requires_grad}
+    if not pairs or not wanted:
+        return [None] * len(inputs)
+    outs, given = zip(*pairs, strict=True)
+    gradients = torch.autograd.grad(outs, list(wanted.values()), given, create_graph=True, allow_unused=True)
+    by_place = dict(zip(wanted, gradients, strict=True))
+    return [by_place.get(k) for k in range(len(inputs))]

@@ -5,12 +5,13 @@ the root any more: then its last row lacks the row below it, and an update gives
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dgltree.cells.once_differentiable import once_differentiable
+from dgltree.cells.once_differentiable import differentiable_gradients
 
 
 def update(
@@ -35,7 +36,7 @@ def update(
         top_k: k, the rows to read.
 
     Returns S, (..., p, n), or (..., rows - 1, n) for stacks that were cut, and its first k rows, (..., k, n): to read
-    those costs less in the backward pass than to read them from S. Once differentiable.
+    those costs less in the backward pass than to read them from S.
     """
     given: Sequence[Tensor | None] = (u, *(actions.get(name) for name in ("push", "pop", "noop")), *g, *stacks)
     if torch.is_grad_enabled():
@@ -63,21 +64,17 @@ class _Update(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(*given)
-        ctx.children, ctx.top_k = children, top_k
-        (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
-        Sc = _combined(g, stacks)
-        ctx.kept = kept = size if len(Sc) == size else len(Sc) - 1
-        S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
-        S[0].addcmul_(push, u)
-        S[1:].addcmul_(push, Sc[: kept - 1])
-        if pop is not None:
-            S[: len(Sc) - 1].addcmul_(pop, Sc[1 : kept + 1])
-        return S.movedim(0, -2), S[:top_k].movedim(0, -2)
+        ctx.size, ctx.children, ctx.top_k = size, children, top_k
+        S, top = _updated(size, top_k, children, *given)
+        ctx.kept = S.shape[-2]
+        return S, top
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, d_S: Tensor, d_top: Tensor) -> tuple[Tensor | None, ...]:
         given, children, kept = ctx.saved_tensors, ctx.children, ctx.kept
+        if torch.is_grad_enabled():
+            compute = partial(_updated, ctx.size, ctx.top_k, children)
+            return None, None, None, *differentiable_gradients(compute, given, (d_S, d_top))
         (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
         d_S = d_S.movedim(-2, 0).clone(memory_format=torch.contiguous_format)
         d_S[: ctx.top_k] += d_top.movedim(-2, 0)
@@ -98,6 +95,19 @@ class _Update(torch.autograd.Function):
         d_g = [(d_Sc * S_k.movedim(-2, 0)).sum(0) for S_k in stacks]
         d_stacks = [(g_k * d_Sc).movedim(0, -2) for g_k in g]
         return None, None, None, push * d_S[0], d_push.sum_to_size(push.shape), d_pop, d_noop, *d_g, *d_stacks
+
+
+def _updated(size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
+    """S and its first rows, by operations that autograd knows."""
+    (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+    Sc = _combined(g, stacks)
+    kept = size if len(Sc) == size else len(Sc) - 1
+    S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
+    S[0].addcmul_(push, u)
+    S[1:].addcmul_(push, Sc[: kept - 1])
+    if pop is not None:
+        S[: len(Sc) - 1].addcmul_(pop, Sc[1 : kept + 1])
+    return S.movedim(0, -2), S[:top_k].movedim(0, -2)
 
 
 def _combined(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:

@@ -81,6 +81,11 @@ class Stepping(Configured, nn.Module, ABC):
             if tensor is not None
         }
 
+    @property
+    def weight_names(self) -> list[str]:
+        """Those of ``map_weights`` if no map is called and none lacks its bias."""
+        return [f"{name}.{kind}" for name, linear in self.named_maps().items() for kind in linear.shapes]
+
     def called_maps(self) -> dict[str, tuple[object, ...]]:
         """The maps that every engine calls as modules, because hooks or other code than ours is part of them."""
         found = {

@@ -117,6 +117,11 @@ class SumCell(Cell):
     @outside_autocast
     def message_func(self, edges: Any) -> Frame:
         """The children's messages along these edges."""
+        if not self.maps:  # no function has children: DGL asks for the messages of no edges
+            like = edges.src["h"]
+            return {name: like.new_zeros(0, *shape) for name, shape in self.messages.items()} | {
+                COMPUTED: edges.src[COMPUTED]
+            }
         order, segments, back = sorted_by(edges.dst["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, edges.dst, order)

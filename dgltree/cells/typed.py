@@ -1,6 +1,7 @@
 """Affine maps of which each function has its own, or of which all functions share one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -69,6 +70,12 @@ class TypedLinear(nn.Module):
     def extra_repr(self) -> str:
         rank = f", of rank {self.rank} around a shared one" if self.rank else ""
         return f"{self.count} maps, {self.affine.fan_in} to {self.affine.fan_out}{rank}"
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of what :meth:`weights` gives."""
+        fan_in, fan_out, bias, _ = self.affine
+        return {"weight": (self.count, fan_out, fan_in)} | ({"bias": (self.count, fan_out)} if bias else {})
 
     def runs(self, segments: Segments) -> Runs:
         """The runs of rows with one matrix, for rows sorted by function."""

@@ -24,14 +24,19 @@ class Sink:
     """
 
     def __init__(self) -> None:
-        self.gradients: dict[str, Tensor] = {}
+        self._wanted: Mapping[str, Tensor] = {}
+        self._gradients: dict[str, Tensor] = {}
         self._waiting: dict[str, list[tuple[Runs, Tensor, Tensor]]] = {}
         self._rows: dict[str, int] = {}  # that wait
 
     def start(self, parameters: Mapping[str, Tensor]) -> None:
         """A pass begins, which wants the gradients of these parameters."""
-        self.gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
+        self._wanted, self._gradients = parameters, {}
         self._waiting, self._rows = {}, {}
+
+    def add_gradient(self, name: str, gradient: Tensor) -> None:
+        """Of a whole parameter."""
+        self._buffer(name).add_(gradient)
 
     def add(self, name: str, runs: Runs, v: Tensor, d_out: Tensor) -> None:
         """Of the map ``name``: inputs (rows, in) and gradients of outputs (rows, out)."""
@@ -41,11 +46,16 @@ class Sink:
             self._multiply(name)
 
     def finish(self) -> dict[str, Tensor]:
-        """The gradients, of those that the pass asked for."""
+        """The gradients, of those that the pass asked for, and that it used."""
         for name in list(self._waiting):
             self._multiply(name)
-        gradients, self.gradients = self.gradients, {}
+        gradients, self._gradients = self._gradients, {}
         return gradients
+
+    def _buffer(self, name: str) -> Tensor:
+        if name not in self._gradients:
+            self._gradients[name] = torch.zeros_like(self._wanted[name])
+        return self._gradients[name]
 
     def _multiply(self, name: str) -> None:
         self._rows[name] = 0
@@ -53,7 +63,8 @@ class Sink:
         for runs, v, d_out in self._waiting.pop(name):
             for matrix, start, stop in runs:
                 rows.setdefault(matrix, []).append((v[start:stop], d_out[start:stop]))
-        d_weight, d_bias = (self.gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))
+        kinds = (f"{name}.weight", f"{name}.bias")
+        d_weight, d_bias = (self._buffer(kind) if kind in self._wanted else None for kind in kinds)
         for matrix, parts in rows.items():
             large = [part for part in parts if len(part[0]) >= ENOUGH]
             small = [part for part in parts if len(part[0]) < ENOUGH]

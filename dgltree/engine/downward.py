@@ -8,7 +8,7 @@ import torch
 from dgltree.batching.batch import TreeBatch, as_batch, check_vocabulary
 from dgltree.batching.subtrees import twins
 from dgltree.cells import DownwardCell
-from dgltree.cells.check import check_device, check_finite, check_up
+from dgltree.cells.check import check_device, check_finite, check_up, check_weights
 from dgltree.cells.step import State
 from dgltree.engine.downward_schedule import DownwardSchedule, downward_schedule
 from dgltree.engine.level_pass import LevelPass, PassContext
@@ -66,6 +66,7 @@ def _run(
 ) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     weights, own = cell.map_weights(), cell.own_parameters()
+    check_weights(cell, weights, trees.device)
     tensors = [*cell.parameters(), *weights.values(), *up.values()]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     check_downward_memory(cell, schedule, record)

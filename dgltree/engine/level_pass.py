@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+from torch import Tensor
 
-from dgltree.cells.once_differentiable import once_differentiable
+from dgltree.cells.once_differentiable import differentiable_gradients
 from dgltree.cells.step import State
 from dgltree.cells.stepping import Stepping
 from dgltree.engine.accumulate import Sink
 from dgltree.engine.foreign import check_known
 from dgltree.engine.generator import generator_at, generator_state
+from dgltree.engine.plain_pass import plain_states, with_parameters
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.step import Local, backward_step, forward_step
 from dgltree.engine.trace import Trace
@@ -41,17 +41,6 @@ class PassContext(NamedTuple):
         return tensors[parts:own], by_name, dict(zip(self.weights, tensors[weights:], strict=True))
 
 
-class StepOf(nn.Module):
-    """A step as the call of a module, as ``torch.func.functional_call`` wants one."""
-
-    def __init__(self, cell: Stepping) -> None:
-        super().__init__()
-        self.cell = cell
-
-    def forward(self, *given: Any) -> tuple[Local, list[Tensor]]:
-        return forward_step(self.cell, *given)
-
-
 class LevelPass(torch.autograd.Function):
     """All steps as one node of the autograd graph.
 
@@ -70,6 +59,7 @@ class LevelPass(torch.autograd.Function):
             states[part] = _buffer(rows, len(schedule), cell.state[part])
             states[part][: schedule.leaves] = rows
         kept: list[Any] = []
+        generator = generator_state(cell) if run.record else None
         for k, step in enumerate(schedule.steps):
             x_step = x_pre[k] if x_pre else None
             if run.recompute:
@@ -83,21 +73,22 @@ class LevelPass(torch.autograd.Function):
                 check_known(cell, local, own.values())
                 kept.append(local)
         outputs = tuple(states.values())
-        again = (*outputs, *x_pre) if run.recompute else outputs[:0]
-        ctx.save_for_backward(*again, *own.values(), *weights.values())  # which also notices that they were changed
+        again = outputs if run.recompute else ()
+        ctx.save_for_backward(*again, *tensors)  # which also notices that they were changed
         ctx.set_materialize_grads(False)  # of a state that the loss does not use, zeros are made here and now
-        ctx.run, ctx.kept, ctx.sink = run, kept, sink
+        ctx.run, ctx.kept, ctx.sink, ctx.generator = run, kept, sink, generator
         names = [*run.own, *run.weights]
         wanted = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(names) :]
         ctx.wanted = {name for name, needed in zip(names, wanted, strict=True) if needed}
         return outputs
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
         if all(gradient is None for gradient in grad_outputs):
             return (None,) * len(ctx.needs_input_grad)
         run: PassContext = ctx.run
+        if torch.is_grad_enabled():
+            return None, *_differentiable(run, ctx.saved_tensors, ctx.generator, grad_outputs)
         sink: Sink = ctx.sink  # the products of all steps hold it
         saved = ctx.saved_tensors
         names = [*run.own, *run.weights]
@@ -113,6 +104,21 @@ class LevelPass(torch.autograd.Function):
         leaf_gradients = [g[: run.schedule.leaves] for g in state_gradients.values()]
         found = sink.finish()
         return None, *leaf_gradients, *x_gradients[::-1], *map(found.get, names)
+
+
+def _differentiable(
+    run: PassContext, saved: Sequence[Tensor], generator: Tensor | None, grad_outputs: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """The gradients as values that autograd can differentiate."""
+    tensors = saved[len(run.cell.state) :] if run.recompute else saved
+
+    def compute(*tensors: Tensor) -> list[Tensor]:
+        x_pre, own, weights = run.named(tensors)
+        by_step: Sequence[Tensor | None] = x_pre or [None] * len(run.schedule.steps)
+        with generator_at(generator, tensors[0].device):
+            return plain_states(run.cell, run.schedule, tensors[: len(run.cell.state)], by_step, own, weights)
+
+    return differentiable_gradients(compute, tensors, grad_outputs)
 
 
 def _buffer(like: Tensor, rows: int, shape: Sequence[int]) -> Tensor:
@@ -133,11 +139,11 @@ def _state_gradients(run: PassContext, given: Sequence[Tensor | None]) -> State:
 def _again(run: PassContext, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> Local:
     """A step of a pass once more, with the same masks of dropout, from the states, inputs' parts and weights saved."""
     states = {part: rows.detach() for part, rows in zip(run.cell.state, saved, strict=False)}
-    x_pre, own, weights = run.named(saved)
+    x_pre, own, weights = run.named(saved[len(states) :])
     looked_up = {name: tensor.detach() for name, tensor in weights.items()}
     step, x_step = run.schedule.steps[k], x_pre[k] if x_pre else None
     given = run.schedule, step, states, looked_up, x_step, Trace(run.cell, ()), sink
     with generator_at(generator, next(iter(states.values())).device):
-        local, _ = functional_call(StepOf(run.cell), {f"cell.{name}": tensor for name, tensor in own.items()}, given)
+        local, _ = with_parameters(run.cell, own, forward_step, *given)
     check_known(run.cell, local, own.values())
     return local

@@ -1,5 +1,6 @@
 """The memory that a pass needs at least and that there is: a batch that cannot fit is refused before it begins."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
@@ -21,16 +22,19 @@ SAMPLE = 64
 """Rows of a step that are run to see what they keep."""
 
 
-def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
+def check_memory(
+    cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: Callable[[], int] | None = None
+) -> None:
     """``MemoryError`` if a batch needs more than the device has left: how much, and what would fit.
 
     Args:
         cell, schedule, record, recompute: as in :func:`least_bytes`.
-        fused: bytes that a pass through a kernel needs at least, if it is one.
+        fused: gives the bytes that a pass through a kernel needs at least, if it is one.
     """
     if len(schedule) * _state_bytes(cell) < LARGE:
         return
-    left, needed = available_bytes(schedule.node.device), fused or least_bytes(cell, schedule, record, recompute)
+    left = available_bytes(schedule.node.device)
+    needed = least_bytes(cell, schedule, record, recompute) if fused is None else fused()
     if left is None or needed <= left:
         return
     hints = []

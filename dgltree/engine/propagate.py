@@ -1,7 +1,7 @@
 """The level engine: a cell along a batch."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import torch
@@ -9,10 +9,11 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.cells import Cell, DownwardCell
-from dgltree.cells.check import check_device, check_finite
+from dgltree.cells.check import check_device, check_finite, check_first_states, check_weights
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
+from dgltree.engine.kernels.operands import operand
 from dgltree.engine.level_pass import LevelPass, PassContext
 from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
@@ -168,20 +169,25 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
     """States in the schedule's own order, part name to (R, *shape)."""
     schedule, batch = planned.schedule, planned.batch
     weights = cell.map_weights()
-    tensors = [*cell.parameters(), *weights.values(), *([] if batch.x is None else [batch.x])]
+    check_weights(cell, weights, planned.device)
+    tensors = chain(weights.values(), cell.parameters(), [] if batch.x is None else [batch.x])
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if record and schedule.node.is_inference():
         raise ValueError(
             "the batch was planned within torch.inference_mode, whose tensors gradients cannot pass: plan it outside, "
             "or compute within torch.no_grad()"
         )
-    steps = None if recompute or traced.names else fused_pass(cell, schedule, record, planned.layout)
-    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
+    steps = None if recompute or traced.names else fused_pass(cell, weights, schedule, record, planned.layout)
+    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
     if steps is not None:
-        inputs = *steps.leaf_states(batch), *steps.inputs(batch, weights)
-        h, memory = FusedPass.apply(steps, list(weights), *inputs, *weights.values())
+        first = steps.leaf_states(batch)
+        check_first_states(cell, weights, first)
+        laid_out = {name: operand(tensor) for name, tensor in weights.items()}
+        inputs = *first, *steps.inputs(batch, laid_out)
+        h, memory = FusedPass.apply(steps, list(weights), *inputs, *laid_out.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
+    check_first_states(cell, weights, [leaf[part] for part in cell.state])
     traced.keep(slice(0, schedule.leaves), leaf)
     leaf_states, own = [leaf[part] for part in cell.state], cell.own_parameters()
     x_pre = _input_products(cell, schedule, batch)

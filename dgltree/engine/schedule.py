@@ -74,9 +74,9 @@ class Schedule(Movable):
     steps: list[Step]
     tokens_inside: bool
     """Whether any row that is not a leaf has a token."""
-    parts: list[int] = field(default_factory=list, kw_only=True)
-    """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
-    read comes before them. Empty if there are none."""
+    part: np.ndarray | None = field(default=None, kw_only=True)
+    """(R,) int64, the part of each row: parts do not wait for each other, but for the rows of part 0. Rows of one step
+    and function are sorted by it. None if there are no parts. Compiled passes compute part after part."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -86,8 +86,7 @@ class Schedule(Movable):
         """The same with its leaves as a first step, without edges; of those that have steps."""
         arity = None if self.steps[0].arity is None else 0
         step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
-        parts = [first + 1 for first in self.parts]
-        return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps], parts=parts)
+        return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])
 
     @property
     def device(self) -> torch.device:
@@ -106,15 +105,16 @@ class Schedule(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
         same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside
-        return Schedule(node, row, children, parent, *same, parts=self.parts)
+        return Schedule(node, row, children, parent, *same, part=self.part)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
     """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     A step has one arity (see step_order.py). ``by_arity=False`` makes one step a level, whatever the arities, for
-    cells that add up their children. ``in_parts`` cuts a large batch into parts of whole trees, of about the same cost,
-    each with steps of its own; subtrees that several parts share come before them. Parts depend on the batch alone.
+    cells that add up their children. ``in_parts`` assigns the rows of a large batch to parts of whole trees, of about
+    the same cost; leaves, and subtrees that several parts share, are in part 0. Parts depend on the batch alone, and
+    without ``share`` they do not change the order of the rows, by which masks of dropout are drawn.
     Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
     flat = batch.to("cpu")
@@ -123,15 +123,14 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     every = np.arange(len(level))
     twin = twins(flat) if share else every
     least = SHARED_PART if share else PART
-    part = _parts(flat.sizes.numpy(), arity, twin, least) if in_parts else np.zeros_like(every)
+    part = _parts(flat.sizes.numpy(), arity, twin, least) if in_parts else None
     node, row = distinct_rows(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
-    step = np.where(step > 0, step + part[node] * step.max(initial=0), 0)
-    order = np.lexsort((function[node], step))
+    order = np.lexsort((function[node], step) if part is None else (part[node], function[node], step))
     node, row = node[order], inverse(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
@@ -139,34 +138,29 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
     segments = runs_of(function[node[:leaves]])
-    parts = _first_steps(part[node], steps)
-    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, parts=parts)
+    of_row = None if part is None else part[node]
+    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, part=of_row)
     return made.to(batch.device)
 
 
-def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -> np.ndarray:
-    """(N,) int64, the part of each node, from 1 on; 0 if several parts have an equal subtree, and for few nodes.
+def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -> np.ndarray | None:
+    """(N,) int64, the part of each node, from 1 on; 0 for leaves, and if several parts have an equal subtree. None for
+    few nodes.
 
     A part has ``least`` rows at least. The cost of a tree is the number of its inner nodes and their edges.
     """
     inner = (arity > 0) & (twin == np.arange(len(twin)))
     rows = int(inner.sum())
     if rows < 2 * least:
-        return np.zeros_like(twin)
+        return None
     count = 2 ** int(np.log2(rows / least))  # as many threads share them out evenly
     tree = np.repeat(np.arange(len(sizes)), sizes)
     cost = np.bincount(tree, inner * (1 + arity), len(sizes))
     part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)[tree]
     several = np.zeros(len(twin), bool)
     several[twin[part != part[twin]]] = True
-    return np.where(several[twin], 0, part + 1)
-
-
-def _first_steps(part: np.ndarray, steps: list[Step]) -> list[int]:
-    """(parts + 1,) the first step of each part but 0, and the number of all; nothing for one part. ``part`` is (R,)."""
-    of_step = part[[step.start for step in steps]] if steps else part[:0]
-    firsts = [first for first, _ in run_lengths(of_step) if of_step[first]]
-    return [*firsts, len(steps)] if len(firsts) > 1 else []
+    part = np.where(several[twin] | (arity == 0), 0, part + 1)
+    return part if np.count_nonzero(np.bincount(part)[1:]) > 1 else None
 
 
 def distinct_rows(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

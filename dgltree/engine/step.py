@@ -82,7 +82,8 @@ class LevelRows(StepRows):
 
     def _gather(self, part: str, places: Tensor) -> Tensor:
         buffer = self._buffers[part]  # in memory (..., R, n), and so are the rows taken from it
-        rows = buffer.movedim(0, -2).index_select(-2, places).movedim(-2, 0).requires_grad_(self._record)
+        rows = buffer.movedim(0, -2).index_select(-2, places).movedim(-2, 0)
+        rows = rows.requires_grad_() if self._record else rows
         self.gathered.append(Gathered(part, places, rows))
         return rows
 
@@ -164,5 +165,5 @@ def backward_step(step: Step, local: Local, own: State, sink: Sink, state_gradie
         state_gradients[gathered.part].movedim(0, -2).index_add_(-2, gathered.places, d_rows.movedim(0, -2))
     local.received.clear()
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
-        sink.gradients[name] += gradient
+        sink.add_gradient(name, gradient)
     return found[len(local.gathered)] if local.x_pre else None

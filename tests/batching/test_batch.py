@@ -163,6 +163,15 @@ def test_children_keep_their_order_whatever_the_edge_ids(dgl) -> None:
     assert set(graph.ndata) == {"function", "token"}, "nothing is left behind in the user's graph"
 
 
+def test_labels_that_are_numbers_are_refused_by_name(dgl) -> None:
+    graph = batch(FOREST, VOCABULARY).graph
+    graph.ndata["label"] = torch.rand(graph.num_nodes())
+    with pytest.raises(
+        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch are class numbers'
+    ):
+        TreeBatch.from_graph(graph, VOCABULARY)
+
+
 def make(dgl, child, parent, slot, function, nodes):
     graph = dgl.graph(
         (torch.tensor(child, dtype=torch.int64), torch.tensor(parent, dtype=torch.int64)), num_nodes=nodes

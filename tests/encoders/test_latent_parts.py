@@ -36,9 +36,10 @@ def test_gradients_through_a_table_are_those_of_plain_torch_twice_in_a_row() -> 
     for _ in range(2):
         [gradient] = torch.autograd.grad(found, values, retain_graph=True)
         torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-12)
-    with pytest.raises(RuntimeError, match="once differentiable"):
-        [again] = torch.autograd.grad(found, values, create_graph=True)
-        again.sum().backward()
+    [again] = torch.autograd.grad(found, values, create_graph=True)
+    for other in (None, values):
+        with pytest.raises(RuntimeError, match="once differentiable"):
+            torch.autograd.backward(again.sum(), inputs=other, retain_graph=True)
 
 
 def test_a_table_is_freed_with_what_was_read_from_it() -> None:

@@ -320,5 +320,6 @@ def test_a_gradient_of_a_gradient_is_refused(mode: str, power: int) -> None:
     with kernels(mode):
         (found,) = torch.autograd.grad(layer(x).states.pow(power).sum(), x, create_graph=True)
         assert found.isfinite().all(), "it can be read, though not differentiated"
-        with pytest.raises(RuntimeError, match="once differentiable"):
-            found.square().sum().backward()
+        for other in ([], [x], list(layer.parameters())):  # of all leaves, or of given ones alone
+            with pytest.raises(RuntimeError, match="once differentiable"):
+                torch.autograd.backward(found.square().sum(), inputs=other or None, retain_graph=True)

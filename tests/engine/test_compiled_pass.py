@@ -1,4 +1,4 @@
-"""Passes as compiled calls: with a BLAS that is there and right, by the layout of the plan; else step by step."""
+"""Passes as compiled calls: with a BLAS that is there and right, by the layout of the plan."""
 
 import ctypes
 import multiprocessing
@@ -50,36 +50,17 @@ def results(cell: Cell, trees: object) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("name", FAMILIES + OPTIONS)
-def test_with_a_blas_a_pass_is_compiled_and_without_one_it_goes_step_by_step(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_blas_torchs_operations_compute(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = make_cell(name)
     trees = flat(cell, TREES)
-    assert isinstance(fused_pass(cell, plan(trees, cell).schedule, record=True), CompiledPass)
+    assert isinstance(fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True), CompiledPass)
     monkeypatch.setattr(choice, "product_address", lambda dtype: None)
-    steps = fused_pass(cell, plan(trees, cell).schedule, record=True)
-    assert steps is not None
-    assert not isinstance(steps, CompiledPass)
-    for engine in KERNELS.values():
-        check(cell, trees, engine)
-
-
-@pytest.mark.parametrize("engine", KERNELS)
-def test_passes_are_compiled_on_all_engines_of_kernels_but_the_one_by_steps(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls, forward = [], CompiledPass.forward
-    monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
-    cell = make_cell("tree_lstm")
-    KERNELS[engine](cell, flat(cell, TREES))
-    assert len(calls) == (engine != "kernels by steps")
+    assert fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True) is None
+    check(cell, trees, KERNELS["kernels"])
 
 
 @pytest.mark.parametrize("name", FAMILIES + OPTIONS)
-@pytest.mark.parametrize("whole", [True, False])
-def test_more_rows_than_a_product_takes_at_once_agree(name: str, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not whole:
-        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+def test_more_rows_than_a_product_takes_at_once_agree(name: str) -> None:
     cell = make_cell(name)
     trees = flat(cell, [Tree("pow", (chain(1), chain(k % 2))) for k in range(1500)] + TREES)
     found = results(cell, trees)
@@ -122,13 +103,8 @@ def test_inputs_that_do_not_lie_row_by_row_get_their_gradients(name: str) -> Non
             assert_close(found[what], tensor, what)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", READING)
-def test_inputs_that_were_changed_in_place_before_the_backward_pass_are_noticed(
-    name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not compiled:
-        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+def test_inputs_that_were_changed_in_place_before_the_backward_pass_are_noticed(name: str) -> None:
     cell, vectors = make_cell(name), []
     cell.input_embedding.register_forward_hook(lambda *given: vectors.append(given[-1]))
     states = propagate(flat(cell, TREES), cell)
@@ -222,12 +198,3 @@ def test_plans_from_workers_of_a_loader_are_run_by_the_layouts_that_they_bring(
     for name, planned, wanted in zip(FAMILIES, sent, expected, strict=True):
         for what, tensor in results(make_cell(name), planned).items():
             assert torch.equal(tensor, wanted[what]), (name, what)
-
-
-def test_weights_of_several_dtypes_are_refused() -> None:
-    """Compiled code would read the bits of one as those of the other."""
-    cell = make_cell("tree_lstm")
-    linear = next(linear for name, linear in cell.named_maps().items() if name.startswith("gates"))
-    linear.bias = torch.nn.Parameter(linear.bias.detach().float())
-    with pytest.raises(ValueError, match=r"several dtypes: torch\.float32, torch\.float64"):
-        propagate(flat(cell, TREES), cell)

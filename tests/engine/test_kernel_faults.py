@@ -93,7 +93,7 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
 def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    kernel = NUMBA.load(f"{make_cell(name).fused().family} pass")
+    kernel = NUMBA.load(make_cell(name).fused().family)
     monkeypatch.setattr(kernel, "compile", lambda options, dtype, backward, compile_it: compile_it)
     cell = make_cell(name)
     with kernels("cached"), torch.no_grad():
@@ -136,7 +136,7 @@ def results():
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     found = [results() for _ in range(2)][1]
-    print(fused_pass(cell, plan(flat, cell).schedule, True) is not None)
+    print(fused_pass(cell, cell.map_weights(), plan(flat, cell).schedule, True) is not None)
 with kernels("off"):
     torch.testing.assert_close(found, results())
 print(*[warning.message for warning in told if warning.category is RuntimeWarning], sep="\\n")
@@ -179,7 +179,7 @@ def kernel(x):
 def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkeypatch) -> None:
     numba = pytest.importorskip("numba", reason="Numba is not installed")
     from dgltree.engine.kernels import compiled
-    from dgltree.engine.kernels.numba_kernel import is_compiled
+    from dgltree.engine.kernels.numba_signatures import is_compiled
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     path = tmp_path / "calling.py"

@@ -15,9 +15,8 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels import choice, threads
+from dgltree.engine.kernels import threads
 from dgltree.engine.kernels.choice import fused_of, kernels
-from dgltree.engine.kernels.compiled_pass import CompiledPass
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")
@@ -157,48 +156,20 @@ def on_threads(count: int, run: Callable[[], dict[str, Tensor]]) -> dict[str, Te
         torch.set_num_threads(before)
 
 
-DAGS = [*TREES, random_dag(60, 6, 4), *(tree for case in ("braid", "x*x", "wide node") for tree in EDGE_CASES[case])]
-
-
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-14), (torch.float32, 1e-5)])
-@pytest.mark.parametrize("share", [False, True])
-@pytest.mark.parametrize("name", COVERED)
-def test_one_call_and_steps_give_the_same_states_and_gradients(
-    name: str, share: bool, dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cell = make_cell(name).to(dtype)
-    trees, calls, forward = flat(cell, [*DAGS, *family(60)]), [], CompiledPass.forward
-    monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
-
-    def run() -> dict[str, Tensor]:
-        states = propagate(trees, cell, share=share)
-        return {**states, **gradients(cell, states)}
-
-    found = run()
-    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
-    for what, tensor in run().items():
-        assert_close(found[what], tensor, what, tolerance)
-    assert len(calls) == 1, "the first pass was one call, the second was none"
-
-
 READING = ("tree_lstm, inputs", "tree_lstm, leaf gates", "tree_smu, leaf gates", "child_sum, any arity, leaf gates")
 
 
 @pytest.mark.parametrize("share", [False, True])
-@pytest.mark.parametrize(
-    ("name", "by_steps"),
-    [*((name, by_steps) for name in FAMILIES for by_steps in (False, True)), *((name, False) for name in READING)],
-)
+@pytest.mark.parametrize("name", [*FAMILIES, *READING])
 def test_any_number_of_threads_gives_the_same_to_the_bit(
-    name: str, share: bool, by_steps: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, share: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "LEAST", 3)
-    if by_steps:
-        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
     trees = flat(make_cell(name), family(4000 if share else 100))
     if share:
-        schedule = plan(trees, make_cell(name), share=True).schedule
-        assert by_steps or (len(schedule.parts) > 2 and schedule.parts[0] > 0), "parts, and what they share"
+        planned = plan(trees, make_cell(name), share=True)
+        schedule, layout = planned.schedule, planned.layout
+        assert len(layout.parts) > 2 and layout.parts[0] > 0, "parts, and what they share"
         assert int(schedule.children.bincount().max()) >= 2000
 
     def run() -> dict[str, Tensor]:

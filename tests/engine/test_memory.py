@@ -107,7 +107,7 @@ def test_a_pass_through_kernels_that_cannot_fit_is_refused_by_what_it_needs(monk
     pytest.importorskip("numba", reason="the fast extra is not installed")
     cell, trees = cells()[0], batch(TREES, VOCABULARY)
     monkeypatch.setattr(memory, "LARGE", 1000)
-    needed = fused_pass(cell, plan(trees, cell).schedule, record=True).least_bytes()
+    needed = fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True).least_bytes()
     assert needed < memory.least_bytes(cell, plan(trees, cell).schedule, record=True, recompute=False)
     monkeypatch.setattr(memory, "available_bytes", lambda device: needed)
     propagate(trees, cell)

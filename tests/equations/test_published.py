@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
-from dgltree import load_published, open_model
+from dgltree import Tree, batch, load_published, open_model, propagate, read_infix
 from dgltree.cells import TreeLSTM, TreeRNN, TreeSMU
-from dgltree.equations.pretrained.published import VOCABULARY
+from dgltree.equations.pretrained.published import BINARY, ROWS, UNARY, VOCABULARY
 
 
 @pytest.mark.data
@@ -70,4 +71,97 @@ def test_truncated_weights_are_refused(published: Path, tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(ValueError, match="not a torch file of tensors"):
+        load_published(path)
+
+
+class Program:
+    """The published Tree-SMU on one equation's side, a node at a time, from the tensors of a file by their names."""
+
+    def __init__(self, weights: dict[str, Tensor], size: int) -> None:
+        self.weights, self.size = weights, size
+
+    def gate(self, name: str, i: Tensor) -> Tensor:
+        return torch.sigmoid(self.weights[f"{name}.weight"] @ i + self.weights[f"{name}.bias"])
+
+    def __call__(self, tree: Tree) -> tuple[Tensor, Tensor]:
+        if not tree.children:
+            row = ROWS.index(tree.token)
+            return self.weights["Symbol.weight"][row], torch.zeros(self.size, self.weights["Symbol.weight"].shape[1])
+        below = [self(child) for child in tree.children]
+        i, f, stack = torch.cat([h for h, _ in below]), tree.function, f"{tree.function}_stack"
+        names = ["gate_linear"] if len(below) == 1 else ["gate_linear_l", "gate_linear_r"]
+        Sc = sum(self.gate(f"{stack}.{name}", i) * S for name, (_, S) in zip(names, below, strict=True))
+        u = torch.tanh(self.weights[f"{stack}.input_linear.weight"] @ i + self.weights[f"{stack}.input_linear.bias"])
+        if f"{stack}.data_linear.weight" in self.weights:
+            u = u * self.gate(f"{stack}.data_linear", i)
+        actions = {
+            name: self.gate(f"{stack}.{name}_gate_linear", i)
+            for name in ("push", "pop", "no_op")
+            if f"{stack}.{name}_gate_linear.weight" in self.weights
+        }
+        shares = dict(zip(actions, torch.stack(list(actions.values())).softmax(0), strict=True))
+        empty = torch.zeros(1, len(u))
+        moved = {"push": torch.cat([u.unsqueeze(0), Sc[:-1]]), "pop": torch.cat([Sc[1:], empty]), "no_op": Sc}
+        S = sum(shares[name] * moved[name] for name in shares)
+        read, rows = S[0], [name for name in self.weights if name.startswith(f"{f}.pos_linear_")]
+        if f"{f}.pos_linear.weight" in self.weights:
+            q = self.gate(f"{f}.pos_linear", i)
+            read = q @ S[: len(q)]
+        elif rows:
+            read = sum(self.gate(f"{f}.pos_linear_{k + 1}", i) * S[k] for k in range(len(rows) // 2))
+        return self.gate(f"{f}.o_linear", i) * torch.tanh(read), S
+
+
+def file_of(options: dict[str, object], n: int = 4) -> dict[str, Tensor]:
+    """Drawn weights by the names that the program gives them with these options."""
+    generator = torch.Generator().manual_seed(0)
+    weights = {"Symbol.weight": torch.randn(34, n, generator=generator), "bias": torch.zeros(1)}
+    sizes = {"Number_enc.linear1": (n, 1), "Number_dec.linear2": (1, n)}
+    for f, arity in [*((f, 1) for f in UNARY), *((f, 2) for f in BINARY)]:
+        gates = ["gate_linear"] if arity == 1 else ["gate_linear_l", "gate_linear_r"]
+        stack = ["input_linear", "push_gate_linear", *gates]
+        stack += ["pop_gate_linear"] if options.get("pop", True) else []
+        stack += ["no_op_gate_linear"] if options.get("no_op", True) else []
+        stack += ["data_linear"] if options.get("likeLSTM") else []
+        names = [f"{f}.o_linear", *(f"{f}_stack.{name}" for name in stack)]
+        k = options.get("top_k", 1)
+        if options.get("gated"):
+            names += [f"{f}.pos_linear_{row}" for row in range(1, k + 1)]
+        elif k > 1:
+            sizes[f"{f}.pos_linear"] = (k, arity * n)
+        sizes |= dict.fromkeys(names, (n, arity * n))
+    for name, size in sizes.items():
+        weights[f"{name}.weight"] = torch.randn(size, generator=generator)
+        weights[f"{name}.bias"] = torch.randn(size[0], generator=generator)
+    return weights
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"likeLSTM": True},
+        {"top_k": 3},
+        {"top_k": 3, "gated": True},
+        {"top_k": 7, "likeLSTM": True, "no_op": False},
+        {"pop": False},
+    ],
+)
+def test_the_options_of_the_program_are_those_that_its_file_implies(options: dict[str, object], tmp_path: Path) -> None:
+    weights, path = file_of(options), tmp_path / "weights"
+    torch.save(weights, path, _use_new_zipfile_serialization=False)
+    model = open_model(path)
+    tree = read_infix("sin(var_0 + 2)^2 * cos(var_0) + exp(sin(var_1*3)) + var_0")
+    flat = batch([tree], model.cell.vocabulary)
+    program = Program(weights, model.cell.stack_size)
+    h, S = program(tree)
+    states = propagate(flat, model.cell)
+    torch.testing.assert_close(states["h"][0], h, rtol=0, atol=1e-6)
+    torch.testing.assert_close(states["S"][0], S, rtol=0, atol=1e-6)
+
+
+def test_a_tensor_for_which_there_is_no_place_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    torch.save(file_of({}) | {"sin.extra.weight": torch.zeros(2)}, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(ValueError, match=r"a TreeSMU has no place for sin\.extra\.weight, and without them"):
         load_published(path)

@@ -8,7 +8,7 @@ from torch.nn.functional import linear
 
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Distances, Encoded
-from dgltree.encoders.latent.on_lstm_recurrence import Recurrence, opened
+from dgltree.encoders.latent.on_lstm_recurrence import opened, recur
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
@@ -82,7 +82,7 @@ class ONLSTMLayer(nn.Module):
         pre = linear(ends.packed(x), self.input.weight, self.input.bias + self.hidden.bias)
         with without_autocast(x.device):
             pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
-            packed = Recurrence.apply(pre, weight, h, c, ends, ends.packed(present), self.chunks)
+            packed = recur(pre, weight, h, c, ends, ends.packed(present), self.chunks)
         states, cells, f_tilde = (part.split(ends.counts) for part in packed)
         d = self.chunks - ends.padded(f_tilde, x.shape[1]).sum(2, keepdim=True)
         masters = None

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.cells.once_differentiable import once_differentiable
+from dgltree.cells.once_differentiable import once_differentiable, origin
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.engine.kernels.choice import step_kernel
+from dgltree.engine.kernels.operands import operand
 
 aten = torch.ops.aten
 
@@ -100,7 +101,15 @@ class Recurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, pre: Tensor, weight: Tensor, h: Tensor, c: Tensor, ends: Ragged, present: Tensor, chunks: int
+        ctx: Any,
+        pre: Tensor,
+        weight: Tensor,
+        h: Tensor,
+        c: Tensor,
+        source: Tensor | None,
+        ends: Ragged,
+        present: Tensor,
+        chunks: int,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """h_t and c_t (R, D) and f~_t (R, D_m) from what the words give to the gates (R, 2 D_m + 4 D).
 
@@ -110,6 +119,7 @@ class Recurrence(torch.autograd.Function):
             weight: hidden to gates, (2 D_m + 4 D, D).
             h: (B, D), from which the first step continues; B rows in the order of ``ends``.
             c: likewise.
+            source: the :func:`origin` of ``pre``, ``h`` and ``c``, which are not saved.
             ends: of the B sequences.
             present: (R,) bool, whether there is a word; if there is none, h and c stay what they were.
             chunks: D_m.
@@ -119,7 +129,7 @@ class Recurrence(torch.autograd.Function):
         one_step = step if kernel is None else kernel.step
         columns, here = weight.t(), present.unsqueeze(1).split(ends.counts)
         states, cells, master_gates, kept, before = [], [], [], [], []
-        h, c = h.detach(), c.detach()
+        h, c = h.detach(), operand(c.detach())
         for t, (words, count) in enumerate(zip(pre.split(ends.counts), ends.counts, strict=True)):
             h, c = front(h, count), front(c, count)
             before.append(h)
@@ -130,13 +140,14 @@ class Recurrence(torch.autograd.Function):
             states.append(h)
             cells.append(c)
         ctx.ends, ctx.here, ctx.kept, ctx.before = ends, here, kept, before
-        ctx.save_for_backward(weight)
+        ctx.save_for_backward(weight, source)
         return torch.cat(states), torch.cat(cells), torch.cat(master_gates)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor) -> tuple[Tensor | None, ...]:
-        (weight,), counts = ctx.saved_tensors, ctx.ends.counts
+        (weight, _), counts = ctx.saved_tensors, ctx.ends.counts
+        d_h, d_c, d_f_tilde = map(operand, (d_h, d_c, d_f_tilde))
         pre = d_h.new_empty(len(d_h), len(weight))
         first = d_h.new_zeros(counts[0], d_h.shape[1]), d_c.new_zeros(counts[0], d_c.shape[1])
         d_states, d_cells = [first[0], *d_h.clone().split(counts)], [first[1], *d_c.clone().split(counts)]
@@ -151,4 +162,14 @@ class Recurrence(torch.autograd.Function):
                 h, c = h * here, c * here
             earlier_c.add_(ctx.step_backward(kept, h, c, d_master, d_pre))
             earlier_h.addmm_(d_pre, weight)
-        return pre, pre.t() @ torch.cat(ctx.before), *first, None, None, None
+        return pre, pre.t() @ torch.cat(ctx.before), *first, None, None, None, None
+
+
+def recur(
+    pre: Tensor, weight: Tensor, h: Tensor, c: Tensor, ends: Ragged, present: Tensor, chunks: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As :meth:`Recurrence.forward`."""
+    packed: tuple[Tensor, Tensor, Tensor] = Recurrence.apply(
+        pre, weight, h, c, origin(pre, h, c), ends, present, chunks
+    )
+    return packed

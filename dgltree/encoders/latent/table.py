@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.cells.once_differentiable import once_differentiable
+from dgltree.cells.once_differentiable import once_differentiable, origin
 
 
 class Table:
@@ -37,7 +37,7 @@ class Table:
         start, stop = self.count, self.count + len(values)
         while stop > len(self.buffer):
             self._rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
-        self._order = _Write.apply(values.to(self.buffer.dtype), self._order, self._rows, start)
+        self._order = _Write.apply(values.to(self.buffer.dtype), self._order, origin(values), self._rows, start)
         self.count = stop
         return torch.arange(start, stop)
 
@@ -61,7 +61,8 @@ class _Write(torch.autograd.Function):
     """Rows into the table; what it gives is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor, table: _Rows, start: int) -> Tensor:
+    def forward(ctx: Any, values: Tensor, order: Tensor, source: Tensor | None, table: _Rows, start: int) -> Tensor:
+        ctx.save_for_backward(order, source)
         table.buffer[start : start + len(values)] = values
         ctx.table, ctx.start, ctx.rows = table, start, len(values)
         return torch.zeros_like(order)
@@ -71,16 +72,17 @@ class _Write(torch.autograd.Function):
     def backward(ctx: Any, d_order: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.table.gradient
         if gradient is None:  # nobody read a row
-            return None, d_order, None, None
+            return None, d_order, None, None, None
         own = gradient[ctx.start : ctx.start + ctx.rows]
         d_values = own.clone()
         own.zero_()  # for another backward pass
-        return d_values, d_order, None, None
+        return d_values, d_order, None, None, None
 
 
 class _Read(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, order: Tensor, table: _Rows, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(order)
         ctx.table, ctx.rows = table, rows
         return table.buffer.index_select(0, rows.flatten()).view(*rows.shape, -1)
 

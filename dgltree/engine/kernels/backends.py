@@ -105,15 +105,12 @@ NUMBA = Backend(
     "pip install numba",
     "NUMBA_CACHE_DIR",
     {
-        "stack": "numba_stack.NumbaStackKernel",
-        "lstm": "numba_lstm.NumbaLSTMKernel",
-        "sum": "numba_sum.SumKernel",
+        "stack": "numba_pass.NumbaRuns",
+        "lstm": "numba_pass.NumbaRuns",
+        "sum": "numba_sum.SumRuns",
+        "stack path": "numba_paths.NumbaPaths",
+        "lstm path": "numba_paths.NumbaPaths",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
-        "stack pass": "numba_stack.StackRuns",
-        "lstm pass": "numba_lstm.LSTMRuns",
-        "sum pass": "numba_sum.SumRuns",
-        "stack path": "numba_stack.StackPaths",
-        "lstm path": "numba_lstm.LSTMPaths",
     },
 )
 TRITON = Backend(

@@ -15,10 +15,8 @@ from dgltree.cells.fused import Fused
 from dgltree.cells.typed import Weights, product
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import KEY, Key, Layout, MatrixRun, gate_maps
-from dgltree.engine.schedule import Schedule, Step
-
-TOGETHER = 8192
-"""Rows of one matrix whose weight gradients are one product: more would only take memory."""
+from dgltree.engine.kernels.operands import operand
+from dgltree.engine.schedule import Schedule
 
 
 class BackwardResult(NamedTuple):
@@ -35,7 +33,7 @@ class BackwardResult(NamedTuple):
 
 
 class CellPass(ABC):
-    """The steps of a pass: for each run of rows with one matrix a product of torch, and for each step a kernel.
+    """The steps of a pass: a product for each run of rows with one matrix, and kernels for what follows from it.
 
     Leaves with gates are a step without children.
 
@@ -104,14 +102,27 @@ class CellPass(ABC):
 
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
         """What x adds to the gates of each map, where these lie; None if no row has an x."""
-        found: list[Tensor | None] = []
-        for key, x in zip(self.maps, self._x(batch), strict=True):
-            if x is not None:
+        return self.input_products(self._x(batch), weights)
+
+    def input_products(self, x: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
+        """The same, of x (slots, d) of each map."""
+        products: list[Tensor | None] = []
+        for key, own in zip(self.maps, x, strict=True):
+            if own is not None:
                 runs = self._runs_of_matrices(key).items()
-                whole = [(matrix, own[0].slot, own[-1].slot + own[-1].rows) for matrix, own in runs]
-                x = product(x, Weights(weights[self._input_name(key)], None), whole)
-            found.append(x)
-        return found
+                whole = [(matrix, some[0].slot, some[-1].slot + some[-1].rows) for matrix, some in runs]
+                own = product(own, Weights(weights[self._input_name(key)], None), whole)
+            products.append(own)
+        return products
+
+    def step_inputs(self, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
+        """What x adds to the gates of each step's rows, from what :meth:`inputs` gave."""
+        by_key = dict(zip(self.maps, inputs, strict=True))
+        slots = torch.empty(len(self.schedule), dtype=torch.int64, device=self.schedule.device)
+        for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
+            slots[rows] = torch.arange(len(rows), device=rows.device)
+        x_pre = [(by_key[step.arity], slots[step.start : step.stop]) for step in self.schedule.steps]
+        return [None if each is None else each.index_select(0, slot) for each, slot in x_pre]
 
     def _x(self, batch: TreeBatch) -> list[Tensor | None]:
         """(slots, d), the x of the rows of each map; None if none has one."""
@@ -149,16 +160,16 @@ class CellPass(ABC):
         memory = leaf_h.new_empty(len(schedule) - self.base, self.depth, n)
         h[: schedule.leaves] = leaf_h
         if not self.base:
-            memory[: schedule.leaves] = leaf_memory.view(schedule.leaves, self.depth, n)
+            memory[: schedule.leaves] = leaf_memory.reshape(schedule.leaves, self.depth, n)
         self.states = States(h, memory, self.base, schedule.children)
-        self.masks = [self._draw(step) for step in schedule.steps]
+        self.mask = self._masks()
         self.given = dict(zip(self.maps, inputs, strict=True))
         self.pre = {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
 
     def _gates_for(self, key: Key, slots: int) -> Tensor:
         """Room for the gates of a map, or what x adds to them."""
         x_pre = self.given[key]
-        return self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else x_pre.detach().contiguous()
+        return self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else operand(x_pre.detach())
 
     def _room(self, slots: int, width: int) -> Tensor:
         return self.states.h.new_empty(slots, width)
@@ -183,12 +194,12 @@ class CellPass(ABC):
         """Those of the gates, where x was added."""
         return [None if self.given[key] is None else gates for key, gates in self.pre.items()]
 
-    def _draw(self, step: Step) -> Tensor:
-        """What dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
+    def _masks(self) -> Tensor:
+        """(rows of all steps, n), what dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
         h, cell = self.states.h, self.cell
         if not (cell.training and cell.dropout):
             return h.new_empty(0, self.n)
-        return cell.drop(h.new_ones(step.stop - step.start, self.n))
+        return torch.cat([cell.drop(h.new_ones(step.stop - step.start, self.n)) for step in self.schedule.steps])
 
     def _runs_of_matrices(self, key: Key) -> dict[int, list[MatrixRun]]:
         """Those of one matrix have their gates one after another."""
@@ -197,34 +208,3 @@ class CellPass(ABC):
         for run in starmap(MatrixRun, ordered[ordered[:, KEY] == number].tolist()):
             found.setdefault(run.matrix, []).append(run)
         return found
-
-
-class Gradients:
-    """Of the tensors of one map, of those that want one."""
-
-    def __init__(self, name: str, steps: CellPass) -> None:
-        own = (f"{name}.weight", f"{name}.bias")
-        self.named = {each: torch.zeros_like(steps.weights[each]) for each in own if each in steps.wanted}
-        self._weight, self._bias = (self.named.get(f"{name}.{kind}") for kind in ("weight", "bias"))
-
-    def add(self, matrix: int, d_out: Tensor, places: Tensor, h: Tensor) -> None:
-        """Of a product: the gradients of its outputs (rows, out), and where its inputs lie in h (R, n), side by side.
-
-        Inputs are gathered for some thousands of rows at a time; of leaves there are none.
-        """
-        arity = len(places) // len(d_out)
-        if self._bias is not None:
-            self._bias[matrix] += d_out.sum(0)
-        if self._weight is not None and arity:
-            for rows, own in zip(d_out.split(TOGETHER), places.split(TOGETHER * arity), strict=True):
-                self._weight[matrix].addmm_(rows.t(), h.index_select(0, own).view(len(rows), -1))
-
-
-def rows_of(tensor: Tensor, run: MatrixRun, step: Step) -> Tensor:
-    """A run's rows of those of its step."""
-    return tensor[run.start - step.start : run.stop - step.start]
-
-
-def gates_of(tensor: Tensor, run: MatrixRun) -> Tensor:
-    """A run's rows of the gates of its map."""
-    return tensor[run.slot : run.slot + run.rows]

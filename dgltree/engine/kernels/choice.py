@@ -1,16 +1,16 @@
 """Which kernel runs a cell: by what the cell says, by device and dtype, and by what is installed and compiled."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 from dgltree.cells import Cell
+from dgltree.cells.check import check_weights
 from dgltree.cells.fused import Fused
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.blas import product_address
@@ -19,18 +19,18 @@ from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
 from dgltree.engine.kernels.kernel import KernelShape
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
-from dgltree.engine.kernels.summed import SummedPass
+from dgltree.engine.kernels.operands import are_taken
 from dgltree.engine.schedule import Schedule
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_paths import NumbaPaths
 
 MODES = ("on", "cached", "off")
-DTYPES = (torch.float32, torch.float64)
-COMPILED: dict[str, type[CellPass]] = {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass}
-"""A family's passes as compiled calls, for the CPU with a BLAS whose products can be called there."""
-STEPWISE: dict[str, type[CellPass]] = {"stack": ConcatenatedPass, "lstm": ConcatenatedPass, "sum": SummedPass}
-"""Its passes step by step, for everything else."""
+PASSES: dict[str, dict[str, type[CellPass]]] = {
+    "cpu": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
+    "cuda": {"stack": ConcatenatedPass, "lstm": ConcatenatedPass},
+}
+"""The passes of each family, by the type of a device."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 
@@ -51,27 +51,31 @@ def kernels(mode: str) -> Iterator[None]:
         _mode.reset(token)
 
 
-def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | None = None) -> CellPass | None:
+def fused_pass(
+    cell: Cell, weights: Mapping[str, Tensor], schedule: Schedule, record: bool, known: Layout | None = None
+) -> CellPass | None:
     """A pass of the cell, as it is now, through its kernel; None: torch's operations compute ``combine``.
 
     Args:
         cell: any.
+        weights: its ``map_weights``.
         schedule: of what.
         record: whether there may be a backward pass.
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
     """
     fused = fused_of(cell) if schedule.steps else None
-    if fused is None:
+    if fused is None or not are_taken(map(weights.get, cell.weight_names)):
         return None
-    weight, family = next(cell.parameters()), f"{fused.family} pass"
-    whole = _is_whole(family, weight)
-    shapes = () if whole else _shapes(cell, schedule)
-    kernel = step_kernel(family if whole else fused.family, fused.options, weight, record, shapes)
+    weight = next(iter(weights.values()))
+    passes = PASSES.get(weight.device.type, {})
+    if fused.family not in passes or not _has_products(weight):
+        return None
+    shapes = _shapes(cell, schedule) if BACKENDS[weight.device.type].by_shape else ()
+    kernel = step_kernel(fused.family, fused.options, weight, record, shapes)
     if kernel is None:
         return None
     if known is None or not known.fits(cell):
         known = layout(schedule, cell)
-    passes = COMPILED if whole else STEPWISE
     return passes[fused.family](cell, fused, schedule, known, kernel, record)
 
 
@@ -83,21 +87,23 @@ def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
 def computes_in_parts(cell: Cell) -> bool:
     """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
     fused, weight = fused_of(cell), next(cell.parameters())
-    return (
-        fused is not None and _is_whole(f"{fused.family} pass", weight) and _mode_now() != "off" and NUMBA.installed()
-    )
+    compiled = fused is not None and weight.device.type == "cpu" and fused.family in PASSES["cpu"]
+    return compiled and _has_products(weight) and _mode_now() != "off" and NUMBA.installed()
 
 
-def _is_whole(family: str, weight: Tensor) -> bool:
-    """Whether a pass of this family is a compiled call where its weights are."""
-    backend = BACKENDS.get(weight.device.type)
-    return backend is not None and family in backend.families and product_address(weight.dtype) is not None
+def _has_products(weight: Tensor) -> bool:
+    """Whether kernels of its device multiply by it: compiled calls use torch's BLAS, where it was found."""
+    return weight.device.type != "cpu" or product_address(weight.dtype) is not None
 
 
 def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
     """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
-    fused, weight = fused_of(cell), next(cell.parameters())
-    if fused is None or weight.device.type != "cpu" or product_address(weight.dtype) is None:
+    fused, weights = fused_of(cell), cell.map_weights()
+    if fused is None or not are_taken(map(weights.get, cell.weight_names)):
+        return None
+    weight = next(iter(weights.values()))
+    check_weights(cell, weights, weight.device)
+    if weight.device.type != "cpu" or not _has_products(weight):
         return None
     kernel = step_kernel(f"{fused.family} path", fused.options, weight, backward=False)
     return None if kernel is None else (kernel, fused)
@@ -128,7 +134,7 @@ def step_kernel(
     """
     mode = _mode_now()
     backend = BACKENDS.get(weight.device.type)
-    if mode == "off" or backend is None or weight.dtype not in DTYPES:
+    if mode == "off" or backend is None or not are_taken([weight]):
         return None
     return backend.kernel(family, options, weight.dtype, backward, mode == "on", shapes)
 

@@ -11,6 +11,7 @@ from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass
 from dgltree.engine.kernels.kernel import States
 from dgltree.engine.kernels.layout import KEY, MOST, Key
+from dgltree.engine.kernels.operands import operand
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_pass import NumbaRuns
@@ -26,15 +27,24 @@ class CompiledPass(CellPass):
 
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
         """(slots, d), the x of the rows of each map, where these lie; None if none has one."""
-        return self._x(batch)
+        inputs = self._x(batch)
+        for key, x in zip(self.maps, inputs, strict=True):
+            name = self._input_name(key)
+            if x is not None and (x.shape[1] != weights[name].shape[2] or x.dtype != weights[name].dtype):
+                raise RuntimeError(
+                    f"inputs are {tuple(x.shape)} of {x.dtype}, which {name}, {tuple(weights[name].shape)} of "
+                    f"{weights[name].dtype}, cannot multiply"
+                )
+        return inputs
+
+    def step_inputs(self, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
+        return super().step_inputs(self.input_products(inputs, weights), weights)
 
     def forward(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
-        whole = {name: tensor.contiguous() for name, tensor in weights.items()}
-        self._start(leaf_h, leaf_memory, inputs, whole)
-        self.x = {key: x.contiguous() for key, x in self.given.items() if x is not None}
-        self.mask = torch.cat(self.masks)
+        self._start(leaf_h, leaf_memory, inputs, weights)
+        self.x = {key: operand(x) for key, x in self.given.items() if x is not None}
         self._runs(None).forward()
         return self.states
 
@@ -110,9 +120,6 @@ class CompiledPass(CellPass):
         else:
             read = self._input_name(key)
             own += [x, self.weights[read], d_x.get(key), gradients.get(read)]
-        kinds = {self.states.h.dtype, *(tensor.dtype for tensor in own if tensor is not None)}
-        if len(kinds) > 1:  # compiled code sees addresses alone
-            raise ValueError(f"the cell's weights and states have several dtypes: {', '.join(sorted(map(str, kinds)))}")
         matrices, fan_out, fan_in = weight.shape
         sizes = [1 if key is None else key, fan_in, fan_out, matrices, gates.shape[1], gates.shape[0]]
         width = 0 if x is None else x.shape[1]

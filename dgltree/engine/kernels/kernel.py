@@ -34,21 +34,6 @@ class Gates(NamedTuple):
     """The first of the step's runs in the table."""
 
 
-class SumGates(NamedTuple):
-    """The same if children are added up."""
-
-    pre: Tensor
-    """(slots, widths), or (slots, widths + n) if x adds to the gates, and to those of each row's messages."""
-    bias: Tensor
-    """(matrices, widths)"""
-    edge_pre: Tensor
-    """(edges, n): the pre-activations of messages, of all edges of the schedule; then their gates, which stay."""
-    edge_bias: Tensor
-    """(matrices, n)"""
-    mask: Tensor
-    run: int
-
-
 class Sent(NamedTuple):
     """What a backward pass was given, and what parents leave for their children in it."""
 

@@ -1,9 +1,10 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby, pairwise, starmap
+from itertools import groupby, pairwise, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,15 @@ class Layout(Movable):
     """Function to matrix, of each map."""
     rows: dict[Key, int]
     table: Tensor
-    """(runs, 6) int64, on the CPU: a MatrixRun in each row, step after step, of at most ``MOST`` rows each."""
+    """(runs, 6) int64, on the CPU: a MatrixRun in each row, step after step, of one part and at most ``MOST`` rows."""
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
+    queue: Tensor
+    """(runs, 6) int64, on the CPU: the same as they are computed, first those of no part, then part after part."""
+    stages: list[int]
+    """(steps + 1,), where in ``queue`` each step begins of the runs of no part, and where they end."""
     parts: list[int]
-    """(parts + 1,), the first run of each part of the schedule, and the number of all; empty if there is one."""
+    """(parts + 1,), where in ``queue`` each part begins, and the number of all; empty if there are none."""
     groups: Tensor
     """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all; many
     rows are several groups."""
@@ -84,8 +89,8 @@ class Layout(Movable):
 
     @cached_property
     def run_ends(self) -> list[int]:
-        """(runs,), the rows of each run and of those before it."""
-        return (self.table[:, STOP] - self.table[:, START]).cumsum(0).tolist()
+        """(runs,), the rows of each run of the queue and of those before it."""
+        return (self.queue[:, STOP] - self.queue[:, START]).cumsum(0).tolist()
 
     @cached_property
     def group_rows(self) -> list[int]:
@@ -96,7 +101,7 @@ class Layout(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
         moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
-        own = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.parts)
+        own = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.queue, self.stages, self.parts)
         return Layout(*own, self.groups, self.addend, self.order, *moved)
 
     def fits(self, cell: Cell) -> bool:
@@ -116,11 +121,6 @@ class Layout(Movable):
             runs = [each[0]._replace(stop=each[-1].stop) for each in same]
             found.append(runs if keep else [run._replace(slot=run.start - runs[0].start) for run in runs])
         return found
-
-
-def table(steps: list[list[MatrixRun]]) -> Tensor:
-    """(runs, 6) int64, of the runs of some steps."""
-    return torch.tensor(list(chain.from_iterable(steps)), dtype=torch.int64).view(-1, COLUMNS)
 
 
 def gate_maps(cell: Cell, schedule: Schedule) -> dict[Key, TypedLinear]:
@@ -144,12 +144,12 @@ def layout(schedule: Schedule, cell: Cell) -> Layout:
     groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
     children, device = schedule.children.cpu().numpy(), schedule.children.device
     pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
-    parts = [steps[first] for first in schedule.parts]
+    queue, stages, parts = _queue(runs, steps, schedule.part)
     by_slot = ranges(runs[order, START], length)
     there = [torch.from_numpy(array).to(device) for array in (by_slot, first_edge, parents, pointer, edges)]
     matrices = {key: linear.position for key, linear in maps.items()}
     counts = dict(zip(maps, rows.tolist(), strict=True))
-    own = leaf_step, matrices, counts, torch.from_numpy(runs), steps, parts
+    own = leaf_step, matrices, counts, torch.from_numpy(runs), steps, torch.from_numpy(queue), stages, parts
     return Layout(*own, torch.tensor(groups), addend, torch.from_numpy(order), *there)
 
 
@@ -169,14 +169,27 @@ def _groups(length: np.ndarray, matrices: list[tuple[int, int]]) -> tuple[list[i
 def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray, list[int]]:
     """The table except for slots and edges, and the first run of each step."""
     numbers = {key: number for number, key in enumerate(maps)}
+    cuts = [] if schedule.part is None else [start for start, _ in run_lengths(schedule.part)]
     runs, steps = [], [0]
     for step in schedule.steps:
         for matrix, lo, hi in maps[step.arity].runs(step.segments):
-            for start in range(lo, hi, MOST):
-                stop = min(start + MOST, hi)
-                runs.append((step.start + start, step.start + stop, 0, matrix, 0, numbers[step.arity]))
+            first, last = step.start + lo, step.start + hi
+            inside = cuts[bisect_right(cuts, first) : bisect_left(cuts, last)]
+            for start, stop in pairwise([first, *inside, last]):
+                for row in range(start, stop, MOST):
+                    runs.append((row, min(row + MOST, stop), 0, matrix, 0, numbers[step.arity]))
         steps.append(len(runs))
     return np.array(runs, np.int64), steps
+
+
+def _queue(runs: np.ndarray, steps: list[int], part: np.ndarray | None) -> tuple[np.ndarray, list[int], list[int]]:
+    """The queue of a table, its stages and its parts."""
+    if part is None:
+        return runs, steps, []
+    part_of = part[runs[:, START]]
+    order = np.argsort(part_of, kind="stable")
+    stages = [int(np.count_nonzero(part_of[:first] == 0)) for first in steps]
+    return runs[order], stages, [*(int((part_of < k).sum()) for k in range(1, part_of.max() + 1)), len(runs)]
 
 
 def _parents(schedule: Schedule) -> np.ndarray:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.compiled import compiled, exponential, sigmoid, tanh
-from dgltree.engine.kernels.numba_kernel import is_compiled
+from dgltree.engine.kernels.numba_signatures import is_compiled
 from dgltree.engine.kernels.threads import over_rows
 
 

@@ -8,13 +8,22 @@ from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import Layout
-from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
-from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, X, gradients, gradients_of_inputs, products_of_inputs
-from dgltree.engine.kernels.threads import over_groups, over_runs
+from dgltree.engine.kernels.numba_runs import (
+    COLUMNS_OF_MAPS,
+    X,
+    backward_runs,
+    forward_runs,
+    gradients,
+    gradients_of_inputs,
+    products_of_inputs,
+)
+from dgltree.engine.kernels.numba_signatures import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.pulling import leaves
+from dgltree.engine.kernels.threads import over_groups, over_rows, over_runs
 
 
-class NumbaRuns(NumbaStates):
-    """A subclass names its compiled functions of runs ``lo:hi``.
+class NumbaRuns:
+    """Passes of cells that read their children one by one; a subclass has other compiled functions.
 
     Args:
         options: what the cell says of its options, see :class:`dgltree.cells.fused.Fused`.
@@ -27,8 +36,8 @@ class NumbaRuns(NumbaStates):
         more: what else a family has.
     """
 
-    forward_runs: ClassVar[Any]
-    backward_runs: ClassVar[Any]
+    forward_runs: ClassVar[Any] = staticmethod(forward_runs)
+    backward_runs: ClassVar[Any] = staticmethod(backward_runs)
     gradient_groups: ClassVar[Any] = staticmethod(gradients)
     input_groups: ClassVar[Any] = staticmethod(products_of_inputs)
     input_gradient_groups: ClassVar[Any] = staticmethod(gradients_of_inputs)
@@ -44,16 +53,17 @@ class NumbaRuns(NumbaStates):
         spaces: tuple[int, int],
         more: tuple[Tensor, ...],
     ) -> None:
-        super().__init__(states, layout.table)
+        h, memory, self._base, children = states
+        self._h, self._memory, self._children = h.numpy(), memory.numpy(), children.numpy()
         self.layout, self.more = layout, more
         self._options, self._maps, self._blas, self._spaces = options, maps.numpy(), blas, spaces
         self._mask = mask.numpy()
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
+        """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
         nothing, rows = Nothing(dtype), torch.empty(0, dtype=torch.int64)
-        layout = Layout(False, {}, {}, nothing.table, [], [], rows, [], *[rows] * 6)
+        layout = Layout(False, {}, {}, nothing.table, [], nothing.table, [], [], rows, [], *[rows] * 6)
         maps = torch.empty(0, COLUMNS_OF_MAPS, dtype=torch.int64)
         runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0), cls.nothing(dtype))
         needed: list[tuple[Any, Arguments]] = [
@@ -62,7 +72,11 @@ class NumbaRuns(NumbaStates):
         ]
         if backward:
             runs._receive(nothing.sent)
-            needed += [(cls.backward_runs, (0, 0, *runs._backward())), *nothing.ends(runs), *runs._ends()]
+            needed += [
+                (cls.backward_runs, (0, 0, *runs._backward())),
+                (leaves, (0, 0, *runs._leaves(nothing.matrix, nothing.sent.memory))),
+                *runs._ends(),
+            ]
         return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
 
     @classmethod
@@ -82,6 +96,10 @@ class NumbaRuns(NumbaStates):
         self._receive(sent)
         over_runs(self.backward_runs, self.layout, True, *self._backward())
 
+    def leaves(self, d_h: Tensor, d_memory: Tensor) -> None:
+        """The gradients of the leaves, (leaves, n) and (leaves, depth, n), or (0, depth, n) if there is none."""
+        over_rows(leaves, 0, len(d_h), *self._leaves(d_h, d_memory))
+
     def gradients(self, together: int, others: "Sequence[NumbaRuns]") -> None:
         """Those of inputs and weights; the children of so many rows are gathered at a time.
 
@@ -97,21 +115,32 @@ class NumbaRuns(NumbaStates):
         return bool(self._maps[:, X].any())
 
     def _inputs(self) -> Arguments:
-        groups, order = self.layout.groups.numpy(), self.layout.order.numpy()
-        return groups, order, self._table, self._maps, self._blas, self._h
+        groups, order, table = self._groups()
+        return groups, order, table, self._maps, self._blas, self._h
+
+    def _groups(self) -> Arguments:
+        return self.layout.groups.numpy(), self.layout.order.numpy(), self.layout.table.numpy()
 
     def _forward(self) -> Arguments:
         places = self._children, self._base, self._memory, self._h
-        return self._table, self._maps, self._blas, self._mask, *places, self._spaces, self._options
+        return self.layout.queue.numpy(), self._maps, self._blas, self._mask, *places, self._spaces, self._options
 
     def _backward(self) -> Arguments:
         places = self._children, self._base, self._memory, self._row_memory
-        own = self._table, self._maps, self._blas, self._mask
+        own = self.layout.queue.numpy(), self._maps, self._blas, self._mask
         return *own, *places, *self._given, *self._left, self._options
 
     def _gradients(self, together: int) -> Arguments:
-        groups, order = self.layout.groups.numpy(), self.layout.order.numpy()
-        return groups, order, self._table, self._maps, self._blas, self._children, self._h, together
+        groups, order, table = self._groups()
+        return groups, order, table, self._maps, self._blas, self._children, self._h, together
+
+    def _receive(self, sent: Sent) -> None:
+        h, memory, parents, edge_h, edge_gates, row_memory, pointer, edges = (tensor.numpy() for tensor in sent)
+        self._given = h, memory, pointer, edges, parents
+        self._left, self._row_memory = (edge_gates, edge_h), row_memory
+
+    def _leaves(self, d_h: Tensor, d_memory: Tensor) -> Arguments:
+        return d_h.numpy(), d_memory.numpy(), *self._given, self._base, *self._left, self._row_memory
 
     def _ends(self) -> list[tuple[Any, Arguments]]:
         inputs = self.input_gradient_groups, (0, 0, *self._inputs())

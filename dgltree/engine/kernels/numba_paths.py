@@ -1,10 +1,7 @@
 """Numba: the paths from a blank to the roots for all fillers, as one compiled call, without a backward pass.
 
-Each family's own file has the loop ``forward_paths``, alike line by line; see ``numba_runs.py`` for why. Fillers go up
-in blocks, one block up all paths before the next: what a step reads is then still in the caches.
+Fillers go up in blocks, one block up all paths before the next: what a step reads is then still in the caches.
 """
-
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,10 +9,11 @@ from torch import Tensor
 
 from dgltree.engine.kernels.compiled import compiled, copy
 from dgltree.engine.kernels.kernel import PathTables, States
-from dgltree.engine.kernels.layout import MATRIX, START, STOP
-from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.layout import COLUMNS, MATRIX, START, STOP
 from dgltree.engine.kernels.numba_product import multiply_back
+from dgltree.engine.kernels.numba_rows import forward_rows
 from dgltree.engine.kernels.numba_runs import matrix
+from dgltree.engine.kernels.numba_signatures import Arguments, Nothing, is_compiled
 from dgltree.engine.kernels.threads import over_groups
 
 BLOCK = 128
@@ -24,6 +22,27 @@ PATH_ARITY, PATH_SLOT, HEIGHT, BELOW, WEIGHT_AT, WIDTH_OF, READ_ROWS, KEPT_ROWS,
 """Columns of a table of path nodes: the slot towards the blank; the heights of the node and of its child there, -1 for
 the filler; the address of that child's part of the weights, (n, width); rows of memory read and kept; the place
 among the roots, -1 for none."""
+
+
+@compiled
+def forward_paths(
+    lo, hi, paths, siblings, constants, blas, trees_h, trees_memory, fillers_h, fillers_memory, roots, options
+):  # fmt: skip
+    """Blocks ``lo:hi`` of fillers up all paths."""
+    h, memory = room_for_states(trees_h, trees_memory, paths)
+    room, own = np.empty(BLOCK * constants.shape[1], h.dtype), np.zeros((1, COLUMNS), np.int64)
+    children, trees, unmasked = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h), h[:0]
+    for first in range(lo * BLOCK, min(hi * BLOCK, len(fillers_h)), BLOCK):
+        rows = min(BLOCK, len(fillers_h) - first)
+        put_states(h, memory, trees, fillers_h, fillers_memory, first, rows)
+        for node in range(len(paths)):
+            gates = path_gates(node, own, paths, blas, h, trees, rows, room)
+            path_children(node, children, paths, siblings, trees, rows)
+            forward_rows(
+                own[0, START], own[0, STOP], 0, own, gates, constants, unmasked, children, 0, memory, h,
+                paths[node, PATH_ARITY], paths[node, READ_ROWS], paths[node, KEPT_ROWS], options
+            )  # fmt: skip
+            leave_root(node, roots, paths, h, trees, first, rows)
 
 
 @compiled
@@ -79,17 +98,15 @@ def leave_root(node, roots, paths, h, trees, first, rows):
 
 
 class NumbaPaths:
-    """A subclass names its compiled function of blocks ``lo:hi`` of fillers."""
-
-    forward_paths: ClassVar[Any]
+    """Paths through cells that read their children one by one."""
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
+        """As :meth:`dgltree.engine.kernels.numba_pass.NumbaRuns.compile`."""
         nothing, rows = Nothing(dtype), torch.empty(0, 0, dtype=torch.int64)
         tables, roots = PathTables(rows, rows, nothing.matrix), torch.empty(0, 0, 0, dtype=dtype)
         given = cls._arguments(options, tables, 0, nothing.states, nothing.states, roots)
-        return is_compiled(cls.forward_paths, (0, 0, *given), compile_it)
+        return is_compiled(forward_paths, (0, 0, *given), compile_it)
 
     @classmethod
     def run(
@@ -98,7 +115,7 @@ class NumbaPaths:
         """The h of all roots for all fillers, into (roots, fillers, n)."""
         blocks = -(-len(fillers.h) // BLOCK)
         given = cls._arguments(options, tables, blas, trees, fillers, roots)
-        over_groups(cls.forward_paths, [BLOCK * len(tables.paths)] * blocks, [0] * blocks, given)
+        over_groups(forward_paths, [BLOCK * len(tables.paths)] * blocks, [0] * blocks, given)
 
     @staticmethod
     def _arguments(

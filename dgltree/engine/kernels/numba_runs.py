@@ -1,8 +1,4 @@
-"""Numba: the products of a pass, run after run, around the kernels of rows.
-
-Each family's own file has the loops ``forward_runs`` and ``backward_runs``, those of two families line by line alike:
-Numba keeps no function on disk that gets another compiled one as an argument or closes over it, so that a shared loop
-would be compiled again in every process.
+"""Numba: the loops over the runs of a pass, and the products around the kernels of rows.
 
 A table of maps has the columns below; of those of a run, all are of one map.
 """
@@ -11,14 +7,48 @@ import numpy as np
 from numba import carray
 
 from dgltree.engine.kernels.compiled import compiled, copy
-from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back, pointer
+from dgltree.engine.kernels.numba_rows import backward_rows, forward_rows
 
 ARITY, FAN_IN, FAN_OUT, MATRICES, WIDTH, SLOTS, FAN_X = range(7)
 GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS, X, X_WEIGHT, D_X, D_X_WEIGHT = range(7, COLUMNS_OF_MAPS := 16)
 """Columns of a table of maps: sizes of the weights (matrices, out, in), of the gates (slots, width) and of the inputs
 (slots, d), 0 if there are none; then addresses, 0 if there is none. Of children that are added up the arity
 counts as 1."""
+
+
+@compiled
+def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spaces, options):
+    """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
+    inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
+    arities, depth = maps[:, ARITY], memory.shape[1]
+    for run in range(lo, hi):
+        gates, bias = gates_of(run, table, maps, h)
+        gates = pre_activations(
+            run, own, table, maps, blas, inputs_of(run, table, maps, children, h, inputs), gates, room
+        )
+        forward_rows(
+            table[run, START], table[run, STOP], 0, own, gates, bias, mask_of(run, table, mask, base), children, base,
+            memory, h, arities[table[run, KEY]], depth, depth, options
+        )  # fmt: skip
+
+
+@compiled
+def backward_runs(
+    lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_memory, pointer, edges, parents,
+    kept_gates, sent, options
+):  # fmt: skip
+    """Runs ``lo:hi``, from the last to the first."""
+    arities = maps[:, ARITY]
+    for run in range(hi - 1, lo - 1, -1):
+        gates, _ = gates_of(run, table, maps, memory)
+        backward_rows(
+            table[run, START], table[run, STOP], run, table, gates, mask_of(run, table, mask, base), children, base,
+            memory, d_memory, given_h, given_memory, pointer, edges, parents, kept_gates, sent,
+            arities[table[run, KEY]], options
+        )  # fmt: skip
+        send_back(run, table, maps, blas, gates, sent)
 
 
 @compiled

@@ -8,22 +8,7 @@ in scratch space that fits into the first-level cache.
 import numpy as np
 
 from dgltree.engine.kernels.compiled import activate, compiled, copy, tanh
-from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.numba_kernel import NumbaKernel
-from dgltree.engine.kernels.numba_pass import NumbaRuns
-from dgltree.engine.kernels.numba_paths import (
-    BLOCK,
-    KEPT_ROWS,
-    PATH_ARITY,
-    READ_ROWS,
-    NumbaPaths,
-    leave_root,
-    path_children,
-    path_gates,
-    put_states,
-    room_for_states,
-)
-from dgltree.engine.kernels.numba_runs import ARITY, gates_of, inputs_of, mask_of, pre_activations, send_back
+from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 from dgltree.engine.kernels.stack_update import (
     gather,
@@ -41,7 +26,7 @@ from dgltree.engine.kernels.stack_update import (
 
 @compiled
 def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, arity, depth, kept, options):
-    """New states of rows ``lo:hi``; see :class:`dgltree.engine.kernels.kernel.Kernel`."""
+    """New states of rows ``lo:hi``; see :mod:`dgltree.engine.kernels.numba_rows`."""
     pop, noop, normalize, data_gate, top_k, gated = options
     n, begin = h.shape[1], table[run, START]
     g = (3 + pop + noop) * n
@@ -72,10 +57,10 @@ def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, ar
 
 @compiled
 def backward(
-    lo, hi, run, table, gates, mask, children, base, memory, d_memory, given_h, given_S, pointer, edges, parents,
+    lo, hi, run, table, gates, mask, children, base, memory, d_memory, given_h, given_memory, pointer, edges, parents,
     kept_gates, sent, arity, options
 ):  # fmt: skip
-    """Gradients of rows ``lo:hi``; see :class:`dgltree.engine.kernels.kernel.Kernel`; d_memory may be memory."""
+    """Gradients of rows ``lo:hi``; see :mod:`dgltree.engine.kernels.numba_rows`; d_memory may be memory."""
     pop, noop, normalize, data_gate, top_k, gated = options
     depth, n = memory.shape[1:]
     begin, count, dtype = table[run, START], 1 + pop + noop, memory.dtype
@@ -92,7 +77,7 @@ def backward(
         a, edge = gates[table[run, SLOT] + place], table[run, EDGE] + place * arity
         own, dropped = children[edge : edge + arity], mask[row - begin] if len(mask) else unmasked
         pull_h(d_h, row, given_h, pointer, edges, sent)
-        pull_memory(d_S, row, given_S, pointer, edges, parents, base, kept_gates, d_memory)
+        pull_memory(d_S, row, given_memory, pointer, edges, parents, base, kept_gates, d_memory)
         undo_read(d_S, d_h, memory[row - base], a, q, top_k, gated)
         weigh(w, a, n, pop, noop, normalize)
         push_down(stack[0], a, gate, dropped, data_gate)
@@ -103,77 +88,3 @@ def backward(
         undo_gather(a, g, kept_gates[edge : edge + arity], d_Sc, own, base, memory)
         for r in range(depth):
             copy(d_memory[row - base, r], d_Sc[r])
-
-
-@compiled
-def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spaces, options):
-    """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
-    inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
-    arities, depth = maps[:, ARITY], memory.shape[1]
-    for run in range(lo, hi):
-        gates, bias = gates_of(run, table, maps, h)
-        gates = pre_activations(
-            run, own, table, maps, blas, inputs_of(run, table, maps, children, h, inputs), gates, room
-        )
-        forward(
-            table[run, START], table[run, STOP], 0, own, gates, bias, mask_of(run, table, mask, base), children, base,
-            memory, h, arities[table[run, KEY]], depth, depth, options
-        )  # fmt: skip
-
-
-@compiled
-def backward_runs(
-    lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_S, pointer, edges, parents,
-    kept_gates, sent, options
-):  # fmt: skip
-    """Runs ``lo:hi``, from the last to the first."""
-    arities = maps[:, ARITY]
-    for run in range(hi - 1, lo - 1, -1):
-        gates, _ = gates_of(run, table, maps, memory)
-        backward(
-            table[run, START], table[run, STOP], run, table, gates, mask_of(run, table, mask, base), children, base,
-            memory, d_memory, given_h, given_S, pointer, edges, parents, kept_gates, sent, arities[table[run, KEY]],
-            options
-        )  # fmt: skip
-        send_back(run, table, maps, blas, gates, sent)
-
-
-@compiled
-def forward_paths(
-    lo, hi, paths, siblings, constants, blas, trees_h, trees_memory, fillers_h, fillers_memory, roots, options
-):  # fmt: skip
-    """Blocks ``lo:hi`` of fillers up all paths."""
-    h, memory = room_for_states(trees_h, trees_memory, paths)
-    room, own = np.empty(BLOCK * constants.shape[1], h.dtype), np.zeros((1, COLUMNS), np.int64)
-    children, trees, unmasked = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h), h[:0]
-    for first in range(lo * BLOCK, min(hi * BLOCK, len(fillers_h)), BLOCK):
-        rows = min(BLOCK, len(fillers_h) - first)
-        put_states(h, memory, trees, fillers_h, fillers_memory, first, rows)
-        for node in range(len(paths)):
-            gates = path_gates(node, own, paths, blas, h, trees, rows, room)
-            path_children(node, children, paths, siblings, trees, rows)
-            forward(
-                own[0, START], own[0, STOP], 0, own, gates, constants, unmasked, children, 0, memory, h,
-                paths[node, PATH_ARITY], paths[node, READ_ROWS], paths[node, KEPT_ROWS], options
-            )  # fmt: skip
-            leave_root(node, roots, paths, h, trees, first, rows)
-
-
-class NumbaStackKernel(NumbaKernel):
-    """Steps of the stack-augmented Tree-LSTM."""
-
-    forward_rows = staticmethod(forward)
-    backward_rows = staticmethod(backward)
-
-
-class StackRuns(NumbaRuns):
-    """Passes of these cells."""
-
-    forward_runs = staticmethod(forward_runs)
-    backward_runs = staticmethod(backward_runs)
-
-
-class StackPaths(NumbaPaths):
-    """Paths through these cells."""
-
-    forward_paths = staticmethod(forward_paths)

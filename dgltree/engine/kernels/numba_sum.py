@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.compiled import activate, compiled, copy, sigmoid
-from dgltree.engine.kernels.kernel import Sent, States, SumGates
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MOST, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
-from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
 from dgltree.engine.kernels.numba_pass import NumbaRuns
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
 from dgltree.engine.kernels.numba_runs import (
@@ -26,8 +24,9 @@ from dgltree.engine.kernels.numba_runs import (
     weight_gradient_of,
     weight_of,
 )
+from dgltree.engine.kernels.numba_signatures import Arguments
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
-from dgltree.engine.kernels.threads import over_groups, over_rows
+from dgltree.engine.kernels.threads import over_groups
 
 
 @compiled
@@ -181,64 +180,6 @@ def gradients_of_messages(
                     add_gradients(blas, d_out, child, d_weight, d_bias)
                     k = 0
         add_gradients(blas, d_out[:k], child[:k], d_weight, d_bias)
-
-
-class SumKernel(NumbaStates):
-    """Steps of the child-sum Tree-LSTM, as :class:`dgltree.engine.kernels.kernel.Kernel` has them of other cells.
-
-    Args:
-        states: where it reads and writes.
-        table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
-        first_edge: (R + 1,) int64, the first edge that leads to each row.
-    """
-
-    def __init__(self, states: States, table: Tensor, first_edge: Tensor) -> None:
-        super().__init__(states, table)
-        self._pointer = first_edge.numpy()
-
-    @classmethod
-    def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backwards: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
-        nothing = Nothing(dtype)
-        some, first_edge = nothing.matrix, nothing.sent.pointer
-        kernel, gates = cls(nothing.states, nothing.table, first_edge), SumGates(some, some, some, some, some, 0)
-        needed: list[tuple[Any, Arguments]] = [
-            (add_up, (0, 0, *kernel._sums(0, some))),
-            (forward, (0, 0, *kernel._forward(gates))),
-        ]
-        if backwards:
-            kernel._receive(nothing.sent)
-            needed += [(backward, (0, 0, *kernel._backward(gates, some))), *nothing.ends(kernel)]
-        return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
-
-    def add_up(self, start: int, stop: int, total: Tensor) -> None:
-        """Into total (rows, n): the sums of the children's h of rows ``start:stop``."""
-        over_rows(add_up, start, stop, *self._sums(start, total))
-
-    def forward(self, start: int, stop: int, gates: SumGates) -> None:
-        """The states of rows ``start:stop``."""
-        over_rows(forward, start, stop, *self._forward(gates))
-
-    def start_backward(self, sent: Sent) -> None:
-        """A backward pass begins, from the last step to the first."""
-        self._receive(sent)
-
-    def backward(self, start: int, stop: int, gates: SumGates, d_f: Tensor) -> None:
-        """The gradients of the pre-activations of rows ``start:stop``, whose parents are done; those of f in d_f."""
-        over_rows(backward, start, stop, *self._backward(gates, d_f))
-
-    def _sums(self, start: int, total: Tensor) -> Arguments:
-        return self._pointer, start, self._children, self._h, total.numpy()
-
-    def _forward(self, gates: SumGates) -> Arguments:
-        arrays = gates.pre.numpy(), gates.bias.numpy(), gates.mask.numpy()
-        places = self._children, self._base, self._memory, self._h, self._pointer
-        return gates.run, self._table, *arrays, *places, gates.edge_pre.numpy(), gates.edge_bias.numpy()
-
-    def _backward(self, gates: SumGates, d_f: Tensor) -> Arguments:
-        places = self._children, self._base, self._memory, self._row_memory
-        own = gates.run, self._table, gates.pre.numpy(), gates.mask.numpy()
-        return *own, *places, *self._given, *self._left, self._pointer, d_f.numpy()
 
 
 class SumRuns(NumbaRuns):

@@ -15,7 +15,6 @@ from functools import cache, partial
 from itertools import pairwise
 
 import torch
-from torch import Tensor
 
 from dgltree.engine.kernels.layout import Layout
 
@@ -23,8 +22,6 @@ LEAST = 256
 """Rows for which it pays to wake a thread."""
 FEW = 2048
 """Rows below which one thread computes the gradients of all weights: each costs less than a row of a pass."""
-CHUNK = 512
-"""Rows of one product, whatever the number of threads."""
 
 _count: ContextVar[int] = ContextVar("threads", default=1)
 _passes: ContextVar[int | None] = ContextVar("threads of passes", default=None)
@@ -87,22 +84,22 @@ def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *ar
     and of what is in none, one step after another, or from the last to the first.
     """
     if _count.get() == 1:
-        function(0, len(layout.table), *arguments)
+        function(0, len(layout.queue), *arguments)
         return
-    whole = len(layout.parts) > 1
-    ranges = _by_step(layout, layout.steps[: layout.steps.index(layout.parts[0]) + 1] if whole else layout.steps)
-    ranges += [layout.parts] if whole else []
+    ranges = _by_step(layout) + ([layout.parts] if layout.parts else [])
     for bounds in reversed(ranges) if backward else ranges:
         _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
 
 
-def _by_step(layout: Layout, steps: list[int]) -> list[list[int]]:
-    """Ranges of runs, as bounds: for each step, or for several small ones. The runs of one step do not depend on each
-    other.
+def _by_step(layout: Layout) -> list[list[int]]:
+    """Ranges of the runs that are in no part, as bounds: for each step, or for several small ones. The runs of one step
+    do not depend on each other.
     """
     count = _count.get()
     rows, ranges = layout.run_ends, list[list[int]]()
-    for lo, hi in pairwise(steps):
+    for lo, hi in pairwise(layout.stages):
+        if lo == hi:
+            continue
         before = rows[lo - 1] if lo else 0
         parts = min(count, (rows[hi - 1] - before) // LEAST)
         cuts = [before + (rows[hi - 1] - before) * k / max(parts, 1) for k in range(1, parts)]
@@ -134,54 +131,6 @@ def over_groups(
         waiting += own
     bounds.append(len(rows))
     _together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
-
-
-class Products:
-    """Products of a few rows or many, which do not depend on each other; :meth:`run` computes those that were added."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[Tensor, Tensor, Tensor, int]] = []
-        self._rows = 0
-
-    def add(self, v: Tensor, weight: Tensor, out: Tensor, beta: int = 0) -> None:
-        """``out = v weight + beta out``, (rows, in), (in, out) and (rows, out)."""
-        self._rows += len(v)
-        if len(v) <= CHUNK or v.device.type != "cpu":
-            self._parts.append((v, weight, out, beta))
-            return
-        for part, into in zip(v.split(CHUNK), out.split(CHUNK), strict=True):
-            self._parts.append((part, weight, into, beta))
-
-    def run(self) -> None:
-        """Compute them."""
-        count = min(_count.get(), self._rows // LEAST)
-        if count < 2:
-            _multiply(self._parts)
-        else:
-            each, groups = self._rows / count, list[list[tuple[Tensor, Tensor, Tensor, int]]]()
-            before = 0
-            for part in self._parts:
-                if before >= each * len(groups):
-                    groups.append([])
-                groups[-1].append(part)
-                before += len(part[0])
-            _together([lambda group=group: _multiply(group) for group in groups])  # type: ignore[misc]
-        self._parts, self._rows = [], 0
-
-
-def each(functions: list[Callable[[], None]]) -> None:
-    """Some functions that do not depend on each other."""
-    if _count.get() == 1:
-        for function in functions:
-            function()
-    else:
-        _together(functions)
-
-
-def _multiply(parts: list[tuple[Tensor, Tensor, Tensor, int]]) -> None:
-    with torch.no_grad():
-        for v, weight, out, beta in parts:
-            torch.addmm(out, v, weight, beta=beta, out=out)
 
 
 def _together(functions: Sequence[Callable[[], None]]) -> None:

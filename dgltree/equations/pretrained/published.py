@@ -1,6 +1,8 @@
 """The published weights of the Tree-SMU papers (Arabshahi et al. 2021, arXiv 1911.01545) as models of ours."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,19 +29,35 @@ VOCABULARY = Vocabulary(
     [token for token in ROWS if token is not None],
 )
 
-Weights = dict[str, Tensor]
+LEFT_OUT = ("Number_enc.", "Number_dec.")
+"""Beginnings of the names of tensors for which our models of equations have no place."""
+
+
+class Weights(dict[str, Tensor]):
+    """Tensors by name, which remember which of them were read."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        super().__init__(tensors)
+        self.unread = {name for name in tensors if not name.startswith(LEFT_OUT)}
+
+    def __getitem__(self, name: str) -> Tensor:
+        self.unread.discard(name)
+        return super().__getitem__(name)
 
 
 def load_published(path: str | Path) -> EquationModel:
     """A published checkpoint (Tree-RNN, Tree-LSTM or Tree-SMU, told apart by its parameter names), in evaluation mode.
 
-    The number encoder and decoder are left out. The size of the stack cannot be seen in the weights: it is 5, as in
-    training.
+    The options of a Tree-SMU are those that its parameters imply: pop, no-op, the data gate (the program's
+    ``likeLSTM``), and how many rows of the stack are read (its ``top_k``, gated or not). What cannot be seen in the
+    weights is as in the published training: five rows of the stack, normalized actions. The number encoder and decoder
+    are left out, because equations of ours have no numbers to encode.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is not a legacy torch file of tensors, or whose
-    parameters are not those of one of the three models. Nothing is unpickled but tensors (``weights_only``).
+    parameters are not those of one of the three models, each of them. Nothing is unpickled but tensors
+    (``weights_only``).
     """
-    weights = _read(Path(path))
+    weights = Weights(_read(Path(path)))
     try:
         n = weights["Symbol.weight"].shape[1]
         if "sin.linear.weight" in weights:
@@ -48,7 +66,7 @@ def load_published(path: str | Path) -> EquationModel:
         elif "sin.forget.weight" in weights:
             cell, rows = TreeLSTM(VOCABULARY, n), _tree_lstm_rows
         else:
-            cell, rows = TreeSMU(VOCABULARY, n, stack_size=5, no_op=True), _tree_smu_rows
+            cell, rows = TreeSMU(VOCABULARY, n, **_tree_smu_options(weights)), _tree_smu_rows
         with torch.no_grad():
             kept = [i for i, token in enumerate(ROWS) if token is not None]
             cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
@@ -64,10 +82,17 @@ def load_published(path: str | Path) -> EquationModel:
             readout.bias.copy_(weights["bias"])
     except (KeyError, IndexError, RuntimeError) as error:
         raise ValueError(f"{path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({error})") from None
+    if weights.unread:
+        first, *others = sorted(weights.unread)
+        more = f" and {len(others)} others" if others else ""
+        raise ValueError(
+            f"{path}: a {type(cell).__name__} has no place for {first}{more}, "
+            "and without them it would compute something else"
+        )
     return EquationModel(TreeEncoder(cell), readout).eval()
 
 
-def _read(path: Path) -> Weights:
+def _read(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
@@ -101,8 +126,28 @@ def _tree_lstm_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, 
     ]
 
 
+def _tree_smu_options(weights: Weights) -> dict[str, Any]:
+    gated = sum(f"sin.pos_linear_{k}.weight" in weights for k in range(1, len(weights)))
+    top_k = len(weights["sin.pos_linear.weight"]) if "sin.pos_linear.weight" in weights else max(gated, 1)
+    return {
+        "stack_size": max(5, top_k),
+        "top_k": top_k,
+        "gated_top_k": gated > 0,
+        "pop": "sin_stack.pop_gate_linear.weight" in weights,
+        "no_op": "sin_stack.no_op_gate_linear.weight" in weights,
+        "data_gate": "sin_stack.data_linear.weight" in weights,
+    }
+
+
 def _tree_smu_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+    options = _tree_smu_options(weights)
     g = ["gate_linear"] if arity == 1 else ["gate_linear_l", "gate_linear_r"]
-    stack = [f"{f}_stack.{name}" for name in ("push_gate_linear", "pop_gate_linear", "no_op_gate_linear", *g)]
-    names = [f"{f}_stack.input_linear", f"{f}.o_linear", *stack]
+    actions = [name for name in ("pop", "no_op") if options[name]]
+    stack = ["input_linear", *(f"{name}_gate_linear" for name in ("push", *actions)), *g]
+    stack += ["data_linear"] if options["data_gate"] else []
+    first, *others = (f"{f}_stack.{name}" for name in stack)
+    names = [first, f"{f}.o_linear", *others]
+    if options["top_k"] > 1:
+        each = [f"_{k}" for k in range(1, options["top_k"] + 1)] if options["gated_top_k"] else [""]
+        names += [f"{f}.pos_linear{number}" for number in each]
     return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
