@@ -75,6 +75,10 @@ def prop_nodes_topo(
     """
     if not isinstance(reverse, bool):
         raise TypeError(f"reverse is a {type(reverse).__name__}; pass a function to apply as apply_node_func=...")
+    if apply_node_func is not None and not callable(apply_node_func):
+        raise TypeError(f"apply_node_func is a {type(apply_node_func).__name__}: give a function of nodes, or None")
+    if plan is not None and not isinstance(plan, TopoPlan):
+        raise TypeError(f"plan is a {type(plan).__name__}: make one by dgltree.topo_plan(graph)")
     opened = open_graph(graph)
     if plan is None:
         plan = topo_plan(graph, reverse, order=order)

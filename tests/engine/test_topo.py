@@ -197,6 +197,12 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         TypeError,
         "^message_func is a str: give a function of edges, or a built-in one of dgl.function$",
     ),
+    "no apply function": (
+        {"apply_node_func": 1},
+        TypeError,
+        "^apply_node_func is a int: give a function of nodes, or None$",
+    ),
+    "no plan": ({"plan": EDGES}, TypeError, r"^plan is a Tensor: make one by dgltree.topo_plan\(graph\)$"),
     "no reduce function": (
         {"reduce_func": None},
         TypeError,
