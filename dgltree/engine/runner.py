@@ -65,7 +65,7 @@ def prop_nodes_topo(
 
     Returns the fields that were written, (N, ...) each, which also are in the graph's ``ndata`` (or in the ``Data``, or
     the dict; a TreeBatch stays as it is). Gradients flow to all fields and parameters. Time and memory are O(N + E): a
-    frontier reads the rows that its edges lead from, and no column is copied before the end.
+    frontier gathers the rows that its edges lead from, and what was written is joined at the end.
 
     Raises ``ValueError`` for an empty graph, a cycle, rows of another number, dtype or shape, and a function that
     changes what it reads in place; ``KeyError`` for a field that is not there, ``TypeError`` for what is no function or
