@@ -27,6 +27,7 @@ from benchmarks import (
     scale,
     serving,
     threads,
+    topo,
     verdict,
 )
 from benchmarks.inputs import data_folder
@@ -36,6 +37,7 @@ from dgltree.files import replacing
 SUITES = {
     "propagate": propagate.rows,
     "downward": downward.rows,
+    "topo": topo.rows,
     "kernels": kernels.rows,
     "threads": threads.rows,
     "rank": rank.rows,

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from dgltree.batching.select import select
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.datasets import TreeDataset
+    from dgltree.engine.frontiers import topo_plan
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
+    from dgltree.engine.runner import prop_nodes_topo
     from dgltree.equations.checking.check import Checked, check
     from dgltree.equations.checking.distractors import distractors
     from dgltree.equations.completion.answers import Verification, complete, verify
@@ -37,6 +39,8 @@ _MODULES = {
     "datasets": ("TreeDataset",),
     "engine.planned": ("PlannedBatch", "plan"),
     "engine.propagate": ("propagate", "root_states"),
+    "engine.runner": ("prop_nodes_topo",),
+    "engine.frontiers": ("topo_plan",),
     "equations.checking.check": ("Checked", "check"),
     "equations.checking.distractors": ("distractors",),
     "equations.completion.answers": ("Verification", "complete", "verify"),
@@ -129,6 +133,7 @@ __all__ = [
     "load_published",
     "open_model",
     "plan",
+    "prop_nodes_topo",
     "propagate",
     "rank",
     "read_equation",
@@ -137,6 +142,7 @@ __all__ = [
     "save",
     "select",
     "shipped_fillers",
+    "topo_plan",
     "unbatch",
     "unbinarize",
     "verify",

@@ -34,7 +34,7 @@ def by_dgl(cell: DownwardCell, trees: TreeBatch, up: State) -> State:
 def by_runner(cell: DownwardCell, trees: TreeBatch, up: State) -> State:
     graph = Graph(trees, reverse=True)
     cell.prepare(graph, up)
-    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
     return {part: graph.ndata[part] for part in cell.state}
 
 

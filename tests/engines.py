@@ -36,7 +36,7 @@ def dgl_engine(cell: Cell, trees: TreeBatch) -> State:
 def runner_engine(cell: Cell, trees: TreeBatch) -> State:
     graph = Graph(trees)
     cell.prepare(graph)
-    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
     return {part: graph.ndata[part] for part in cell.state}
 
 

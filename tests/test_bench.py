@@ -11,6 +11,7 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")  # the generators of the tasks
 
 from benchmarks import main as program
+from benchmarks import sst_example, topo
 from benchmarks.autobatching import CLASSES, drawn
 from benchmarks.downward import TwoSweeps
 from benchmarks.inputs import equations, formulas, treebank
@@ -25,7 +26,7 @@ from benchmarks.peers import (
     sequence_lstm,
 )
 from benchmarks.row import Row, Skipped
-from dgltree import Vocabulary, batch, plan, propagate
+from dgltree import Vocabulary, batch, plan, prop_nodes_topo, propagate
 from dgltree.cells import ChildSumTreeLSTM, DownwardTreeLSTM, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory, SequenceBeamTree, SequenceEfficientBeamTree
 
@@ -60,6 +61,45 @@ def test_two_sweeps_by_recursion_have_the_states_of_our_cells() -> None:
     for k, states in zip(known, found, strict=True):
         own = ours[int(starts[k]) : int(starts[k] + trees.sizes[k])]
         torch.testing.assert_close(states, own, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_calls_whose_rows_are_ready_compute_what_a_pass_computes(binary: bool) -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    trees = topo.batched([*treebank(3), topo.chain(4)])
+    model = sst_example.TreeLSTM(4, binary=binary)
+    ways = topo.steps(model, trees)
+    calls = topo.recorded(model, trees)
+    found = []
+    for step in (*ways.values(), lambda: topo.replay(calls)):
+        model.zero_grad()
+        step()
+        found.append([parameter.grad for parameter in model.parameters()])
+    for one, other in zip(*found[:2], strict=True):
+        torch.testing.assert_close(one, other)
+    assert all(gradient is not None for gradient in found[2])
+    nodes = sum(
+        len(rows["h"])
+        for function, given, _ in calls
+        for rows in [function(given)]
+        if "h" in rows and "iou" in given.data
+    )
+    assert nodes == trees.num_nodes
+
+
+def test_the_example_of_dgl_has_the_same_losses_by_all_ways() -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    trees = topo.batched(treebank(3))
+    model = sst_example.Sentiment(trees.vocabulary, dropout=0).double()
+    cell = sst_example.AsCell(trees.vocabulary, model)
+    ways = (
+        lambda: model(trees.graph, sst_example.by_dgl),
+        lambda: model(trees.graph, prop_nodes_topo),
+        lambda: cell(trees),
+    )
+    first, *others = (way() for way in ways)
+    for other in others:
+        torch.testing.assert_close(other, first, rtol=0, atol=1e-12)
 
 
 def test_the_bare_products_are_those_of_the_plan() -> None:

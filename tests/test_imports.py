@@ -36,12 +36,16 @@ for make in CELLS.values():
     states["h"].sum().backward()
     graph = Graph(flat)
     cell.prepare(graph)
-    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
     assert torch.allclose(graph.ndata["h"], states["h"])
     model = EquationModel(TreeEncoder(cell), EquationReadout())
     [ranking] = dgltree.rank(model, [Equation(Tree("sin", (BLANK,)), x)], trees)
     assert len(ranking.fillers) == 2
     dgltree.verify(Equation(x, x))
+nodes = {"h": torch.ones(3)}
+edges = torch.tensor([[0, 1], [2, 2]])
+dgltree.prop_nodes_topo((edges, nodes), lambda edges: edges.src, lambda nodes: {"h": nodes.mailbox["h"].sum(1)})
+assert nodes["h"].tolist() == [1, 1, 2]
 try:
     flat.graph
 except ModuleNotFoundError as error:

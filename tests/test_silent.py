@@ -80,9 +80,9 @@ def test_a_pass_from_the_roots_down_is_refused(name: str) -> None:
         dgl.prop_nodes_topo(graph, cell.message_func, cell.reduce_func, reverse=True, **functions)
     own = Graph(batch([random_tree(4, 3, 1)], VOCABULARY))
     cell.prepare(own)
-    prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    prop_nodes_topo(own, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
     with pytest.raises(ValueError, match="has the states of an earlier pass"):
-        prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+        prop_nodes_topo(own, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
 
 
 def turned(vocabulary: Vocabulary) -> Vocabulary:

@@ -20,7 +20,7 @@ pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
-HOW_TOS = ("faq", "gpu", "notation", "processes", "programs", "publish", "serving", "task")
+HOW_TOS = ("dgl_model", "faq", "gpu", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*"
@@ -101,7 +101,7 @@ def test_the_page_on_own_trees_runs(run: Any) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of jsonargparse, for what Lightning calls
 @pytest.mark.parametrize("page", HOW_TOS)
 def test_the_how_tos_run(run: Any, page: str) -> None:
-    if page == "programs":
+    if page in ("dgl_model", "programs"):
         pytest.importorskip("dgl", reason="DGL is not installed")
     run(f"../howto/{page}.md")
 

@@ -1,6 +1,6 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.dgl_graph import columns_of, to_dgl
+from dgltree.batching.heterograph import has_types, with_types, without_types
 from dgltree.batching.moving import Movable
 from dgltree.batching.node_columns import (
     children_by_object,
@@ -193,16 +194,41 @@ class TreeBatch(Movable):
         num_edges = self.child_ptr[ends] - self.child_ptr[ends - self.sizes]
         return to_dgl((self.child_index, self.parent_index), self.slot, ndata, self.sizes, num_edges)
 
+    def to_heterograph(
+        self, ndata: Mapping[str, Tensor] | None = None, *, positions: Sequence[str] | None = None
+    ) -> "dgl.DGLGraph":
+        """The same batch as a ``dgl.heterograph``: node types are named after functions, edge types after slots.
+
+        The way back of :meth:`from_graph`: each type that has nodes has the fields ``token``, ``label``, ``value`` and
+        ``x``, those of ``ndata``, such as states, (N, ...) each, and its nodes in their order. ``positions`` are names
+        for the slots.
+
+        Raises ``ValueError`` if the batch has no vocabulary to name its types by.
+        """
+        if self.vocabulary is None:
+            raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")
+        return with_types(self, ndata or {}, positions)
+
     @classmethod
-    def from_graph(cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> "TreeBatch":
+    def from_graph(
+        cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None, *, positions: Sequence[str] | None = None
+    ) -> "TreeBatch":
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
         The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
         ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there.
 
+        In a ``dgl.heterograph`` the types of nodes are the functions and those of edges the slots: ``"0"``, ``"1"``,
+        ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that
+        lacks one gets what represents none, and 0 in ``x``, which is as wide as the widest. Nodes are numbered tree by
+        tree and within it type by type, so those of a type keep their order. Without a vocabulary one is made of the
+        types.
+
         Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one
         slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
         """
+        if has_types(graph):
+            graph, vocabulary = without_types(graph, vocabulary, positions)
         batch = cls(**columns_of(graph), vocabulary=vocabulary)
         if vocabulary is not None:
             check_ids(batch, vocabulary)

@@ -26,18 +26,22 @@ def to_dgl(
         ndata: (N, ...) each, the fields of the nodes.
         num_nodes, num_edges: (B,) int64, of each tree.
     """
-    os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
-    try:
-        import dgl
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(_no_dgl(str(error)), name=error.name) from None
-
-    graph = dgl.graph(edges, num_nodes=int(num_nodes.sum()))
+    graph: dgl.DGLGraph = import_dgl().graph(edges, num_nodes=int(num_nodes.sum()))
     graph.edata["slot"] = slot
     graph.ndata.update(ndata)
     graph.set_batch_num_nodes(num_nodes)
     graph.set_batch_num_edges(num_edges)
     return graph
+
+
+def import_dgl() -> Any:
+    """The package. ``ModuleNotFoundError`` says what works without it."""
+    os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
+    try:
+        import dgl
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(_no_dgl(str(error)), name=error.name) from None
+    return dgl
 
 
 def _no_dgl(reason: str) -> str:

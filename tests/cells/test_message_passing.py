@@ -32,7 +32,7 @@ def in_dgl(graph: Any, message: Any, reduce: Any, apply: Any = None) -> None:
 def engine(request: pytest.FixtureRequest) -> tuple[Callable[..., Any], Callable[..., None]]:
     """What makes a graph of a batch, and what runs a cell's functions along it."""
     if request.param == "runner":
-        return Graph, prop_nodes_topo
+        return Graph, (lambda graph, *functions: prop_nodes_topo(graph, *functions[:2], apply_node_func=functions[2]))
     os.environ["DGLBACKEND"] = "pytorch"
     pytest.importorskip("dgl", reason="DGL is not installed")
     return (lambda trees: trees.graph), in_dgl
@@ -57,7 +57,7 @@ def test_a_graph_that_was_prepared_for_another_size_says_so() -> None:
     TreeLSTM(VOCABULARY, 3).prepare(graph)
     cell = TreeLSTM(VOCABULARY, 4)
     with pytest.raises(ValueError, match="has no states 'h' of this TreeLSTM"):
-        prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+        prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
 
 
 @pytest.mark.parametrize("make", CELLS)

@@ -1,0 +1,188 @@
+"""Message functions of a user along trees, by us and by DGL, next to a bare loop over the same functions."""
+
+import importlib.util
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import dgltree
+from benchmarks.inputs import equations, treebank
+from benchmarks.row import Row, Skipped, against, in_turn
+from benchmarks.scale import STATUS, resident
+from benchmarks.sst_example import BATCH, CLASSES, SIZE, AsCell, Fields, Sentiment, TreeLSTM, by_dgl, training_step
+from dgltree import Tree, TreeBatch, Vocabulary, batch, prop_nodes_topo, topo_plan
+from dgltree.cells import TreeSMU
+from dgltree.engine import Graph
+
+BATCHES = (BATCH, 256, 1024)
+CHAINS, LEVELS = 16, (200, 800)
+
+
+def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The rows of the suite, in CPU time."""
+    if device != "cpu" or not importlib.util.find_spec("dgl"):
+        yield Skipped("users' functions", "DGL is not installed, or this is no CPU")
+        return
+    for name, model in (("binary Tree-LSTM", TreeLSTM(binary=True)), ("child-sum Tree-LSTM", TreeLSTM())):
+        for count in BATCHES:
+            trees = [tree for tree in treebank(count) if tree.children]
+            yield from _rows(f"{name}, n = {SIZE}, {count:,} sentences", model, batched(trees), repeats)
+    for count in BATCHES:
+        sides = [side for equation in equations(count) for side in equation]
+        trees = batched(sides)
+        cell = TreeSMU(trees.vocabulary, 50, stack_size=5, no_op=True)  # type: ignore[arg-type]
+        yield from _rows(f"Tree-SMU's functions, n = 50, {count:,} equations", cell, trees, repeats)
+    yield from _chains(repeats)
+    yield from _example(repeats)
+    yield from _memory()
+
+
+def chain(levels: int) -> Tree:
+    """A comb: one leaf more at each level."""
+    tree = Tree("leaf", token="a")
+    for _ in range(levels):
+        tree = Tree("node", [tree, Tree("leaf", token="a")])
+    return tree
+
+
+def batched(trees: list[Tree]) -> TreeBatch:
+    return batch(trees, Vocabulary.from_trees(trees))
+
+
+def _rows(name: str, model: Any, trees: TreeBatch, repeats: int) -> Iterator[Row]:
+    calls = recorded(model, trees)
+    times = in_turn({**steps(model, trees), "bare loop": lambda: replay(calls)}, repeats, clock=time.process_time)
+    yield against(name, "dgl", times, work={"nodes": trees.num_nodes / times["ours"].median})
+    row = against(name, "bare loop", times, aim=1.3, least=1.5, falling=True)
+    row.ratio, row.unit = 1 / row.ratio, "times the bare loop"
+    yield row
+
+
+def _chains(repeats: int) -> Iterator[Row]:
+    model, each = TreeLSTM(50, binary=True), {}
+    for levels in LEVELS:
+        trees = batched([chain(levels)] * CHAINS)
+        few = min(repeats, 3)
+        yield from _rows(f"binary Tree-LSTM, n = 50, {CHAINS} chains of {levels} levels", model, trees, few)
+        [timing] = in_turn({"ours": steps(model, trees)["ours"]}, few, clock=time.process_time).values()
+        each[levels] = timing.median / trees.num_nodes
+    short, long = each.values()
+    name = f"time per node, chains of {LEVELS[1]} levels over {LEVELS[0]}"
+    yield Row(name, long / short, "times", 1.1, 1.3, falling=True, work={"nodes": 1 / long})
+
+
+def _example(repeats: int) -> Iterator[Row]:
+    """Training steps of DGL's example, with embedding, readout and optimizer."""
+    trees = batched([tree for tree in treebank(BATCH) if tree.children])
+    assert trees.vocabulary is not None
+    label = torch.arange(trees.num_nodes) % CLASSES
+    model, graph, plan = Sentiment(trees.vocabulary, dropout=0), trees.graph, topo_plan(trees)
+    cell = AsCell(trees.vocabulary, model)
+    planned = dgltree.plan(trees, cell.cell)
+    ways: dict[str, tuple[nn.Module, Callable[[], Tensor]]] = {
+        "dgl": (model, lambda: model(graph, by_dgl)),
+        "import": (model, lambda: model(graph, prop_nodes_topo)),
+        "plan": (model, lambda: model(graph, partial(prop_nodes_topo, plan=plan))),
+        "cell": (cell, lambda: cell(planned)),
+    }
+    found = {way: training_step(model, logits, label) for way, (model, logits) in ways.items()}
+    times = in_turn(found, repeats, clock=time.process_time)
+    for way, what in (("import", "one import changed"), ("plan", "and planned"), ("cell", "as a cell, planned")):
+        ours = times[way]
+        work = {"sentences": BATCH / ours.median}
+        yield against(f"DGL's example, {BATCH} sentences, training, {what}", "dgl", {**times, "ours": ours}, work=work)
+
+
+def steps(model: nn.Module, trees: TreeBatch) -> dict[str, Callable[[], None]]:
+    """A forward and a backward pass by each; plans and DGL's graph are made before."""
+    graph, plan = trees.graph, topo_plan(trees)
+
+    given = model.fields(trees) if isinstance(model, TreeLSTM) else None
+
+    def prepared(graph: Any) -> None:
+        model.prepare(graph) if given is None else graph.ndata.update(given)  # type: ignore[operator]
+
+    def step(run: Callable[..., object], graph: Any) -> None:
+        prepared(graph)
+        run(graph, model.message_func, model.reduce_func, apply_node_func=model.apply_node_func)
+        graph.ndata["h"].sum().backward()
+
+    ours = partial(prop_nodes_topo, plan=plan)
+    return {"ours": lambda: step(ours, Graph(trees)), "dgl": lambda: step(by_dgl, graph)}
+
+
+Call = tuple[Callable[[Any], Fields], SimpleNamespace, list[Tensor]]
+
+
+def recorded(model: Any, trees: TreeBatch) -> list[Call]:
+    """The calls of a pass: a function, a batch whose rows are ready, and what flows back into what it returns."""
+    calls: list[Call] = []
+
+    def kept(function: Callable[[Any], Fields], frames: tuple[str, ...]) -> Callable[[Any], Fields]:
+        def record(given: Any) -> Fields:
+            found = function(given)
+            ready = {name: _ready(getattr(given, name)) for name in frames}
+            calls.append((function, SimpleNamespace(**ready), [torch.ones_like(rows) for rows in found.values()]))
+            return found
+
+        return record
+
+    graph = Graph(trees)
+    graph.ndata.update(model.fields(trees)) if isinstance(model, TreeLSTM) else model.prepare(graph)
+    message = kept(model.message_func, ("src", "dst", "data"))
+    reduce = kept(model.reduce_func, ("data", "mailbox"))
+    prop_nodes_topo(graph, message, reduce, apply_node_func=kept(model.apply_node_func, ("data",)))
+    return calls
+
+
+def _ready(frame: Any) -> Fields:
+    return {name: rows.detach().clone().requires_grad_(rows.requires_grad) for name, rows in frame.items()}
+
+
+def replay(calls: list[Call]) -> None:
+    """The calls without a traversal: no program that runs these functions can be faster."""
+    ends, flows = [], []
+    for function, given, flow in calls:
+        for rows, back in zip(function(given).values(), flow, strict=True):
+            if rows.grad_fn is not None:
+                ends.append(rows)
+                flows.append(back)
+    torch.autograd.backward(ends, flows)
+    for _, given, _ in calls:
+        for frame in vars(given).values():
+            for rows in frame.values():
+                rows.grad = None
+
+
+def _memory() -> Iterator[Row | Skipped]:
+    """What a training step takes more than there was before it, in processes of their own."""
+    if not STATUS.exists():
+        yield Skipped("memory of a training step", "it is read from /proc")
+        return
+    for name, trees in (("1,024 sentences", "treebank"), (f"{CHAINS} chains of {LEVELS[0]} levels", "chains")):
+        used = {}
+        for peer in ("ours", "dgl"):
+            receive, send = multiprocessing.Pipe(duplex=False)
+            process = multiprocessing.get_context("spawn").Process(target=_peak, args=(trees, peer, send))
+            process.start()
+            nodes, used[peer] = receive.recv()
+            process.join()
+        what = f"binary Tree-LSTM, {name}: memory of a step, {used['ours'] / nodes:,.0f} bytes a node"
+        yield Row(what, used["ours"] / used["dgl"], "of DGL's", 0.8, 1, falling=True)
+
+
+def _peak(which: str, peer: str, send: Connection) -> None:
+    torch.set_num_threads(1)
+    trees = batched(treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS)
+    step = steps(TreeLSTM(SIZE if which == "treebank" else 50, binary=True), trees)[peer]
+    STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak again
+    before = resident("VmRSS")
+    step()
+    send.send((trees.num_nodes, resident("VmHWM") - before))
