@@ -61,7 +61,8 @@ def propagate(
             "o", "f", "push", ...), "*" for everything. An unknown name is an error that lists them.
         check: whether to look for states that are not finite.
         recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
-            forward pass: the same gradients for a fraction of the memory and a third more time.
+            forward pass: the same gradients, by kernels up to rounding, for a fraction of the memory and up to a half
+            more time.
         direction: "up"; "down" for a :class:`dgltree.cells.DownwardCell`, which starts from ``up`` where nodes have no
             parents, and at a node with several takes the mean, or what the cell says, of what they send.
         up: the upward states of this batch, part name to (N, *shape), which gradients reach. With ``share``, equal
@@ -178,7 +179,7 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
             "the batch was planned within torch.inference_mode, whose tensors gradients cannot pass: plan it outside, "
             "or compute within torch.no_grad()"
         )
-    steps = None if recompute or traced.names else fused_pass(cell, weights, schedule, record, planned.layout)
+    steps = None if traced.names else fused_pass(cell, weights, schedule, record, planned.layout, recompute)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
     if steps is not None:
         first = steps.leaf_states(batch)

@@ -61,9 +61,7 @@ def test_covered_cells_run_through_kernels(name: str, dtype: torch.dtype, passes
     assert len(passes) == 3
 
 
-@pytest.mark.parametrize(
-    ("what", "options"), [("bfloat16", {}), ("plain", {"trace": ["u"]}), ("plain", {"recompute": True})]
-)
+@pytest.mark.parametrize(("what", "options"), [("bfloat16", {}), ("plain", {"trace": ["u"]})])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_kernels_do_not_do_falls_back(
     name: str, what: str, options: dict[str, object], passes: list[object]

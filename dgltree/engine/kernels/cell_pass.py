@@ -47,10 +47,20 @@ class CellPass(ABC):
         layout: of that schedule and cell.
         kernel: the class of kernels.
         record: whether a backward pass may follow.
+        recompute: whether that computes the gates once more, instead of keeping them; compiled passes can.
     """
 
-    def __init__(self, cell: Cell, fused: Fused, schedule: Schedule, layout: Layout, kernel: Any, record: bool) -> None:
-        self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
+    def __init__(
+        self,
+        cell: Cell,
+        fused: Fused,
+        schedule: Schedule,
+        layout: Layout,
+        kernel: Any,
+        record: bool,
+        recompute: bool = False,
+    ) -> None:
+        self.cell, self.fused, self.kernel, self.record, self.recompute = cell, fused, kernel, record, recompute
         self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
@@ -164,7 +174,10 @@ class CellPass(ABC):
         self.states = States(h, memory, self.base, schedule.children)
         self.mask = self._masks()
         self.given = dict(zip(self.maps, inputs, strict=True))
-        self.pre = {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
+
+    def _gates(self) -> dict[Key, Tensor]:
+        """Room for the gates of each map, or what x adds to them."""
+        return {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
 
     def _gates_for(self, key: Key, slots: int) -> Tensor:
         """Room for the gates of a map, or what x adds to them."""

@@ -52,7 +52,12 @@ def kernels(mode: str) -> Iterator[None]:
 
 
 def fused_pass(
-    cell: Cell, weights: Mapping[str, Tensor], schedule: Schedule, record: bool, known: Layout | None = None
+    cell: Cell,
+    weights: Mapping[str, Tensor],
+    schedule: Schedule,
+    record: bool,
+    known: Layout | None = None,
+    recompute: bool = False,
 ) -> CellPass | None:
     """A pass of the cell, as it is now, through its kernel; None: torch's operations compute ``combine``.
 
@@ -62,6 +67,7 @@ def fused_pass(
         schedule: of what.
         record: whether there may be a backward pass.
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
+        recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
     fused = fused_of(cell) if schedule.steps else None
     if fused is None or not are_taken(map(weights.get, cell.weight_names)):
@@ -71,13 +77,15 @@ def fused_pass(
     passes = {} if backend is None else PASSES[backend.package]
     if backend is None or fused.family not in passes or not _has_products(backend, weight):
         return None
+    if recompute and backend is not NUMBA:
+        return None
     shapes = _shapes(cell, schedule) if backend.by_shape else ()
     kernel = step_kernel(fused.family, fused.options, weight, record, shapes)
     if kernel is None:
         return None
     if known is None or not known.fits(cell):
         known = layout(schedule, cell)
-    return passes[fused.family](cell, fused, schedule, known, kernel, record)
+    return passes[fused.family](cell, fused, schedule, known, kernel, record, recompute and record)
 
 
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:

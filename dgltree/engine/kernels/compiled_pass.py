@@ -1,21 +1,25 @@
 """Passes as compiled calls, for the CPU: one forward; backward one each for the steps, the leaves and the weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.engine.generator import generator_at, generator_state
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass
 from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import KEY, MOST, Key
+from dgltree.engine.kernels.layout import KEY, MOST, Key, pieces_of
 from dgltree.engine.kernels.operands import operand
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_pass import NumbaRuns
 
+PIECE = 4096
+"""Rows whose gates are computed once more at a time."""
 TOGETHER = 1024
 """Rows of one matrix whose inputs are gathered for its gradient at a time."""
 
@@ -43,33 +47,70 @@ class CompiledPass(CellPass):
     def forward(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
+        self.generator = generator_state(self.cell) if self.recompute else None
         self._start(leaf_h, leaf_memory, inputs, weights)
         self.x = {key: operand(x) for key, x in self.given.items() if x is not None}
-        self._runs(None).forward()
+        if not self.recompute:
+            self.pre = self._gates()
+        for _ in self._pieces():
+            self._runs(None).forward()
+        if self.recompute:
+            self.mask = self.mask[:0]
         return self.states
 
     def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
-        kept, states = self.pre, self.states
-        if keep:
-            self.pre = {key: gates.clone() for key, gates in kept.items()}
+        states, gradients = self.states, dict[str, Tensor]()
         row_memory = torch.empty_like(states.memory) if keep else states.memory
-        gradients, *others = self._addends()
-        d_x = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
-        runs = self._runs(gradients, d_x)
         edge_h = d_h.new_empty(len(states.children), self.n)
-        runs.backward(self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory))
+        sent = self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory)
+        d_inputs = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
+        if self.recompute:
+            with generator_at(self.generator, d_h.device):
+                self.mask = self._masks()
+        for places in self._pieces(backward=True, keep=keep):
+            if self.recompute:
+                self._runs(None).forward()
+            d_x = d_inputs if places is None else {key: torch.empty_like(self.x[key]) for key in d_inputs}
+            named = self._addends()
+            runs, *others = (self._runs(each, d_x) for each in named)
+            runs.backward(sent)
+            runs.gradients(TOGETHER, others)
+            for name, further in chain.from_iterable(each.items() for each in named):
+                gradients[name] = gradients[name].add_(further) if name in gradients else further
+            for key, place in (places or {}).items():
+                if key in d_x:
+                    d_inputs[key][place] = d_x[key]
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         runs.leaves(leaf_h, leaf_memory)
-        runs.gradients(TOGETHER, [self._runs(other, d_x) for other in others])
-        for other in others:
-            for name, further in other.items():
-                gradients[name] += further
-        found = BackwardResult(leaf_h, leaf_memory, [d_x.get(key) for key in self.maps], gradients)
-        self.pre = kept
-        return found
+        return BackwardResult(leaf_h, leaf_memory, [d_inputs.get(key) for key in self.maps], gradients)
+
+    def _pieces(self, backward: bool = False, keep: bool = False) -> Iterator[dict[Key, Tensor] | None]:
+        """The pass as a whole; or, if its gates are computed once more, piece after piece, and where their slots are.
+
+        Meanwhile the layout, the gates and the inputs are those of the piece. With ``keep`` gates stay for another
+        backward pass.
+        """
+        if not self.recompute:
+            kept = self.pre
+            if keep:
+                self.pre = {key: gates.clone() for key, gates in kept.items()}
+            yield None
+            self.pre = kept
+            return
+        whole, x = self.layout, self.x
+        pieces = pieces_of(whole, PIECE)
+        for piece in reversed(pieces) if backward else pieces:
+            self.layout = piece.layout
+            self.x = {key: rows.index_select(0, piece.places[key]) for key, rows in x.items()}
+            self.pre = self._gates()
+            yield piece.places
+        self.layout, self.x, self.pre = whole, x, {}
 
     def _slots(self) -> dict[Key, int]:
-        return self.layout.rows if self.keep else dict.fromkeys(self.maps, 0)
+        if not self.keep:
+            return dict.fromkeys(self.maps, 0)
+        rows = self.layout.rows
+        return {key: min(count, PIECE + MOST) for key, count in rows.items()} if self.recompute else rows
 
     def _wants(self, key: Key) -> bool:
         """Whether the x of a map's rows gets gradients: asked of what was given, for a copy of it does not say."""

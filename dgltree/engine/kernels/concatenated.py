@@ -24,6 +24,7 @@ class ConcatenatedPass(CellPass):
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         self._start(leaf_h, leaf_memory, inputs, weights)
+        self.pre = self._gates()
         self.runs = self.layout.runs(self.keep)
         schedule, h = self.schedule, self.states.h
         kernel = self.kernel(self.fused.options, self.states, table(self.runs))
@@ -38,7 +39,7 @@ class ConcatenatedPass(CellPass):
             for own in runs:
                 into = gates_of(gates, own)
                 torch.addmm(into, rows_of(i, own, step), weight[own.matrix], beta=read[step.arity], out=into)
-            kernel.forward(step.start, step.stop, self._gates(step, run))
+            kernel.forward(step.start, step.stop, self._step_gates(step, run))
             run += len(runs)
         return self.states
 
@@ -54,7 +55,7 @@ class ConcatenatedPass(CellPass):
         for k in reversed(range(len(schedule.steps))):
             step, runs = schedule.steps[k], self.runs[k]
             run -= len(runs)
-            kernel.backward(step.start, step.stop, self._gates(step, run))
+            kernel.backward(step.start, step.stop, self._step_gates(step, run))
             d_i = edge_h[step.edges].view(step.stop - step.start, (step.arity or 0) * self.n)
             weight, gates = self._of("gates", step.arity).weight, self.pre[step.arity]
             for own in runs:
@@ -65,7 +66,7 @@ class ConcatenatedPass(CellPass):
         self.pre = kept
         return found
 
-    def _gates(self, step: Step, run: int) -> Gates:
+    def _step_gates(self, step: Step, run: int) -> Gates:
         first = self.schedule.steps[0].start
         mask = self.mask[step.start - first : step.stop - first] if len(self.mask) else self.mask
         bias = self._of("gates", step.arity).bias

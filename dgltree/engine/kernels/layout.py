@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise, starmap
 from typing import NamedTuple
@@ -121,6 +121,48 @@ class Layout(Movable):
             runs = [each[0]._replace(stop=each[-1].stop) for each in same]
             found.append(runs if keep else [run._replace(slot=run.start - runs[0].start) for run in runs])
         return found
+
+
+class Piece(NamedTuple):
+    """Some runs that follow one another in a queue, with gates of their own."""
+
+    layout: Layout
+    places: dict[Key, Tensor]
+    """(slots,) int64, of each map: where a slot of the piece is among those of the whole."""
+
+
+def pieces_of(whole: Layout, rows: int) -> list[Piece]:
+    """The queue in pieces of so many rows, or little more: a pass then needs room for the gates of one at a time."""
+    ends, bounds = whole.run_ends, [0]
+    while bounds[-1] < len(ends):
+        before = ends[bounds[-1] - 1] if bounds[-1] else 0
+        bounds.append(min(bisect_left(ends, before + rows) + 1, len(ends)))
+    return [_piece(whole, first, last) for first, last in pairwise(bounds)]
+
+
+def _piece(whole: Layout, first: int, last: int) -> Piece:
+    runs, keys = whole.queue[first:last].numpy().copy(), list(whole.rows)
+    order = np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
+    key, length, old = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order], runs[order, SLOT]
+    counts = np.bincount(key, length, len(keys)).astype(np.int64)
+    runs[order, SLOT] = length.cumsum() - length - (counts.cumsum() - counts)[key]
+    groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
+    alone = min(max((whole.parts[0] if whole.parts else len(whole.queue)) - first, 0), last - first)
+    parts = [alone, *(part - first for part in whole.parts if first + alone < part < last), last - first]
+    table = torch.from_numpy(runs)
+    places = torch.from_numpy(ranges(old, length)).split(counts.tolist())
+    layout = replace(
+        whole,
+        rows=dict(zip(keys, counts.tolist(), strict=True)),
+        table=table,
+        queue=table,
+        stages=list(range(alone + 1)),  # runs of steps that wait for each other, one after another
+        parts=parts if alone < last - first else [],
+        groups=torch.tensor(groups),
+        addend=addend,
+        order=torch.from_numpy(order),
+    )
+    return Piece(layout, dict(zip(keys, places, strict=True)))
 
 
 def gate_maps(cell: Cell, schedule: Schedule) -> dict[Key, TypedLinear]:
