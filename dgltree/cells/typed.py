@@ -93,7 +93,9 @@ class TypedLinear(nn.Module):
 
     def weights(self) -> Weights:
         """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
-        return Weights(self.weight + self.own_out @ self.own_in if self.rank else self.weight, self.bias)
+        if not self.rank:
+            return Weights(self.weight, self.bias)
+        return Weights(self.weight + torch.bmm(self.own_out, self.own_in), self.bias)  # @ would spread one over all
 
     def patches(self) -> tuple[object, ...]:
         """The parts that only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
