@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
@@ -54,29 +55,38 @@ def run(name: str, arguments: list[str]) -> int:
         for note in checker.asked.notes:
             print(f"({note})")
     bad = 0
-    for number, text in enumerate(_answers(options.answers), 1):
+    for number, (line, text) in enumerate(_answers(options.answers), 1):
+        given: dict[str, Any] = {"given": text} | ({} if line is None else {"line": line})
+        before = "" if line is None else f"{line}: "
+        if not text:
+            print(write_json({**given, "mark": "empty"}) if options.json else f"{before}no answer")
+            continue
         try:
             checked = checker.check(text)
         except ValueError as error:
             bad += 1
             if options.json:
-                print(write_json({"given": text, "error": str(error)}))
+                print(write_json({**given, "error": str(error)}))
             print(f"dgltree: answer {number}, {text!r}: {error}", file=sys.stderr)
             continue
         if options.json:
             notes = [*checker.asked.notes, *checked.notes]
-            print(write_json({"given": text, **checked.described, "notes": notes}))
+            print(write_json({**given, **checked.described, "notes": notes}))
         else:
-            print("\n      ".join([checked.answer, str(checked), *(f"({note})" for note in checked.notes)]))
+            lines = [before + checked.answer, str(checked), *(f"({note})" for note in checked.notes)]
+            print("\n      ".join(lines))
     return 1 if bad else 0
 
 
-def _answers(texts: list[str]) -> Iterator[str]:
-    """Those of the command line and of standard input, without empty lines."""
+def _answers(texts: list[str]) -> Iterator[tuple[int | None, str]]:
+    """Those of the command line; and of standard input each line with its number, an empty one too: who left it empty
+    has a mark of their own, and all below keep theirs.
+    """
     from dgltree.read.text import decode
 
     for text in texts:
-        for line in sys.stdin.buffer if text == "-" else [text]:
-            answer = (decode(line, "standard input") if isinstance(line, bytes) else line).strip()
-            if answer:
-                yield answer
+        if text != "-":
+            yield None, text.strip()
+            continue
+        for number, line in enumerate(sys.stdin.buffer, 1):
+            yield number, decode(line, "standard input").strip()

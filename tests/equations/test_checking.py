@@ -465,15 +465,25 @@ def test_the_command_reads_answers_and_refuses_one_by_one(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"|x|\n\nsqrt(\n")))
     assert main(["check", "sqrt(x^2) = _", "-", "--json"]) == 1
     found = capsys.readouterr()
-    first, second = map(json.loads, found.out.splitlines())
+    first, second, third = map(json.loads, found.out.splitlines())
     assert first == {
-        "given": "|x|", "answer": "abs(x)", "mark": "right",
+        "given": "|x|", "line": 1, "answer": "abs(x)", "mark": "right",
         "verdict": "holds on the reals", "grade": "proved", "domain": "reals",
         "part": [{"from": None, "to": None, "from_included": False, "to_included": False}], "only": True,
         "notes": [],
     }  # fmt: skip
-    assert second == {"given": "sqrt(", "error": "line 1, column 5: the '(' is never closed"}
-    assert found.err == "dgltree: answer 2, 'sqrt(': line 1, column 5: the '(' is never closed\n"
+    assert second == {"given": "", "line": 2, "mark": "empty"}
+    assert third == {"given": "sqrt(", "line": 3, "error": "line 1, column 5: the '(' is never closed"}
+    assert found.err == "dgltree: answer 3, 'sqrt(': line 1, column 5: the '(' is never closed\n"
+
+
+def test_marks_of_a_class_stay_with_their_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x^2+6x+9\n\n   \nx^2+9\n")))
+    assert main(["check", "(x+3)^2 = _", "-"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert lines == ["1: x^2 + 6*x + 9", "2: no answer", "3: no answer", "4: x^2 + 9"]
 
 
 @pytest.mark.parametrize(
