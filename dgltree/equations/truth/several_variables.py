@@ -4,7 +4,6 @@ from itertools import islice
 
 from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
-from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.sample_points import plain_first, points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
@@ -26,7 +25,7 @@ def several(case: Case) -> Verdict:
         against = None
         if domain is Domain.POSITIVE:
             real = case.trial("real", plain_first(case.names, "real")).against
-            against = counterexample(*real) if real is not None else None
+            against = case.counterexample(*real) if real is not None else None
         return Verdict(
             Grade.PROVED if sure else Grade.TESTED, domain, conditions=but, notes=notes, counterexample=against,
             tested=None if sure else case.tested(trial, kind), both_real=domain is Domain.POSITIVE and trial.apart > 0,
@@ -34,5 +33,5 @@ def several(case: Case) -> Verdict:
     for kind in ("positive", "real", "complex"):
         against_point = case.trial(kind, plain_first(case.names, kind)).against
         if against_point is not None:
-            return Verdict(Grade.REFUTED, counterexample=counterexample(*against_point))
+            return Verdict(Grade.REFUTED, counterexample=case.counterexample(*against_point))
     return undecided("too few points at which both sides have a value")
