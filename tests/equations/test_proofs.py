@@ -1,5 +1,6 @@
 """Certificates of where equations hold: what the checker accepts, and that it refuses each fault."""
 
+import json
 import logging
 import re
 from fractions import Fraction
@@ -11,6 +12,7 @@ import pytest
 
 import dgltree
 from dgltree import read_equation, read_infix, verify
+from dgltree.commands.main import main as command
 from dgltree.equations.truth.proofs import line as lines
 from dgltree.equations.truth.proofs.checker import CellClaim, CellCut, CellState, Certificate, LemmaStep, check
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
@@ -353,4 +355,50 @@ def test_proved_is_said_where_a_certificate_or_an_identity_shows_it_alone() -> N
         "equations/truth/constant_case.py",
         "equations/truth/proofs/verdicts.py",
         "equations/truth/several_variables.py",
+    }
+
+
+WHY = {
+    "sqrt(x^2) = |x|": ["x < 0: the sides are equal\n    sqrt(x^2) = abs(x), as abs(x)^2 = x^2 and abs(x) ≥ 0"],
+    "log(x^2) = 2 log(x)": [
+        "x < 0: only the left side has a value\n    log(x) (right) has no value, as x < 0",
+        "x > 0: the sides are equal\n    log(x^2) = 2*log(x), as x > 0",
+    ],
+    "|log(x) - 5| = log(x) - 5": [
+        "0 < x < e^5: the sides are nowhere equal\n    abs(log(x) - 5) > log(x) - 5",
+        "x > e^5: the sides are equal\n    abs(log(x) - 5) = log(x) - 5, as log(x) - 5 ≥ 0",
+    ],
+    "(x^2-1)/(x-1) = x+1": ["x = 1: only the right side has a value\n    1/(x - 1) (left) has no value, as x - 1 = 0"],
+    "sqrt(x^2*sin(x)) = x*sqrt(sin(x))": ["x < 0: the equation fails at x = -5\n    the left side is 4.8962339"],
+    "sin(2x) = 2 sin x cos x": ["all real x: the sides are equal\n    sin(x + x) = sin(x)*cos(x) + cos(x)*sin(x)"],
+    "atan(x) + atan(1/x) = pi/2": ["x > 0: the sides are equal\n    the slopes of both sides are equal\n    at x = 1"],
+    "2^x = 8": ["x < 3: the sides are nowhere equal\n    2^x < 8", "x = 3: the sides are equal\n    both are 8"],
+    "sqrt(x) = x - 2": ["1 < x < 4: the sides are nowhere equal\n    sqrt(x) > x - 2", "x = 4: the sides are equal"],
+    "|sin(x)| = sin(x)": ["the equation fails at x ="],
+}
+
+
+@pytest.mark.parametrize("text", WHY)
+def test_a_proof_is_written_as_a_person_would(text: str) -> None:
+    written = "\n".join(map(str, verify(text).why))
+    for part in WHY[text]:
+        assert part in written, written
+
+
+def test_there_is_no_written_proof_in_several_variables() -> None:
+    assert verify("x + y = y + x").why == []
+    assert verify("e^(i x) = cos(x) + i sin(x)").why == []
+
+
+def test_the_command_prints_proofs_and_puts_them_into_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["verify", "--why", "x/x = 1", "x + y = y + x"]) == 0
+    printed = capsys.readouterr().out
+    assert "      on the real line:\n      x < 0: the sides are equal\n          x/x is 1, rearranged\n" in printed
+    assert "(a proof is written in one real variable, for functions with rules)" in printed
+    assert command(["verify", "--why", "--json", "x/x = 1"]) == 0
+    why = json.loads(capsys.readouterr().out)["why"]
+    assert why[1] == {
+        "where": "x = 0",
+        "state": "only the right side has a value",
+        "because": ["1/x (left) has no value, as x = 0"],
     }

@@ -105,7 +105,7 @@ def check(sides: Sides, certificate: Certificate) -> list[Shown]:
             places = cells_and_points(ends)
             require(len(places) == len(certificate.claims), "claims that do not cover the line")
             pairs = zip(places, certificate.claims, strict=True)
-            return [show(_place(low, high, sides, claim), sides, claim) for (low, high), claim in pairs]
+            return [show(place_of(low, high, sides, claim), sides, claim) for (low, high), claim in pairs]
     except Refused:
         raise
     except Exception as error:  # whatever a bad certificate leads to
@@ -126,7 +126,7 @@ def cells_and_points(ends: Sequence[CutPoint]) -> list[tuple[CutPoint | None, Cu
     return places
 
 
-def _place(low: CutPoint | None, high: CutPoint | None, sides: Sides, claim: CellClaim) -> Place:
+def place_of(low: CutPoint | None, high: CutPoint | None, sides: Sides, claim: CellClaim) -> Place:
     """With the generators of what the claim is about, simple ones first."""
     ring = ValueRing()
     ring.prepare([*sides, *(t for step in (*claim.steps, *claim.steps_at) for t in step.arguments)])

@@ -57,8 +57,6 @@ def targets(sides: Iterable[Expression]) -> Iterator[Expression]:
         match t:
             case ("abs" | "root" | "log" | "sqrt", a, *_):
                 yield a
-            case ("^", a, n) if n % 2 == 0:
-                yield a
             case ("asin", ("sin", a)):
                 yield from (minus(a, _half_turns(1)), ("+", a, _half_turns(1)))
             case ("acos", ("cos", a)):

@@ -23,7 +23,6 @@ from dgltree.equations.truth.proofs.cuts import Zero, accepted, compiled, norm, 
 from dgltree.equations.truth.proofs.expression import (
     ONE,
     Condition,
-    Expression,
     Unsupported,
     derivative,
     domain,
@@ -96,7 +95,7 @@ def _trials(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
     failure = None if place.is_point or signs == {0} else _failure(place, sides)
     if failure is None:
         yield from _equalities(place, sides)
-    if len(signs) <= 1:
+    if len(signs - {2}) <= 1:
         yield place, CellClaim(CellState.APART)
         if not place.is_point:
             yield from ((place, claim) for claim in _products(place, sides))
@@ -201,7 +200,8 @@ def samples_between(low: Fraction | None, high: Fraction | None) -> list[Fractio
     if low is None or high is None:
         start, way = (high, -1) if low is None else (low, 1)
         assert start is not None
-        return [start + way * step for step in (1, 2, Fraction(1, 3), 5, 37, Fraction(1, 100), 1000, 10**6)]
+        steps = (1, 2, Fraction(1, 3), 5, 37, Fraction(1, 100), 1000, 10**6)
+        return [_short(start + way * step, Fraction(step) / 3) for step in steps]
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(4, 5), Fraction(1, 20), Fraction(99, 100), Fraction(1, 1000))
     return [_short(low + (high - low) * share, (high - low) * min(share, 1 - share) / 2) for share in shares]
 
@@ -280,19 +280,3 @@ def _solutions(ring: ValueRing, cuts: Sequence[Zero], claims: Sequence[CellClaim
         return solutions(ring, sides, [])
     except REFUSALS:
         return []
-
-
-def needed(place: Place, difference: Expression, steps: Sequence[LemmaStep]) -> tuple[LemmaStep, ...]:
-    """Without the steps that a proof does not need."""
-    kept = list(steps)
-    for step in reversed(steps):
-        shorter = [other for other in kept if other is not step]
-        try:
-            relations: list[Poly] = []
-            for other in shorter:
-                relations.append(relation(place, relations, other))
-            if vanishes(place.ring.quotient(difference).top, relations):
-                kept = shorter
-        except REFUSALS:
-            continue
-    return tuple(kept)
