@@ -65,7 +65,11 @@ def find(sides: Sides) -> Proof:
 
 def _claims(ring: ValueRing, cuts: Sequence[Zero], sides: Sides) -> list[CellClaim]:
     places = cells_and_points([end_of(ring, zero.cut) for zero in cuts])
-    return [_claim(low, high, sides) for low, high in places]
+    claims = []
+    for low, high in places:
+        ring = ring if ring.is_fresh else _ring(sides)
+        claims.append(_claim(Place(ring, low, high), sides))
+    return claims
 
 
 def _ring(sides: Sides) -> ValueRing:
@@ -74,8 +78,7 @@ def _ring(sides: Sides) -> ValueRing:
     return ring
 
 
-def _claim(low: CutPoint | None, high: CutPoint | None, sides: Sides) -> CellClaim:
-    place = Place(_ring(sides), low, high)
+def _claim(place: Place, sides: Sides) -> CellClaim:
     sides = at_place(place, sides)
     for where, trial in _trials(place, sides):
         try:
@@ -106,6 +109,8 @@ def _trials(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
 def _equalities(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
     """That it holds: by rules, by rules with the generators in another order, and as its slope is 0."""
     try:
+        if place.ring.difference(*sides).top.is_zero():
+            yield place, CellClaim(CellState.HOLDS)
         offers = Offers(place.assuming(_conditions(sides)), sides, sample_values(place)).steps
         steps = _right_steps(place, sides, offers)
         yield place, CellClaim(CellState.HOLDS, steps)

@@ -65,6 +65,11 @@ class ValueRing:
         self.meanings: dict[str, Expression] = {str(self.x): X}
         """An expression for each generator, by its name."""
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether there are generators and work left for another place."""
+        return 2 * len(self._free) > SIZE and 4 * self.work < WORK
+
     def prepare(self, expressions: Iterable[Expression]) -> None:
         """Make the generators of simple expressions first, so that others are reduced to these."""
         inside = dict.fromkeys(u for t in expressions for u in subexpressions(t))

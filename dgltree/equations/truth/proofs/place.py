@@ -4,6 +4,7 @@ A sample shows no sign: a sign comes from exact roots of polynomials, from the s
 or from a derivative and a zero at an end.
 """
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -139,16 +140,7 @@ class Place:
         self.ring.work += 1
         require(self.ring.work <= WORK, "too much work")
         there = ANY
-        ways = (
-            self._by_assumptions,
-            self._exact,
-            self._by_parts,
-            self._by_ratio,
-            self._by_balls,
-            self._from_end,
-            self._by_factors,
-        )
-        for way in ways:
+        for way in self._ways(t):
             try:
                 there &= way(t)
             except (Refused, Unsupported):
@@ -157,6 +149,15 @@ class Place:
             if len(there) == 1:
                 break
         return there
+
+    def _ways(self, t: Expression) -> Iterator[Callable[[Expression], Signs]]:
+        """From cheap to expensive; of what has a root in the cell only its structure may say more than the root."""
+        yield from (self._by_assumptions, self._exact, self._by_parts)
+        if self.assumed:
+            yield self._by_ratio
+        is_cell = not self.is_point and (self.low or self.high or self.hull.low == -INFINITY)
+        if not is_cell or any(self.ring.in_x(p) is None for p in self.ring.quotient(t)):
+            yield from (self._by_balls, self._from_end, self._by_factors)
 
     def _by_balls(self, t: Expression) -> Signs:
         return signs_by_balls(t, self.hull)
