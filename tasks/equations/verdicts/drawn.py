@@ -98,6 +98,9 @@ def claimed(verdict: Verdict, x: float) -> bool | None:
         return True if x > 0 else None
     if verdict.domain is Domain.REALS:
         return True
+    if verdict.window and "from" not in verdict.period and verdict.period:
+        turn = verdict.window[1] - verdict.window[0]
+        x = verdict.window[0] + (x - verdict.window[0]) % turn
     if verdict.window and not verdict.window[0] < x < verdict.window[1]:
         return None
     inside = any(

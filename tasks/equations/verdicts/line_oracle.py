@@ -83,7 +83,7 @@ def outcome(left: Expression, right: Expression, x: Any) -> str | None:
                 found = _outcome(left, right, x)
             except (BeyondRangeError, OverflowError):
                 found = None
-        if found not in (DIFFER, None):
+        if found in (HOLDS, NONE):  # digits may have cancelled, or a value may be next to an edge
             break
     return found
 
@@ -165,6 +165,8 @@ def _function(name: str, a: Any) -> Any:
     if name in ("exp", "sinh", "cosh") and abs(a) > 9000:
         raise BeyondRangeError
     if name in ("sin", "cos", "tan") and abs(a) > 1e25:
+        raise BeyondRangeError
+    if name == "tanh" and abs(mpmath.tanh(a)) == 1:
         raise BeyondRangeError
     return abs(a) if name == "abs" else mpmath.re(getattr(mpmath, name)(a))
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ WINDOW = [k / 8 + 1e-3 for k in range(-160, 161)]
 LARGEST_DEGREE = 60
 MOST_ROOTS, LARGEST_NORM = 5, 60
 """Roots that are removed, and terms of a polynomial with roots."""
-WIDTH = 1e-7
+WIDTH = 3e-7
 """Of a bracket, as a share."""
 
 Function = Callable[[float], float]
@@ -100,9 +101,12 @@ def accepted(ring: ValueRing, candidates: Iterable[Zero]) -> list[Zero]:
     """In order, each once: a rational number before a bracket around it."""
     kept: list[tuple[Zero, CutPoint]] = []
     for zero in sorted(candidates, key=lambda zero: (zero.place, zero.cut.zero_of is not None)):
-        try:
-            end = end_of(ring, zero.cut)
-        except (Refused, Unsupported, ArithmeticError):
+        end = None
+        for cut in (zero.cut, _narrow(zero)):
+            with suppress(Refused, Unsupported, ArithmeticError):
+                zero, end = zero._replace(cut=cut), end_of(ring, cut)
+                break
+        if end is None:
             continue
         if not kept or kept[-1][1].high < end.low:
             kept.append((zero, end))
@@ -179,9 +183,14 @@ def solutions(ring: ValueRing, sides: tuple[Expression, Expression], hints: list
     return candidates
 
 
-def _bracket(factor: Expression, middle: float) -> CellCut:
-    width = WIDTH * abs(middle) or WIDTH
-    low, high = (Fraction(middle + way * width).limit_denominator(10**12) for way in (-1, 1))
+def _narrow(zero: Zero) -> CellCut:
+    """A smaller bracket, for a zero right next to the end of a domain."""
+    return zero.cut if zero.cut.zero_of is None else _bracket(zero.cut.zero_of, zero.place, WIDTH**2)
+
+
+def _bracket(factor: Expression, middle: float, width: float = WIDTH) -> CellCut:
+    width = width * abs(middle) or width
+    low, high = (Fraction(middle + way * width).limit_denominator(10**18) for way in (-1, 1))
     if not low < high:
         low, high = (Fraction(middle + way * width) for way in (-1, 1))
     return CellCut(low, high, factor)

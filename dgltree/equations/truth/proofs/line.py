@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -50,7 +50,8 @@ class Line:
         self.name, self.sides, self.certificate, self.hints = name, sides, proof.certificate, proof.hints
         self.shown, self.cells = shown, shown[::2]
         pairs = zip(proof.zeros, shown[1::2], strict=True)
-        self.spots = [Spot(_end(zero), _value(zero), state) for zero, state in pairs]
+        places = [zero.place for zero in proof.zeros]
+        self.spots = [Spot(_end(zero, places), _value(zero), state) for zero, state in pairs]
 
     @property
     def states(self) -> set[CellState]:
@@ -221,7 +222,7 @@ def _around(value: Number) -> Range:
     return Range(middle.lower(), middle.upper(), False)
 
 
-def _end(zero: Zero) -> End:
+def _end(zero: Zero, places: Sequence[float]) -> End:
     if zero.value is not None:
         text = to_text(zero.value)
         if len(text) <= LONGEST:
@@ -231,4 +232,8 @@ def _end(zero: Zero) -> End:
         poly = ring.in_x(ring.quotient(zero.cut.zero_of).top)
         if poly is not None and poly.degree() == 2:
             return End(quadratic([int(c) for c in poly.coeffs()], zero.place), zero.place)
-    return End(f"{zero.place:.{DIGITS}g}", zero.place)
+    for digits in (DIGITS, 2 * DIGITS):
+        text = f"{zero.place:.{digits}g}"
+        if all((float(text) > x) == (zero.place > x) for x in places if x != zero.place):
+            break  # it is on the right side of the other cuts
+    return End(text, zero.place)

@@ -28,6 +28,7 @@ from dgltree.equations.truth.proofs.expression import (
     derivative,
     domain,
     minus,
+    negative,
     number,
     own_conditions,
     subexpressions,
@@ -313,19 +314,33 @@ class Place:
         """0 at an end of the cell, and rising or falling all over it: false across a pole, so both have values."""
         if self.is_point or not self.uses_ends:
             return ANY
-        for end, way in ((self.low, 1), (self.high, -1)):
-            if end is None:
-                continue
-            at, inside = self._plain(end, end), self._plain(self.low, self.high)
-            if not (
-                self._has_factor(t, end) or (end.rational is not None and values_at(t, end.rational).signs == ZERO)
-            ):
-                continue
+        inside = self._plain(self.low, self.high)
+        t = inside.without_corners(t)
+        both = ((self.low, 1), (self.high, -1))
+        ends = [(end, way) for end, way in both if end is not None and self._is_zero_at(t, end)]
+        if len(ends) == 2:  # above 0 if it is concave, and below 0 if it is convex
+            parts = (t, derivative(t), derivative(derivative(t)))
+            bend = signs_by_balls(parts[2], self.hull)
+            return frozenset({-min(bend)}) if bend in (POSITIVE, NEGATIVE) and all(map(inside.defines, parts)) else ANY
+        for _, way in ends:
             slope = signs_by_balls(derivative(t), self.hull)
             slope = slope if slope in (POSITIVE, NEGATIVE) else inside.signs(derivative(t))
-            if slope in (POSITIVE, NEGATIVE) and inside.defines(t) and inside.defines(derivative(t)) and at.defines(t):
+            if slope in (POSITIVE, NEGATIVE) and inside.defines(t) and inside.defines(derivative(t)):
                 return frozenset({way * min(slope)})
         return ANY
+
+    def without_corners(self, t: Expression) -> Expression:
+        """The same in the cell, with a or -a for an absolute value whose sign is clear."""
+        if len(t) == 1 or t[0] == "number":
+            return t
+        t = (t[0], *(self.without_corners(part) if isinstance(part, tuple) else part for part in t[1:]))
+        signs = self.signs(t[1]) if t[0] == "abs" else ANY
+        return t[1] if signs <= NOT_NEGATIVE else negative(t[1]) if signs == NEGATIVE else t
+
+    def _is_zero_at(self, t: Expression, end: CutPoint) -> bool:
+        """Whether an expression has a value at an end of the cell, and that is 0."""
+        exactly = end.rational is not None and values_at(t, end.rational).signs == ZERO
+        return (exactly or self._has_factor(t, end)) and self._plain(end, end).defines(t)
 
     def _plain(self, low: CutPoint | None, high: CutPoint | None) -> "Place":
         """Without this rule, which would ask for itself."""
