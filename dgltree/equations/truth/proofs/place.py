@@ -315,9 +315,9 @@ class Place:
         if self.is_point or not self.uses_ends:
             return ANY
         inside = self._plain(self.low, self.high)
-        t = inside.without_corners(t)
         both = ((self.low, 1), (self.high, -1))
         ends = [(end, way) for end, way in both if end is not None and self._is_zero_at(t, end)]
+        t = inside.without_corners(t) if ends else t
         if len(ends) == 2:  # above 0 if it is concave, and below 0 if it is convex
             parts = (t, derivative(t), derivative(derivative(t)))
             bend = signs_by_balls(parts[2], self.hull)
