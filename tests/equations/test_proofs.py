@@ -15,6 +15,7 @@ from dgltree import read_equation, read_infix, verify
 from dgltree.commands.main import main as command
 from dgltree.equations.truth.proofs import line as lines
 from dgltree.equations.truth.proofs.checker import CellClaim, CellCut, CellState, Certificate, LemmaStep, check
+from dgltree.equations.truth.proofs.domains import have_same_domain
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
 from dgltree.equations.truth.proofs.expression import ANY, POSITIVE, Expression, X, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import find
@@ -402,3 +403,24 @@ def test_the_command_prints_proofs_and_puts_them_into_json(capsys: pytest.Captur
         "state": "only the right side has a value",
         "because": ["1/x (left) has no value, as x = 0"],
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("sqrt(x^2*y^2) = abs(x*y)", True),
+        ("x/y = x*y^(-1)", True),
+        ("x*y/y = x", True),  # but y = 0
+        ("log(exp(x)*exp(y)) = x + y", True),
+        ("log(x*y) = log(x) + log(y)", False),
+        ("sqrt(x*y)^2 = x*y", False),
+        ("zeta(x) = zeta(x)", False),
+    ],
+)
+def test_domains_in_several_variables_are_the_same_if_signs_show_it(text: str, same: bool) -> None:
+    assert have_same_domain(read_equation(text, functions=None), ["x", "y"]) is same
+
+
+def test_a_claim_on_the_reals_in_several_variables_needs_more_than_points() -> None:
+    assert str(verify("sqrt(x^2*y^2) = |x*y|")) == "holds on the reals (proved)"
+    assert str(verify("log(x/y) = log(x) - log(y)")).startswith("holds on positive reals (proved)")

@@ -5,7 +5,7 @@ from itertools import islice
 from dgltree.equations.truth.case import CHECKED, FIRST, NEEDED, ROOTS, Case, Trial
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.exceptions import exceptions
-from dgltree.equations.truth.proofs.line import have_same_domain
+from dgltree.equations.truth.proofs.domains import have_plainly_same_domain
 from dgltree.equations.truth.proofs.verdicts import place_on_reals
 from dgltree.equations.truth.sample_points import points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
@@ -39,7 +39,7 @@ def everywhere(case: Case) -> Verdict | None:
 def _notes(case: Case) -> tuple[str, ...]:
     """Where it holds on the reals, if that is less: of sqrt(x)^2 = x."""
     if len(case.names) == 1:
-        if not case.roots and have_same_domain(case.equation, case.name):
+        if not case.roots and have_plainly_same_domain(case.equation, case.names):
             return ()
         if case.line is None or not case.line.is_broken:
             return ()

@@ -4,6 +4,7 @@ from itertools import islice
 
 from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
+from dgltree.equations.truth.proofs.domains import have_same_domain
 from dgltree.equations.truth.sample_points import plain_first, points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
@@ -15,6 +16,8 @@ def several(case: Case) -> Verdict:
         if case.trial(kind, islice(points(case.names, kind), FIRST)).against is not None:
             continue
         sure = case.proved(kind)
+        if domain is Domain.REALS:  # at positive points both sides have to have a value
+            sure = sure and have_same_domain(case.equation, case.names)
         trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
         if trial.against is not None or trial.holes > case.most_holes or trial.agreed < (1 if sure else NEEDED):
             continue

@@ -94,6 +94,8 @@ def _enclosure(t: Expression, x: Range) -> Range:
     match t:
         case ("x",):
             return x
+        case (variable,) if variable != "pi":
+            return EVERYTHING
         case ("pi",):
             return Range(arb.pi().lower(), arb.pi().upper(), True)
         case ("number", q):

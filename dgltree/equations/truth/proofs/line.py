@@ -13,7 +13,7 @@ from dgltree.equations.truth.part import End, Interval, Part, joined, quadratic
 from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certificate, Shown, Sides, check
 from dgltree.equations.truth.proofs.cuts import Zero, compiled, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
-from dgltree.equations.truth.proofs.expression import X, domain, from_tree, to_text
+from dgltree.equations.truth.proofs.expression import X, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, find, plain_numbers, samples_between
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.place import to_fmpq
@@ -167,15 +167,6 @@ class Line:
     def _bounds(self) -> list[tuple[Fraction | None, Fraction | None]]:
         cuts = self.certificate.cuts
         return list(zip([None, *(cut.high for cut in cuts)], [*(cut.low for cut in cuts), None], strict=True))
-
-
-def have_same_domain(equation: Equation, name: str) -> bool:
-    """Whether the conditions of both sides are plainly the same."""
-    try:
-        left, right = (from_tree(side, {name: X}) for side in equation)
-    except REFUSALS:
-        return False
-    return set(domain(left)) == set(domain(right))
 
 
 def real_line(equation: Equation, name: str, school: bool = True) -> Line | None:
