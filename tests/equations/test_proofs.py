@@ -336,7 +336,7 @@ def test_what_is_refused_is_in_the_log_and_proves_nothing(
         return find(sides)._replace(certificate=Certificate((), (holds(step("abs+", "x")),)), zeros=())
 
     monkeypatch.setattr(lines, "find", lying)
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.DEBUG):
         line = real_line(equation, "x")
     assert line is not None and line.states == {CellState.OPEN}
     assert "a certificate is refused: abs+: a condition is not shown" in caplog.text

@@ -175,17 +175,17 @@ def real_line(equation: Equation, name: str, school: bool = True) -> Line | None
         left, right = (from_tree(side, {name: X}, school) for side in equation)
         proof = find((left, right))
     except REFUSALS as reason:
-        LOG.info("no proof is looked for: %s", reason)
+        LOG.debug("no proof is looked for: %s", reason)
         return None
     try:
         return Line(name, (left, right), proof, check((left, right), proof.certificate))
     except Refused as reason:
-        LOG.info("a certificate is refused: %s", reason)
+        LOG.debug("a certificate is refused: %s", reason)
     try:
         proof = proof._replace(certificate=_accepted((left, right), proof.certificate))
         return Line(name, (left, right), proof, check((left, right), proof.certificate))
     except Refused as reason:
-        LOG.info("the cuts are refused: %s", reason)
+        LOG.debug("the cuts are refused: %s", reason)
         return None
 
 
