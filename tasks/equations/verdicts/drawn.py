@@ -92,7 +92,9 @@ def fault_of(drawn: DrawnEquation, verdict: Verdict) -> Fault | None:
 
 def claimed(verdict: Verdict, x: float) -> bool | None:
     """Whether a verdict says that the equation holds at a real number, or that it does not; None if it says nothing."""
-    if verdict.domain is Domain.EVERYWHERE or (verdict.domain is Domain.REALS and not verdict.part):
+    if verdict.domain is Domain.EVERYWHERE:  # by principal values: of odd roots these are others
+        return None if any("by principal values" in note for note in verdict.notes) else True
+    if verdict.domain is Domain.REALS and not verdict.part:
         return True
     if verdict.domain is Domain.POSITIVE and not verdict.part:
         return True if x > 0 else None

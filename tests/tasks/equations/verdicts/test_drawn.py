@@ -50,6 +50,7 @@ def test_every_family_is_drawn() -> None:
         (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x"), MISSED_EXCEPTION),
         (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x", conditions=("x = 0",)), None),
         (ROOT, Verdict(Grade.UNDECIDED), None),
+        (ROOT, Verdict(Grade.PROVED, Domain.EVERYWHERE, notes=("by principal values; ...",)), None),
     ],
 )
 def test_the_oracle_sees_each_kind_of_fault(drawn: DrawnEquation, verdict: Verdict, kind: str | None) -> None:
