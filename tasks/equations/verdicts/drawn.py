@@ -81,7 +81,8 @@ def fault_of(drawn: DrawnEquation, verdict: Verdict) -> Fault | None:
         long = stretch.high - stretch.low > SHORTEST and abs(stretch.low) + abs(stretch.high) < 1e12
         holds = len(stretch.outcomes) > 3 and all(found == HOLDS for _, found in stretch.outcomes)
         middle = float(stretch.outcomes[len(stretch.outcomes) // 2][0]) if stretch.outcomes else 0.0
-        if long and holds and claimed(verdict, middle) is not True and abs(middle) < WINDOW:
+        unclaimed = verdict.domain is not Domain.EVERYWHERE and claimed(verdict, middle) is not True
+        if long and holds and unclaimed and abs(middle) < WINDOW:
             return Fault(MISSED_PART, f"from {stretch.low:.6g} to {stretch.high:.6g}")
     if verdict.domain is Domain.REALS:
         for x, found in whole_numbers(drawn.left, drawn.right):
