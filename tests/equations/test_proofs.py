@@ -422,3 +422,9 @@ def test_domains_in_several_variables_are_the_same_if_signs_show_it(text: str, s
 def test_a_claim_on_the_reals_in_several_variables_needs_more_than_points() -> None:
     assert str(verify("sqrt(x^2*y^2) = |x*y|")) == "holds on the reals (proved)"
     assert str(verify("log(x/y) = log(x) - log(y)")).startswith("holds on positive reals (proved)")
+
+
+def test_a_part_names_the_points_at_which_one_side_has_no_value() -> None:
+    found = verify("|x|*tan(x)*cos(x) = x*sin(x)").verdict
+    assert found.place == "holds for x ≥ 0 but cos(x) = 0" and found.conditions == ("cos(x) = 0",)
+    assert verify("atan(tan(x)) = x").verdict.place == "holds for -pi/2 < x < pi/2"

@@ -13,7 +13,7 @@ from dgltree.equations.truth.part import End, Interval, Part, joined, quadratic
 from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certificate, Shown, Sides, check
 from dgltree.equations.truth.proofs.cuts import Zero, compiled, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
-from dgltree.equations.truth.proofs.expression import X, from_tree, to_text
+from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, find, plain_numbers, samples_between
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.place import to_fmpq
@@ -120,19 +120,27 @@ class Line:
         Args:
             is_hole: whether one side alone has a complex value at a number, if that counts.
         """
+        points = self.holes
+        if is_hole is not None:
+            points = [spot for spot in self.spots if spot.shown.state is CellState.ALONE and is_hole(spot.value)]
+        zeros = self._zeros
+        named = [spot for spot in points if not any(0 in enclosure(t, _around(spot.value)).signs for t in zeros)]
+        return (*(f"{self.name} = {spot.end}" for spot in named), *self.zero_conditions)
+
+    @property
+    def zero_conditions(self) -> tuple[str, ...]:
+        """Those that an expression is 0 at points of a cell in which the equation holds."""
+        return tuple(f"{to_text(t, self.name)} = 0" for t in self._zeros)
+
+    @cached_property
+    def _zeros(self) -> list[Expression]:
         ring = ValueRing()
         zeros = [factor for cell in self.cells for t in cell.exceptions for factor, _ in ring.factors(t)[1]]
-        zeros = [  # the others have none, or are cuts
+        return [  # the others have none, or are cuts
             t
             for t in dict.fromkeys(zeros)
             if 0 in enclosure(t, EVERYTHING).signs and ring.in_x(ring.quotient(t).top) is None
         ]
-        points = self.holes
-        if is_hole is not None:
-            points = [spot for spot in self.spots if spot.shown.state is CellState.ALONE and is_hole(spot.value)]
-        named = [spot for spot in points if not any(0 in enclosure(t, _around(spot.value)).signs for t in zeros)]
-        numbers = [f"{self.name} = {spot.end}" for spot in named]
-        return (*numbers, *(f"{to_text(t, self.name)} = 0" for t in zeros))
 
     def samples(self) -> Iterator[fmpq]:
         """Rational numbers between all cuts and next to these."""

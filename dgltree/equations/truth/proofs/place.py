@@ -17,6 +17,7 @@ from dgltree.equations.truth.proofs.expression import (
     NEGATIVE,
     NONZERO,
     NOT_NEGATIVE,
+    PI,
     POSITIVE,
     ZERO,
     Condition,
@@ -219,6 +220,10 @@ class Place:
                 return POSITIVE
             case ("cos", ("asin", _)) | ("sin", ("acos", _)):
                 return NOT_NEGATIVE
+            case ("cos", a):
+                return self._of_half_turn(a, Fraction(-1, 2))
+            case ("sin", a):
+                return self._of_half_turn(a, Fraction(0))
             case ("+", (("exp" | "log" | "sqrt"), a), ("number", q)):
                 return self._of_rising(t[1][0], a, -q) or self._of_sum(t[1], t[2])
             case ("+", a, b):
@@ -237,6 +242,14 @@ class Place:
             signs = self.signs(factor) if n % 2 else frozenset(map(abs, self.signs(factor)))
             there = frozenset(u * v for u in there for v in signs)
         return there
+
+    def _of_half_turn(self, a: Expression, start: Fraction) -> Signs:
+        """Of a sine or cosine, which is above 0 between two of its zeros."""
+        if self.is_point:
+            return ANY
+        low, high = (("*", number(turn), PI) for turn in (start, start + 1))
+        inside = self.signs(minus(a, low)) == POSITIVE and self.signs(minus(high, a)) == POSITIVE
+        return POSITIVE if inside else ANY
 
     def _of_rising(self, name: str, a: Expression, q: Fraction) -> Signs:
         """Of f(a) - q with a rising f: those of a less the number at which f is q; empty if there is none."""
@@ -395,6 +408,9 @@ def _square(t: Expression) -> Expression | None:
         case ("*", a, b):
             first, second = _square(a), _square(b)
             return None if first is None or second is None else ("*", first, second)
+        case ("^", a, n):
+            base = _square(a)
+            return None if base is None else ("^", base, n)
         case ("abs", a) | a:
             return ("^", a, 2)
 

@@ -20,9 +20,15 @@ def shown_verdict(
     if not line.is_broken:
         return None
     if line.holds_somewhere or (line.part and line.only):
-        domain = Domain.POSITIVE if line.holds_on_positive_reals else Domain.PART
         return Verdict(
-            Grade.PROVED, domain, line.name, part=line.part, only=line.only, counterexample=against, notes=notes
+            Grade.PROVED,
+            Domain.POSITIVE if line.holds_on_positive_reals else Domain.PART,
+            line.name,
+            part=line.part,
+            only=line.only,
+            conditions=line.zero_conditions,
+            counterexample=against,
+            notes=notes,
         )
     if not line.part and line.only:
         return Verdict(Grade.REFUTED, Domain.NONE, line.name, only=True, counterexample=against, notes=notes)
