@@ -1,5 +1,6 @@
 """``dgltree verify``."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.equation_input import EquationCommand, EquationInput, parsed, parser
@@ -14,6 +15,7 @@ EXAMPLES = """\
 examples:
   dgltree verify "sin(2x) = 2 sin x cos x" "-x = x"
   dgltree verify "sqrt(x^2) = x" --json
+  dgltree verify "log(x^2) = 2 log(x)" --why
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
@@ -22,8 +24,20 @@ line; whether that is proved or tested; and where it does not hold, a point at w
 """
 
 
+NO_PROOF = "(a proof is written in one real variable, for functions with rules)"
+
+
 class VerifyCommand(EquationCommand):
-    """Reads equations, verifies them and prints the verdicts."""
+    """Reads equations, verifies them and prints the verdicts.
+
+    Args:
+        as_json, names: as of every command for equations.
+        why: whether the proofs are printed.
+    """
+
+    def __init__(self, as_json: bool, names: Sequence[str] = (), why: bool = False) -> None:
+        super().__init__(as_json, names)
+        self.why = why
 
     def read(self, text: str) -> "list[tuple[str, Typed]]":
         """The equation, or those of a calculation in steps."""
@@ -44,12 +58,22 @@ class VerifyCommand(EquationCommand):
             unit = {"imaginary_unit": found.unit} if found.unit else {}
             notes += [f"{found.variable} is a variable here"] if found.variable else []
             row: dict[str, Any] = {"equation": asked.text, **asked.line, "understood": understood}
-            print(write_json({**row, **found.verdict.described, **unit, "notes": notes}))
+            why = {"why": [reason.described for reason in found.why]} if self.why else {}
+            print(write_json({**row, **found.verdict.described, **unit, **why, "notes": notes}))
         else:
-            print("\n      ".join([asked.place + understood, str(found), *(f"({note})" for note in notes)]))
+            lines = [asked.place + understood, str(found), *(f"({note})" for note in notes), *self._proof(found)]
+            print("\n      ".join(lines))
+
+    def _proof(self, found: "Verification") -> list[str]:
+        if not self.why:
+            return []
+        lines = [line for reason in found.why for line in str(reason).splitlines()]
+        return ["on the real line:", *lines] if lines else [NO_PROOF]
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    options = parsed(parser(name, COMMANDS[name][1], EXAMPLES, ranks=False), arguments)
-    return VerifyCommand(options.json, options.names).run(options.equations)
+    made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
+    made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
+    options = parsed(made, arguments)
+    return VerifyCommand(options.json, options.names, options.why).run(options.equations)

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dgltree.equations.completion.completer import Completer, Guesser
 from dgltree.equations.completion.result import Completion
+from dgltree.equations.expressions.names import variables
 from dgltree.equations.pretrained.files import model_file
 from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.truth.imaginary import imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.proofs.line import real_line
+from dgltree.equations.truth.proofs.why import Reason, reasons
 from dgltree.equations.truth.verdict import Counterexample, Domain, Verdict
 from dgltree.read.typed import Question, read_question, read_typed
 from dgltree.trees.equation import BLANK, Equation
@@ -38,6 +41,16 @@ class Verification(NamedTuple):
     def counterexample(self) -> Counterexample | None:
         """A point at which the sides differ, if the equation does not hold."""
         return self.verdict.counterexample
+
+    @property
+    def why(self) -> list[Reason]:
+        """The proof, in one real variable: where the line is cut, and which rule holds on each part.
+
+        Empty for constants, several variables, the imaginary unit, and a function without rules.
+        """
+        names = variables(*self.equation)
+        line = real_line(self.equation, names[0]) if len(names) == 1 and not self.unit else None
+        return [] if line is None else reasons(line)
 
     def __str__(self) -> str:
         if self.unit:

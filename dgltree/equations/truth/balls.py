@@ -71,6 +71,12 @@ def whole(value: Any) -> int | None:
     return None if found is None else int(found)
 
 
+def real_or_none(value: Any) -> Ball:
+    """A real value; None for one that is not, and a ball that is not finite if it is open."""
+    real = is_real(value) if value.is_finite() else True
+    return value if real else None if real is False else acb("nan")
+
+
 def snapped(value: Any) -> Ball:
     """An integer for a ball of less than 2^-250 around it, as at the end of a part, an algebraic number."""
     near = whole(value)
@@ -179,6 +185,14 @@ def log(value: Ball, base: Ball = None) -> Ball:
     return None if _is_zero(below) else ball(log(value)) / below
 
 
+def real_log(value: Ball, base: Ball) -> Ball:
+    """The logarithm of a positive number to a positive base."""
+    signs = sign(value), sign(base)
+    if None in signs:
+        return acb("nan")
+    return log(value, base) if signs == (1, 1) else None
+
+
 def _reciprocal(value: Ball) -> Ball:
     return None if _is_zero(value) else 1 / value
 
@@ -192,7 +206,14 @@ def _function(record: MathFunction) -> Callable[[Ball], Ball]:
         for argument, known in exact_values.items():
             if value == argument:
                 return None if known is None else fmpq(known)
-        return getattr(ball(value), name)() if record.flint else made(value)
+        if not record.flint:
+            return made(value)
+        argument = ball(value)
+        if argument.imag.is_zero():  # a real value has no imaginary part, not even a small one
+            real = getattr(argument.real, name)()
+            if real.is_finite():
+                return acb(real)
+        return getattr(argument, name)()
 
     return function
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import islice
 from math import inf
 from typing import NamedTuple
 
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.compare import (
+    BITS,
     ONE_SIDED,
     Comparison,
     PointOutcome,
@@ -16,14 +18,16 @@ from dgltree.equations.truth.compare import (
     compare_settled,
     counts_against,
 )
+from dgltree.equations.truth.counterexamples import counterexample
+from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.isolation import has_no_root
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import proved
+from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.rational import NoValue
-from dgltree.equations.truth.real_line import Line, real_line
 from dgltree.equations.truth.region import Region
-from dgltree.equations.truth.sample_points import Point
-from dgltree.equations.truth.verdict import Domain, Tested
+from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
 from dgltree.trees.equation import Equation
 
 FIRST = 10
@@ -38,6 +42,8 @@ WITH_POLES = ("factorial", "binomial")
 """Functions with poles at whole numbers, which are among the points: there any number of holes is no reason."""
 ON_CUTS = 320
 """Bits with which values on cuts are compared: the points are known to more."""
+FINE = 4096
+"""Bits with which sides are compared that agree to 60 digits."""
 MOST_NAMES = 12
 DOMAINS = {Domain.EVERYWHERE: "complex", Domain.REALS: "real", Domain.POSITIVE: "positive"}
 ROOTS = "odd roots of negative numbers are read as real"
@@ -78,7 +84,7 @@ class Case:
             if found.outcome in (PointOutcome.OPEN, PointOutcome.APART):
                 on_axes = compare_settled(program, point, reading)
                 found = on_axes if counts_against(on_axes.outcome, reading) else found
-            hole = found.outcome in ONE_SIDED and None in (found.left, found.right)  # as at a pole
+            hole = found.outcome in ONE_SIDED and self._is_hole(point, found)
             holes += hole
             apart += found.outcome in ONE_SIDED and not hole
             if counts_against(found.outcome, reading) and not (hole and holes <= self.most_holes):
@@ -91,6 +97,29 @@ class Case:
         """A real point next to a breakpoint that refutes what other points did not."""
         at = next_to_breakpoints(self.school, self.names)
         return self.trial(kind, (point for point in at if kind != "positive" or min(point.values()) > 0)).against
+
+    def counterexample(self, point: Point, found: Comparison) -> Counterexample:
+        """The text of a point at which the equation fails, with a complex value where a side has no real one."""
+        if found.outcome is not PointOutcome.DIFFER:
+            principal = compare(self.principal, point, "complex")
+            found = principal if principal.outcome is PointOutcome.DIFFER else found
+        return counterexample(point, found)
+
+    def _is_hole(self, point: Point, found: Comparison) -> bool:
+        """Whether the side without a value has no complex one either, as at a pole."""
+        if None not in (found.left, found.right):
+            return False
+        principal = self.principal.at(point, BITS[0])
+        return any(mine is None and other is None for mine, other in zip(found[1:], principal, strict=True))
+
+    def against_with_more_digits(self, kind: str) -> tuple[Point, Comparison] | None:
+        """A point at which sides differ that agree to 60 digits."""
+        program = self.principal if kind == "complex" else self.school
+        for point in islice(points(self.names, kind), CHECKED):
+            found = compare(program, point, kind, (FINE,))
+            if found.outcome is PointOutcome.DIFFER:
+                return point, found
+        return None
 
     def fails_on_a_cut(self) -> bool:
         """Whether there is a point on a branch cut at which the sides differ, with principal values."""
@@ -124,7 +153,7 @@ class Case:
     @cached_property
     def line(self) -> Line | None:
         """Where on the real line it holds, in one variable, as far as that is proved."""
-        return real_line(self.equation, self.name, self.school, school=True)
+        return None if has_imaginary_unit(*self.equation) else real_line(self.equation, self.name)
 
 
 def no_value(found: Comparison) -> str:

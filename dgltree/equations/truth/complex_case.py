@@ -5,8 +5,8 @@ from itertools import islice
 from dgltree.equations.truth.case import CHECKED, FIRST, NEEDED, ROOTS, Case, Trial
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.exceptions import exceptions
-from dgltree.equations.truth.part import Part
-from dgltree.equations.truth.real_line import real_line
+from dgltree.equations.truth.proofs.domains import have_plainly_same_domain
+from dgltree.equations.truth.proofs.verdicts import place_on_reals
 from dgltree.equations.truth.sample_points import points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
@@ -26,30 +26,26 @@ def everywhere(case: Case) -> Verdict | None:
         return undecided("a side has no value at any point that was tried")
     if not sure and (agreed < 2 * NEEDED or case.fails_on_a_cut()):
         return None
-    notes = _notes(case)
-    but: tuple[str, ...] = ()
-    part: Part = ()
-    if len(case.names) == 1 and conditions(case.equation):
-        part, but = case.line.part if case.line else (), exceptions(case, case.line)
-    elif len(case.names) > 1:
+    if len(case.names) == 1:
+        but = exceptions(case, case.line, everywhere=True) if conditions(case.equation) else ()
+    else:
         but = conditions(case.equation)
     grade = Grade.PROVED if sure else Grade.TESTED
     both = Trial(agreed, checked.skipped + real.skipped, 0, 0, None)
     tested = None if sure else case.tested(both, "complex")
-    variable = case.name if part else ""
-    return Verdict(grade, Domain.EVERYWHERE, variable, conditions=but, tested=tested, notes=notes)
+    return Verdict(grade, Domain.EVERYWHERE, conditions=but, tested=tested, notes=_notes(case))
 
 
 def _notes(case: Case) -> tuple[str, ...]:
-    """How odd roots were read, if the other reading says something else."""
+    """Where it holds on the reals, if that is less: of sqrt(x)^2 = x."""
+    if len(case.names) == 1:
+        if not case.roots and have_plainly_same_domain(case.equation, case.names):
+            return ()
+        if case.line is None or not case.line.is_broken:
+            return ()
+        place = place_on_reals(case.line)
+        return (f"by principal values; where {ROOTS} it {place}" if case.roots else f"on the reals it {place}",)
     if not case.roots:
         return ()
     trial = case.trial("real", islice(points(case.names, "real"), CHECKED))
-    if trial.against is None:
-        return ()
-    if len(case.names) == 1:
-        line = real_line(case.equation, case.name, case.school, school=True)
-        if line is not None and line.part:
-            place = Verdict(Grade.PROVED, Domain.PART, case.name, line.part).place
-            return (f"by principal values; where {ROOTS} it {place}",)
-    return (f"by principal values; it does not hold where {ROOTS}",)
+    return () if trial.against is None else (f"by principal values; it does not hold where {ROOTS}",)

@@ -8,6 +8,7 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import BY_NAME
 from dgltree.read.infix_writer import write_infix
+from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -22,7 +23,9 @@ def conditions(equation: Equation) -> tuple[str, ...]:
 
 
 def condition(tree: Tree) -> str:
-    """That an expression is 0."""
+    """That an expression is 0: ``x = 0``, and ``b = 1`` of b - 1."""
+    if tree.function == "Add" and tree.children[1:] == (MINUS_ONE,):
+        return f"{write_infix(tree.children[0])} = 1"
     return f"{write_infix(tree)} = 0"
 
 
@@ -67,7 +70,8 @@ def _zeros(side: Tree) -> Iterator[Tree]:
             ):
                 yield node.children[0]
         elif node.function == "log":
-            yield from (child for child in node.children if variables(child) and not _never_zero(child))
+            yield from (child for child in node.children[:1] if variables(child) and not _never_zero(child))
+            yield from (Tree("Add", (base, MINUS_ONE)) for base in node.children[1:] if variables(base))
         elif len(node.children) == 1 and variables(node):
             yield from (substitute(zero, {X: node.children[0]}) for zero in _below(node.function))
 

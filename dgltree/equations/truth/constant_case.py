@@ -17,7 +17,8 @@ LARGE = 300
 
 def constant(case: Case) -> Verdict:
     """The verdict on an equation of numbers alone."""
-    school, principal = (compare(program, {}, "complex") for program in (case.school, case.principal))
+    principal = compare(case.principal, {}, "complex")
+    school = compare(case.school, {}, "complex") if case.roots else principal
     found = school if school.outcome is PointOutcome.AGREE else principal
     if found.outcome is PointOutcome.DIFFER:
         return Verdict(Grade.REFUTED, counterexample=counterexample({}, found))

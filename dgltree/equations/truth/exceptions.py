@@ -1,14 +1,15 @@
 """Single points at which an equation in one variable has no value, although it holds all around them."""
 
-from math import isclose, pi
+from functools import partial
 
-from flint import fmpq
+from flint import acb, fmpq
 
 from dgltree.equations.truth.balls import Ball, ball, snapped
 from dgltree.equations.truth.case import Case
+from dgltree.equations.truth.compare import compare_end
 from dgltree.equations.truth.conditions import condition, zero_expressions
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_line import Line
+from dgltree.equations.truth.proofs.line import Line, Number
 from dgltree.equations.truth.sample_points import Angle
 from dgltree.read.functions import names
 from dgltree.trees.equation import Equation
@@ -21,17 +22,23 @@ PART, ANGLES = 12, range(-24, 25)
 BITS = 320
 
 
-def exceptions(case: Case, line: Line | None) -> tuple[str, ...]:
+def exceptions(case: Case, line: Line | None, everywhere: bool = False) -> tuple[str, ...]:
     """``x = -3``, or, if there is one in every period, ``cos(x) = 0``: what one side has no value for.
 
-    Of a line that is not known as a whole there are the denominators of one side, too, as they are written.
+    With ``everywhere`` no complex value either. Of a line that is not known as a whole there are the denominators of
+    one side, too, as they are written.
     """
-    periodic, covered = _periodic(case)
-    numbers = [hole for hole in line.holes if not _is_angle(hole.value, covered)] if line else []
-    written = [] if line and line.complete else [tree for tree in _one_sided(case) if not _is_periodic(tree)]
-    return tuple(
-        dict.fromkeys([*(f"{case.name} = {hole}" for hole in numbers), *map(condition, [*written, *periodic])])
-    )
+    if line is not None and line.is_whole:
+        return line.conditions(partial(_has_no_value, case) if everywhere else None)
+    periodic, _ = _periodic(case)
+    written = [tree for tree in _one_sided(case) if not _is_periodic(tree)]
+    return tuple(dict.fromkeys(map(condition, [*written, *periodic])))
+
+
+def _has_no_value(case: Case, value: Number) -> bool:
+    """Whether one side has no complex value at a number either."""
+    found = compare_end(case.principal, {case.name: value if isinstance(value, fmpq) else acb(value)}, BITS)
+    return (found.left is None) != (found.right is None) or not all(map(_is_finite, (found.left, found.right)))
 
 
 def _one_sided(case: Case) -> list[Tree]:
@@ -80,7 +87,3 @@ def _is_finite(value: Ball) -> bool:
 
 def _angle(k: int) -> Angle:
     return Angle(fmpq(k, PART))
-
-
-def _is_angle(value: float, angles: set[int]) -> bool:
-    return any(isclose(value, k * pi / PART, abs_tol=1e-12) for k in angles)

@@ -13,7 +13,7 @@ from typing import Any
 from flint import acb, arb, ctx, fmpz_poly
 
 from dgltree.equations.truth.rational import Fraction, Poly, Relation, Ring, TooLarge
-from dgltree.equations.truth.region import LARGEST_DEGREE, Region
+from dgltree.equations.truth.region import Region
 
 MOST_UNITS = 24
 """The least common denominator of exponents, at most."""
@@ -109,7 +109,7 @@ class Kernels:
     def _variable(self, name: str) -> None:
         """A positive variable is a power of its generator, so that its roots need no relation."""
         region, key = self.region, f"variable {name}"
-        positive = region.kind in ("positive", "cell")
+        positive = region.kind == "positive"
         unit = self.units.of(key) if positive else 1
 
         def value(_: Sequence[Any]) -> Any:
@@ -117,8 +117,7 @@ class Kernels:
 
         known = {"sign": 2, "unit": (key, unit)} if positive else {}
         generator = self.new(key, value, real=region.is_real, varying=True, **known)
-        power = self.ring.power(generator, unit)
-        self.variables[name] = self.ring.neg(power) if region.side < 0 else power
+        self.variables[name] = self.ring.power(generator, unit)
 
     def _unity(self) -> int:
         order = self.turn_order
@@ -226,27 +225,7 @@ class Kernels:
     def poly_sign(self, poly: Poly) -> int | None:
         if poly.is_zero():
             return 0
-        whole = self._by_terms(poly)
-        if whole is not None:
-            return whole
-        involved = self.ring.involved(poly)
-        if self.region.kind == "cell" and involved == [0]:
-            return 2 * self.region.sign_of(self.univariate(poly))
-        return None
-
-    def univariate(self, poly: Poly) -> fmpz_poly:
-        """A polynomial of the first generator alone, times the denominators of its coefficients.
-
-        Raises ``ArithmeticError`` for a degree at which roots are not looked for.
-        """
-        degree = int(poly.degrees()[0])
-        if degree > LARGEST_DEGREE:
-            raise ArithmeticError("a polynomial of too high a degree")
-        coefficients = [0] * (degree + 1)
-        scale = lcm(*(int(c.q) for c in poly.coeffs()))
-        for monomial, coefficient in zip(poly.monoms(), poly.coeffs(), strict=True):
-            coefficients[int(monomial[0])] = int(coefficient.p) * (scale // int(coefficient.q))
-        return fmpz_poly(coefficients)
+        return self._by_terms(poly)
 
     def _by_terms(self, poly: Poly) -> int | None:
         """Where all terms have one sign."""

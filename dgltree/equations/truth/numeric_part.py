@@ -1,7 +1,7 @@
 """Intervals in which an equation in one variable holds, found numerically, if no proof has the ends."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flint import fmpq
@@ -13,6 +13,8 @@ from dgltree.equations.truth.program import Program
 WINDOW = (-20, 20)
 STEPS = 4
 """Points to a unit."""
+LONGEST = 10_000
+"""A window, that of a longer period, in which nothing is looked for."""
 FEWEST = 48
 """Points of a short window."""
 WITHIN = 16
@@ -21,8 +23,16 @@ HALVED = 44
 """How often the way to an end is halved: to 1e-13."""
 
 
-def numeric_part(name: str, program: Program, window: tuple[float, float] = WINDOW) -> Part:
-    """The intervals between two numbers; none if the equation holds at single points only."""
+def numeric_part(
+    name: str, program: Program, window: tuple[float, float] = WINDOW, watched: Sequence[fmpq] = ()
+) -> Part:
+    """The intervals between two numbers; none if the equation holds at single points only.
+
+    Args:
+        watched: further points, between those at which a sign changes.
+    """
+    if window[1] - window[0] > LONGEST:
+        return ()
 
     def holds(x: Any) -> bool:
         return compare(program, {name: x}, "real").outcome is PointOutcome.AGREE
@@ -30,7 +40,7 @@ def numeric_part(name: str, program: Program, window: tuple[float, float] = WIND
     low, high = (fmpq(*float(end).as_integer_ratio()) for end in window)
     count = max(FEWEST, int(STEPS * (window[1] - window[0])))
     between = (low + (high - low) * fmpq(k, count) + fmpq(1, 1000) for k in range(count))
-    grid = [low, *between, high]
+    grid = sorted({low, *between, high, *(x for x in watched if low < x < high)})
     inside = [holds(x) for x in grid]
     return tuple(_intervals(grid, inside, holds))
 

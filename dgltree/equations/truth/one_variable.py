@@ -1,18 +1,19 @@
 """Verdicts on equations in one real variable."""
 
-from itertools import islice, pairwise
-from typing import Any
+from itertools import pairwise
 
-from flint import ctx, fmpq
+from flint import fmpq
 
-from dgltree.equations.truth.case import CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
-from dgltree.equations.truth.compare import PointOutcome, compare
+from dgltree.equations.truth.case import DOMAINS, NEEDED, ROOTS, Case, no_value
+from dgltree.equations.truth.compare import Comparison, PointOutcome, compare, counts_against
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
 from dgltree.equations.truth.periods import period
-from dgltree.equations.truth.real_line import CellState, Line, real_line
-from dgltree.equations.truth.sample_points import Angle, Point, points
+from dgltree.equations.truth.proofs.checker import CellState
+from dgltree.equations.truth.proofs.line import Line, real_line
+from dgltree.equations.truth.proofs.verdicts import place_on_reals, points_verdict, shown_verdict
+from dgltree.equations.truth.sample_points import Point, points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -20,77 +21,43 @@ from dgltree.trees.tree import Tree
 
 def one_variable(case: Case) -> Verdict:
     """Where on the real line an equation holds that does not hold at all complex points."""
-    name, line = case.name, case.line
-    if line is not None and any(cell.state is CellState.HOLDS for cell in line.cells):
-        line = _checked(case, line)
-    if line is None or any(cell.state is CellState.OPEN for cell in line.cells):
-        return _numeric(case, line)
-    if not line.complete and all(cell.state is not CellState.HOLDS for cell in line.cells):
-        return _numeric(case, line)
-    notes = _root_notes(case, line)
-    broken = [cell for cell in line.cells if cell.state in (CellState.FAILS, CellState.ALONE)]
-    holding = any(cell.state is CellState.HOLDS for cell in line.cells)
-    if holding and not broken and not line.breaks:
-        but = exceptions(case, line)
-        known: dict[str, Any] = {"part": line.part, "only": line.complete, "conditions": but, "notes": notes}
-        return Verdict(Grade.PROVED, Domain.REALS, name, **known)
-    if not line.part and not broken:
-        return undecided("no side has a real value where it was tried")
-    against = _against(case, line) or _complex_against(case)
-    known = {"part": line.part, "only": line.complete, "counterexample": against, "notes": notes}
-    if not line.part:
-        if all(cell.state is CellState.ALONE and None in (cell.found.left, cell.found.right) for cell in line.cells):
-            return undecided(no_value(line.cells[0].found) or "a side has no value")
-        return Verdict(Grade.REFUTED, Domain.NONE, name, **known)
-    right = [cell for cell in line.cells if cell.region.side > 0]
-    positive = any(cell.state is CellState.HOLDS for cell in right)
-    positive &= all(cell.state is not CellState.FAILS for cell in right)
-    positive &= all(end.value <= 0 for end in line.breaks)
-    return Verdict(Grade.PROVED, Domain.POSITIVE if positive else Domain.PART, name, **known)
+    line = case.line
+    if line is not None:
+        against = _against(case, line) if line.is_broken else None
+        if line.states <= {CellState.NONE, CellState.ALONE} and (reason := _reason(case, line)):
+            return undecided(reason)
+        shown = shown_verdict(line, against, exceptions(case, line), root_notes(case, line))
+        if shown is not None:
+            return shown
+    return _numeric(case, line)
 
 
-def _checked(case: Case, line: Line) -> Line | None:
-    """A line whose proofs no point contradicts; it would take a fault of this program that one does."""
-    name = case.name
-    for point in islice(points(case.names, "real"), 2 * CHECKED):
-        x = point[name]
-        if isinstance(x, Angle):
-            continue
-        number = int(x.p) / int(x.q)
-        inside = any(
-            (piece.low is None or piece.low.value < number) and (piece.high is None or number < piece.high.value)
-            for piece in line.part
-            if not piece.is_point
-        )
-        if inside and compare(case.school, point, "real").outcome is PointOutcome.DIFFER:
-            return None
-    return line
+def _reason(case: Case, line: Line) -> str:
+    """Why an equation of which no part holds or fails says nothing: a side has no value, not even a complex one."""
+    if line.states == {CellState.NONE}:
+        return "no side has a real value where it was tried"
+    return no_value(compare(case.principal, {case.name: next(line.samples())}, "complex"))
 
 
-def _root_notes(case: Case, line: Line) -> tuple[str, ...]:
+def root_notes(case: Case, line: Line) -> tuple[str, ...]:
+    """How odd roots were read, if the other reading says something else."""
     if not case.roots:
         return ()
-    other = real_line(case.equation, case.name, case.principal, school=False)
+    other = real_line(case.equation, case.name, school=False)
     if other is None or other.part == line.part:
         return ()
-    place = Verdict(Grade.PROVED, Domain.PART, case.name, other.part).place if other.part else "does not hold"
-    return (f"{ROOTS}; by principal values it {place}",)
+    return (f"{ROOTS}; by principal values it {place_on_reals(other)}",)
 
 
 def _against(case: Case, line: Line) -> Counterexample | None:
-    """The counterexample of a line: in the cell where the sides differ plainly, next to one where they agree."""
-    found = [(cell.sample, cell.found) for cell in line.cells if cell.state is CellState.FAILS]
-    found += [(cell.sample, cell.found) for cell in line.cells if cell.state is CellState.ALONE]
-    found.sort(key=lambda one: (one[1].outcome is not PointOutcome.DIFFER, one[0] < 0, abs(one[0])))
-    if found:
-        return counterexample({case.name: found[0][0]}, found[0][1])
-    for end in line.breaks:
-        with ctx.workprec(320):
-            value = fmpq(*map(int, end.text.split("/"))) if end.text.lstrip("-").replace("/", "").isdigit() else None
-        if value is not None:
-            point = {case.name: value}
-            return counterexample(point, compare(case.school, point, "real"))
-    return None
+    """A point at which the equation fails: in a cell where the sides differ plainly, if there is one."""
+    for numbers in (line.points_of_failure(), line.failing_spots()):
+        found = [(x, compare(case.school, {case.name: x}, "real")) for x in numbers]
+        found = [(x, one) for x, one in found if counts_against(one.outcome, "real")]
+        found.sort(key=lambda one: (one[1].outcome is not PointOutcome.DIFFER, one[0] < 0, abs(one[0])))
+        if found:
+            return case.counterexample({case.name: found[0][0]}, found[0][1])
+    return _complex_against(case)
 
 
 def _complex_against(case: Case) -> Counterexample | None:
@@ -100,39 +67,48 @@ def _complex_against(case: Case) -> Counterexample | None:
 
 
 def _numeric(case: Case, line: Line | None) -> Verdict:
-    """Where a proof does not reach the whole line."""
+    """Where a proof does not reach the whole line. A claim is tried between all cuts and next to them, too."""
+    on_reals = None
     for domain in (Domain.REALS, Domain.POSITIVE):
         kind = DOMAINS[domain]
         trial = case.trial(kind, points(case.names, kind))
         if trial.against is None and trial.agreed >= NEEDED:
-            trial = trial._replace(against=case.next_to_breakpoints(kind))
+            trial = trial._replace(against=_closer(case, line, kind))
         if trial.against is None and trial.agreed >= NEEDED:
             notes: tuple[str, ...] = (ROOTS,) if case.roots else ()
             return Verdict(
                 Grade.TESTED, domain, case.name, tested=case.tested(trial, kind), notes=notes,
                 both_real=domain is Domain.POSITIVE and trial.apart > 0,
-                conditions=exceptions(case, line),
+                conditions=exceptions(case, line), counterexample=on_reals and case.counterexample(*on_reals),
             )  # fmt: skip
+        on_reals = trial.against
     against = trial.against or case.trial("real", points(case.names, "real")).against
     if against is None:
         elsewhere = _complex_against(case)
         if elsewhere is None:
             return undecided("too few points at which both sides have a value")
         return Verdict(Grade.REFUTED, Domain.NONE, case.name, counterexample=elsewhere)
-    shown = counterexample(*against)
-    if line is not None and any(cell.state is CellState.HOLDS for cell in line.cells):
-        return Verdict(
-            Grade.PROVED, Domain.PART, case.name, part=line.part, counterexample=shown,
-            notes=_root_notes(case, line),
-        )  # fmt: skip
+    shown = case.counterexample(*against)
     window, turn = _window(case)
-    part = numeric_part(case.name, case.school, window) if _often(case, against[0]) else ()
+    part = numeric_part(case.name, case.school, window, _watched(line)) if _often(case, line) else ()
     if not part:
+        if line is not None and line.part:
+            return points_verdict(line, shown)
         return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),
     )  # fmt: skip
+
+
+def _closer(case: Case, line: Line | None, kind: str) -> tuple[Point, Comparison] | None:
+    """A point that refutes what agreed at a grid: between cuts, next to one, or with many more digits."""
+    watched = ({case.name: x} for x in _watched(line) if kind != "positive" or x > 0)
+    return case.next_to_breakpoints(kind) or case.trial(kind, watched).against or case.against_with_more_digits(kind)
+
+
+def _watched(line: Line | None) -> list[fmpq]:
+    return [] if line is None else list(line.samples())
 
 
 def _window(case: Case) -> tuple[tuple[float, float], str]:
@@ -150,7 +126,9 @@ def _window(case: Case) -> tuple[tuple[float, float], str]:
     return (WINDOW, "") if turn is None else ((-turn.value, turn.value), f"{turn} further from 0")
 
 
-def _often(case: Case, against: Point) -> bool:
+def _often(case: Case, line: Line | None) -> bool:
     """Whether the sides agree at more than single points."""
+    if line is not None:
+        return line.agrees_often()
     outcomes = [compare(case.school, {case.name: fmpq(k, 5)}, "real").outcome for k in range(-23, 24, 2)]
     return any(a is b is PointOutcome.AGREE for a, b in pairwise(outcomes))

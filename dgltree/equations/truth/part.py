@@ -2,11 +2,9 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import lcm
 from typing import NamedTuple
-
-from flint import ctx, fmpq
-
-from dgltree.equations.truth.region import REFINED, Root
 
 
 class End(NamedTuple):
@@ -92,47 +90,25 @@ def _listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def end(root: Root, side: int, unit: int) -> End:
-    """The number ``side * root^unit``."""
-    with ctx.workprec(REFINED):
-        value = float((root.value**unit * side).mid())
-    rational = root.rational
-    if rational is not None:
-        return End(_rational(rational**unit * side), value)
-    if unit == 1 and len(root.coefficients) == 3:
-        return End(_quadratic(root, side), value)
-    return End(f"{value:.6g}", value)
-
-
 def decimal_end(value: float) -> End:
     """A number that was found numerically."""
     value = round(value, 10) + 0.0
     return End(f"{value:.6g}", value)
 
 
-def _rational(number: fmpq) -> str:
-    return str(number.p) if number.q == 1 else f"{number.p}/{number.q}"
-
-
-def _quadratic(root: Root, side: int) -> str:
-    """An irrational root of a quadratic polynomial, times 1 or -1: ``(1 + sqrt(5))/2``."""
-    c, b, a = root.coefficients
+def quadratic(coefficients: Sequence[int], value: float) -> str:
+    """The irrational root next to a number of a quadratic polynomial, constant term first: ``(1 + sqrt(5))/2``."""
+    c, b, a = coefficients
     inside, outside = b * b - 4 * a * c, 1
     for square in range(2, 1000):
         while inside % (square * square) == 0:
             inside, outside = inside // (square * square), outside * square
-    plus = (root.place == 1) == (a > 0)
-    middle, factor, below = fmpq(-b * side, 2 * a), fmpq(outside * side * (1 if plus else -1), 2 * a), 1
-    below = int(middle.q) * int(factor.q) // _gcd(int(middle.q), int(factor.q))
-    first, second = int((middle * below).p), int((factor * below).p)
+    middle = Fraction(-b, 2 * a)
+    factor = Fraction(outside if value > middle else -outside, 2 * abs(a))
+    below = lcm(middle.denominator, factor.denominator)
+    first, second = int(middle * below), int(factor * below)
     radical = f"sqrt({inside})" if abs(second) == 1 else f"{abs(second)}*sqrt({inside})"
     top = f"{first} {'-' if second < 0 else '+'} {radical}" if first else f"{'-' if second < 0 else ''}{radical}"
     if below == 1:
         return top
     return f"({top})/{below}" if first else f"{top}/{below}"
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a

@@ -7,8 +7,19 @@ from typing import Any, NamedTuple
 from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.expressions.definitions import expression
-from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, ball, constant, power, root_of
+from dgltree.equations.truth.balls import (
+    OPERATIONS,
+    Ball,
+    Unjudged,
+    ball,
+    constant,
+    power,
+    real_log,
+    real_or_none,
+    root_of,
+)
 from dgltree.equations.truth.exact import exact_value
+from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -33,13 +44,15 @@ class Program:
     """An equation as operations on numbered values, each part once.
 
     Args:
-        school: whether an odd root of a negative number is the real one; else it is the principal value.
+        school: whether every part has to be real, and an odd root of a negative number is; else values are complex
+            with their principal value, as they are of an equation with the imaginary unit in it.
 
     Raises ``Unjudged`` for an equation that is too large, and for a function or leaf without a value.
     """
 
     def __init__(self, equation: Equation, school: bool) -> None:
         self.variables: dict[str, int] = {}
+        self._is_real = school and not has_imaginary_unit(*equation)
         self.odd_roots = False
         self.cuts: dict[int, Cut] = {}
         """The places of arguments that have cuts."""
@@ -82,6 +95,8 @@ class Program:
                 self.odd_roots |= odd
                 return root_of(exponent.numerator, exponent.denominator, odd and school)
             return power
+        if school and self._is_real and node.function == "log" and len(node.children) == 2:
+            return real_log
         operation, record = OPERATIONS.get(node.function), BY_NAME.get(node.function)
         arities = (len(node.children),) if node.function in ("Add", "Mul") else record.arities if record else ()
         if operation is None or len(node.children) not in arities:
@@ -122,7 +137,8 @@ class Program:
             for place, (apply, arguments) in self._steps:
                 below = [values[argument] for argument in arguments]
                 value = None if None in below else apply(*below)
-                values[place] = adjust(value) if adjust is not None and isinstance(value, acb) else value
+                value = adjust(value) if adjust is not None and isinstance(value, acb) else value
+                values[place] = real_or_none(value) if self._is_real and isinstance(value, acb) else value
             return values
 
 

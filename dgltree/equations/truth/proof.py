@@ -34,7 +34,7 @@ class ReducedDifference(NamedTuple):
 
 
 def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
-    """Whether the sides are proved to be equal in a region that is not a cell, wherever both have a value.
+    """Whether the sides are proved to be equal in a region, wherever both have a value.
 
     Raises ``NoValue`` if one of them has none anywhere.
     """
@@ -88,7 +88,7 @@ def _is_large_power(node: Tree) -> bool:
 
 
 def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> ReducedDifference:
-    """Translate both sides. Raises ``TooLarge``, ``NoValue``, ``Again``, and ``Split`` in a cell."""
+    """Translate both sides. Raises ``TooLarge``, ``NoValue`` and ``Again``."""
     try:
         translation = Translator(Kernels(names, region, units))
         left, right = map(translation.of, equation)
@@ -111,8 +111,6 @@ def is_zero(found: ReducedDifference) -> bool:
 def sample(kernels: Kernels) -> list[Any]:
     """Values of the variables' generators inside the region."""
     region, count = kernels.region, len(kernels.variables)
-    if region.kind == "cell":
-        return [acb(region.sample())]
     if region.kind == "complex":
         return [acb(fmpq(5 + 2 * k, 7), fmpq(3 + k, 11)) for k in range(count)]
     return [acb(fmpq(7 + 3 * k, 5 + k)) for k in range(count)]
@@ -144,10 +142,10 @@ class Norm(NamedTuple):
         return all(_others_differ(kernels, *link, values) for link in self.chain)
 
 
-def normed(kernels: Kernels, poly: Poly, turns: bool = False) -> Norm | None:
-    """Without the roots in it, and with ``turns`` without i; None if that is too much work."""
+def normed(kernels: Kernels, poly: Poly) -> Norm | None:
+    """Without the roots in it; None if that is too much work."""
     ring = kernels.ring
-    relations = {r.generator: r for r in ring.relations if turns or r.generator != kernels.turn}
+    relations = {r.generator: r for r in ring.relations if r.generator != kernels.turn}
     chain: list[tuple[Poly, int, int]] = []
     while not poly.is_zero():
         there = [k for k in ring.involved(poly) if k in relations]

@@ -24,7 +24,7 @@ class Roots:
             if exponent < 0:
                 raise NoValue
             return base
-        school = self.region.is_real and self.region.school and exponent.denominator % 2 == 1
+        school = self.region.is_real and exponent.denominator % 2 == 1
         if school and self.kernels.is_real(base):
             return self._odd_root(base, exponent)
         negative, positive, rest = self.factoring.parts(base)

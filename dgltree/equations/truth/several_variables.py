@@ -4,7 +4,7 @@ from itertools import islice
 
 from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
-from dgltree.equations.truth.counterexamples import counterexample
+from dgltree.equations.truth.proofs.domains import have_same_domain
 from dgltree.equations.truth.sample_points import plain_first, points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
@@ -16,6 +16,8 @@ def several(case: Case) -> Verdict:
         if case.trial(kind, islice(points(case.names, kind), FIRST)).against is not None:
             continue
         sure = case.proved(kind)
+        if domain is Domain.REALS:  # at positive points both sides have to have a value
+            sure = sure and have_same_domain(case.equation, case.names)
         trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
         if trial.against is not None or trial.holes > case.most_holes or trial.agreed < (1 if sure else NEEDED):
             continue
@@ -26,7 +28,7 @@ def several(case: Case) -> Verdict:
         against = None
         if domain is Domain.POSITIVE:
             real = case.trial("real", plain_first(case.names, "real")).against
-            against = counterexample(*real) if real is not None else None
+            against = case.counterexample(*real) if real is not None else None
         return Verdict(
             Grade.PROVED if sure else Grade.TESTED, domain, conditions=but, notes=notes, counterexample=against,
             tested=None if sure else case.tested(trial, kind), both_real=domain is Domain.POSITIVE and trial.apart > 0,
@@ -34,5 +36,5 @@ def several(case: Case) -> Verdict:
     for kind in ("positive", "real", "complex"):
         against_point = case.trial(kind, plain_first(case.names, kind)).against
         if against_point is not None:
-            return Verdict(Grade.REFUTED, counterexample=counterexample(*against_point))
+            return Verdict(Grade.REFUTED, counterexample=case.counterexample(*against_point))
     return undecided("too few points at which both sides have a value")

@@ -14,7 +14,7 @@ from dgltree.trees.tree import Tree
 class Translator:
     """Makes values of trees.
 
-    Raises ``TooLarge`` and ``NoValue`` as the ring does, ``Again`` for another unit, and ``Split`` as the region does.
+    Raises ``TooLarge`` and ``NoValue`` as the ring does, and ``Again`` for another unit.
     """
 
     def __init__(self, kernels: Kernels) -> None:
@@ -42,7 +42,6 @@ class Translator:
         if name == "Mul":
             return self.ring.mul(*below)
         if name == "Pow" and len(below) == 2:
-            self._cut_at_poles(node, below[0])
             return self.functions.power(*below)
         if name == "log" and len(below) <= 2:
             logs = [self.functions.log(one) for one in below]
@@ -54,12 +53,6 @@ class Translator:
         if not text:
             raise TooLarge
         return self._of(expression(text), {X: below[0], _UNIT: self.kernels.i})
-
-    def _cut_at_poles(self, node: Tree, base: Fraction) -> None:
-        """In a cell ask for the sign of a denominator, so that its zeros are ends of cells."""
-        exponent = exact(node.children[1])
-        if self.kernels.region.kind == "cell" and exponent is not None and exponent < 0:
-            self.kernels.poly_sign(base.num)
 
     def _leaf(self, leaf: Tree) -> Fraction:
         if leaf.function == "Symbol" and leaf.token in self.kernels.variables:

@@ -121,16 +121,17 @@ class Verdict:
             return f"holds on positive reals{' where both sides are real' if self.both_real else ''}{but}"
         if self.domain is Domain.NONE:
             return f"holds for no real {self.variable}" if self.only else "does not hold"
-        return self._on_part()
+        shown = [one for one in self.conditions if not one.startswith(f"{self.variable} = ")]  # no ends of the part
+        return self._on_part(f" but {' or '.join(shown)}" if shown else "")
 
     @property
     def _bounded(self) -> bool:
         return any(piece.low or piece.high for piece in self.part)
 
-    def _on_part(self) -> str:
+    def _on_part(self, but: str) -> str:
         if self.window is None:
             only = " only" if self.only and all(piece.is_point for piece in self.part) else ""
-            return f"holds for {written(self.part, self.variable)}{only}"
+            return f"holds for {written(self.part, self.variable)}{only}{but}"
         low, high = (f"{end:g}" for end in self.window)
         pieces = " and ".join(f"from {piece.low or low} to {piece.high or high}" for piece in self.part)
         if self.period:

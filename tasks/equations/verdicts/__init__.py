@@ -1,1 +1,1 @@
-"""A check of the judge: equations of the generator, mutated, and values of 60 digits by mpmath at points of its own."""
+"""A check of the judge: equations of the generator, mutated, or drawn by shape, and values by mpmath."""

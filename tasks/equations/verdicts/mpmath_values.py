@@ -6,6 +6,7 @@ from typing import Any
 
 import mpmath
 
+from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -48,11 +49,27 @@ _RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh"
 
 
 def value(tree: Tree, variables: Mapping[str, Any], school: bool) -> Any:
-    """An ``mpc``, or None if there is no value. ``school``: an odd root of a negative number is real."""
+    """An ``mpc``, or None if there is no value.
+
+    Args:
+        school: whether every part of a tree without the imaginary unit has to be real, and an odd root is.
+    """
+    is_real_alone = school and all(is_real(mpmath.mpc(x)) for x in variables.values()) and not _has_unit(tree)
+
+    def part(node: Tree, below: list[Any]) -> Any:
+        number = _settled(_applied(node, below, variables, school))
+        if is_real_alone and not is_real(number):
+            raise ZeroDivisionError
+        return number
+
     try:
-        return tree.fold(lambda node, below: _settled(_applied(node, below, variables, school)))
+        return tree.fold(part)
     except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence):
         return None
+
+
+def _has_unit(tree: Tree) -> bool:
+    return any(node == IMAGINARY_UNIT for node in tree.distinct())
 
 
 def _settled(number: Any) -> Any:

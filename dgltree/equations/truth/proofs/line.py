@@ -1,0 +1,238 @@
+"""The real line of an equation in one variable, as far as an accepted certificate shows it."""
+
+import itertools
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from flint import arb, fmpq
+
+from dgltree.equations.truth.part import End, Interval, Part, joined, quadratic
+from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certificate, Shown, Sides, check
+from dgltree.equations.truth.proofs.cuts import Zero, compiled, value_or_none
+from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
+from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
+from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, find, plain_numbers, samples_between
+from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
+from dgltree.equations.truth.proofs.place import to_fmpq
+from dgltree.trees.equation import Equation
+
+LOG = logging.getLogger(__name__)
+DIGITS = 6
+LONGEST = 30
+"""Characters of an end; a longer one is a decimal."""
+NEXT = 1e-6
+"""Distance from where a sign changes, of a sample."""
+Number = Any
+"""An ``fmpq``, or an ``arb`` around a number."""
+
+
+class Spot(NamedTuple):
+    """A point between two cells."""
+
+    end: End
+    value: Number
+    shown: Shown
+
+
+class Line:
+    """States of the cells and of the points between them, from left to right.
+
+    Args:
+        name: of the variable.
+        proof: the certificate, and where it cuts.
+        shown: of a cell, a point, a cell, ...
+    """
+
+    def __init__(self, name: str, sides: Sides, proof: Proof, shown: list[Shown]) -> None:
+        self.name, self.sides, self.certificate, self.hints = name, sides, proof.certificate, proof.hints
+        self.shown, self.cells = shown, shown[::2]
+        pairs = zip(proof.zeros, shown[1::2], strict=True)
+        places = [zero.place for zero in proof.zeros]
+        self.spots = [Spot(_end(zero, places), _value(zero), state) for zero, state in pairs]
+
+    @property
+    def states(self) -> set[CellState]:
+        return {one.state for one in self.shown}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether something is shown of every cell and point."""
+        return CellState.OPEN not in self.states
+
+    @property
+    def holds_somewhere(self) -> bool:
+        return any(cell.state is CellState.HOLDS for cell in self.cells)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the equation fails at more than isolated points without a value."""
+        bad = (CellState.FAILS, CellState.APART)
+        return any(cell.state in (*bad, CellState.ALONE) for cell in self.cells) or any(
+            spot.shown.state in bad for spot in self.spots
+        )
+
+    @property
+    def holds_on_reals(self) -> bool:
+        return self.is_whole and self.holds_somewhere and not self.is_broken
+
+    @property
+    def only(self) -> bool:
+        """Whether it holds nowhere outside of ``part``."""
+        return self.is_whole and CellState.FAILS not in self.states
+
+    @cached_property
+    def part(self) -> Part:
+        """Where it holds."""
+        pieces = []
+        ends = [None, *(spot.end for spot in self.spots), None]
+        for k, cell in enumerate(self.cells):
+            if cell.state is CellState.HOLDS:
+                pieces.append(Interval(ends[k], ends[k + 1]))
+            if k < len(self.spots) and self.spots[k].shown.state is CellState.HOLDS:
+                pieces.append(Interval(ends[k + 1], ends[k + 1], True, True))
+        return joined(pieces)
+
+    @property
+    def holds_on_positive_reals(self) -> bool:
+        """Whether it holds at some positive points, and at all of them at which both sides have a value."""
+        right = [k for k in range(len(self.cells)) if k == len(self.spots) or self.spots[k].end.value > 0]
+        states = {self.cells[k].state for k in right} | {spot.shown.state for spot in self.spots if spot.end.value > 0}
+        split = not self.spots or all(spot.end.value != 0 for spot in self.spots)
+        return CellState.HOLDS in states and states <= {CellState.HOLDS, CellState.ALONE, CellState.NONE} and not split
+
+    @property
+    def holes(self) -> list[Spot]:
+        """Single points at which one side alone has a value."""
+        pairs = zip(self.spots, itertools.pairwise(self.cells), strict=True)
+        fine = (CellState.HOLDS, CellState.NONE)
+        return [
+            spot
+            for spot, (a, b) in pairs
+            if spot.shown.state is CellState.ALONE and a.state in fine and b.state in fine
+        ]
+
+    def conditions(self, is_hole: Callable[[Number], bool] | None = None) -> tuple[str, ...]:
+        """``x = 1`` or ``cos(x) = 0``: the points at which one side alone has a value.
+
+        Args:
+            is_hole: whether one side alone has a complex value at a number, if that counts.
+        """
+        points = self.holes
+        if is_hole is not None:
+            points = [spot for spot in self.spots if spot.shown.state is CellState.ALONE and is_hole(spot.value)]
+        zeros = self._zeros
+        named = [spot for spot in points if not any(0 in enclosure(t, _around(spot.value)).signs for t in zeros)]
+        return (*(f"{self.name} = {spot.end}" for spot in named), *self.zero_conditions)
+
+    @property
+    def zero_conditions(self) -> tuple[str, ...]:
+        """Those that an expression is 0 at points of a cell in which the equation holds."""
+        return tuple(f"{to_text(t, self.name)} = 0" for t in self._zeros)
+
+    @cached_property
+    def _zeros(self) -> list[Expression]:
+        ring = ValueRing()
+        zeros = [factor for cell in self.cells for t in cell.exceptions for factor, _ in ring.factors(t)[1]]
+        return [  # the others have none, or are cuts
+            t
+            for t in dict.fromkeys(zeros)
+            if 0 in enclosure(t, EVERYTHING).signs and ring.in_x(ring.quotient(t).top) is None
+        ]
+
+    def samples(self) -> Iterator[fmpq]:
+        """Rational numbers between all cuts and next to these."""
+        for low, high in self._bounds():
+            yield from map(to_fmpq, samples_between(low, high))
+        yield from (to_fmpq(Fraction(x)) for hint in self.hints for x in (hint - NEXT, hint + NEXT))
+        yield from (to_fmpq(Fraction((a + b) / 2)) for a, b in itertools.pairwise(self.hints))
+
+    def agrees_often(self) -> bool:
+        """Whether floats agree at neighbouring points, between all cuts or evenly."""
+        f, g = map(compiled, self.sides)
+        even = [Fraction(k, 8) + Fraction(1, 997) for k in range(-160, 161)]
+        agree = []
+        for x in sorted([*even, *(Fraction(int(q.p), int(q.q)) for q in self.samples())]):
+            a, b = value_or_none(f, float(x)), value_or_none(g, float(x))
+            agree.append(None if a is None or b is None else abs(a - b) <= 1e-9 * (abs(a) + abs(b)))
+        return any(a is b is True for a, b in itertools.pairwise(agree))
+
+    def points_of_failure(self) -> Iterator[fmpq]:
+        """Plain numbers in cells in which the equation fails, and rational points at which it does."""
+        for cell, claim, (low, high) in zip(self.cells, self.certificate.claims[::2], self._bounds(), strict=True):
+            if cell.state in (CellState.APART, CellState.ALONE, CellState.FAILS):
+                yield from map(to_fmpq, plain_numbers(low, high))
+            if claim.at is not None and cell.state is CellState.FAILS:
+                yield to_fmpq(claim.at)
+
+    def failing_spots(self) -> Iterator[fmpq]:
+        for spot in self.spots:
+            if spot.shown.state in (CellState.APART, CellState.FAILS) and isinstance(spot.value, fmpq):
+                yield spot.value
+
+    def _bounds(self) -> list[tuple[Fraction | None, Fraction | None]]:
+        cuts = self.certificate.cuts
+        return list(zip([None, *(cut.high for cut in cuts)], [*(cut.low for cut in cuts), None], strict=True))
+
+
+def real_line(equation: Equation, name: str, school: bool = True) -> Line | None:
+    """The line of an equation in one variable; None if it has a function without rules."""
+    try:
+        left, right = (from_tree(side, {name: X}, school) for side in equation)
+        proof = find((left, right))
+    except REFUSALS as reason:
+        LOG.debug("no proof is looked for: %s", reason)
+        return None
+    try:
+        return Line(name, (left, right), proof, check((left, right), proof.certificate))
+    except Refused as reason:
+        LOG.debug("a certificate is refused: %s", reason)
+    try:
+        proof = proof._replace(certificate=_accepted((left, right), proof.certificate))
+        return Line(name, (left, right), proof, check((left, right), proof.certificate))
+    except Refused as reason:
+        LOG.debug("the cuts are refused: %s", reason)
+        return None
+
+
+def _accepted(sides: Sides, certificate: Certificate) -> Certificate:
+    """With the claims alone that the checker accepts each by itself."""
+    nothing = [CellClaim(CellState.OPEN)] * len(certificate.claims)
+    claims = list(nothing)
+    for k, claim in enumerate(certificate.claims):
+        alone = [*nothing[:k], claim, *nothing[k + 1 :]]
+        try:
+            check(sides, certificate._replace(claims=tuple(alone)))
+            claims[k] = claim
+        except Refused:
+            continue
+    return certificate._replace(claims=tuple(claims))
+
+
+def _value(zero: Zero) -> Number:
+    low, high = map(to_fmpq, zero.cut[:2])
+    return low if low == high else arb(low).union(arb(high))
+
+
+def _around(value: Number) -> Range:
+    middle = arb(value)
+    return Range(middle.lower(), middle.upper(), False)
+
+
+def _end(zero: Zero, places: Sequence[float]) -> End:
+    if zero.value is not None:
+        text = to_text(zero.value)
+        if len(text) <= LONGEST:
+            return End(text, zero.place)
+    if zero.cut.zero_of is not None:
+        ring = ValueRing()
+        poly = ring.in_x(ring.quotient(zero.cut.zero_of).top)
+        if poly is not None and poly.degree() == 2:
+            return End(quadratic([int(c) for c in poly.coeffs()], zero.place), zero.place)
+    for digits in (DIGITS, 2 * DIGITS):
+        text = f"{zero.place:.{digits}g}"
+        if all((float(text) > x) == (zero.place > x) for x in places if x != zero.place):
+            break  # it is on the right side of the other cuts
+    return End(text, zero.place)
