@@ -123,7 +123,7 @@ class Layout(Movable):
         return found
 
 
-class Piece(NamedTuple):
+class QueuePiece(NamedTuple):
     """Some runs that follow one another in a queue, with gates of their own."""
 
     layout: Layout
@@ -131,7 +131,7 @@ class Piece(NamedTuple):
     """(slots,) int64, of each map: where a slot of the piece is among those of the whole."""
 
 
-def pieces_of(whole: Layout, rows: int) -> list[Piece]:
+def pieces_of(whole: Layout, rows: int) -> list[QueuePiece]:
     """The queue in pieces of so many rows, or little more: a pass then needs room for the gates of one at a time."""
     ends, bounds = whole.run_ends, [0]
     while bounds[-1] < len(ends):
@@ -140,7 +140,7 @@ def pieces_of(whole: Layout, rows: int) -> list[Piece]:
     return [_piece(whole, first, last) for first, last in pairwise(bounds)]
 
 
-def _piece(whole: Layout, first: int, last: int) -> Piece:
+def _piece(whole: Layout, first: int, last: int) -> QueuePiece:
     runs, keys = whole.queue[first:last].numpy().copy(), list(whole.rows)
     order = np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
     key, length, old = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order], runs[order, SLOT]
@@ -162,7 +162,7 @@ def _piece(whole: Layout, first: int, last: int) -> Piece:
         addend=addend,
         order=torch.from_numpy(order),
     )
-    return Piece(layout, dict(zip(keys, places, strict=True)))
+    return QueuePiece(layout, dict(zip(keys, places, strict=True)))
 
 
 def gate_maps(cell: Cell, schedule: Schedule) -> dict[Key, TypedLinear]:
