@@ -16,7 +16,7 @@ class NodeClasses:
         return tuple(self.numbers) or None
 
     def numbered(self, trees: list[Tree]) -> list[Tree]:
-        """Trees whose labels are numbers. Raises ``ValueError`` if texts and numbers, of trees before too, are mixed."""
+        """Trees whose labels are numbers. Raises ``ValueError`` if texts and numbers are mixed, in trees before too."""
         kinds = {type(node.label) for tree in trees for node in tree.distinct_preorder()} - {type(None)}
         self._kinds |= kinds
         if str in self._kinds and len(self._kinds) > 1:

@@ -60,7 +60,7 @@ def test_without_a_folder_trainings_of_other_data_follow_each_other(
         data = TreeDataset.from_iterable(zip(read, labels, strict=True))
         model = dgltree.fit(data, validation=data, hidden_size=4, epochs=1, no_baseline=True)
         assert model.classes == ("product", "sum")
-        assert len(model.predict(read)) == len(trees)
+        assert len(model.answers_to(read)) == len(trees)
     assert not list(tmp_path.iterdir()), "nothing is left"
 
 
