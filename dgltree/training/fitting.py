@@ -43,6 +43,7 @@ def fit(
     cell: type[Cell] | str | None = None,
     callbacks: Callback | Sequence[Callback] = (),
     logger: Logger | Sequence[Logger] = (),
+    baseline: bool | None = None,
     **options: Any,
 ) -> TrainedModel:
     """Train a model on own trees, and leave it in a folder if one is given.
@@ -80,6 +81,8 @@ def fit(
         cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
         callbacks: of Lightning, in addition to ours.
         logger: of Lightning, in addition to the one that the option ``log`` names.
+        baseline: whether answers may be averaged with those of a baseline; None: they may. ``no_baseline=True``, the
+            name of the command's option, is deprecated in Python.
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
@@ -92,6 +95,10 @@ def fit(
         if "encoder" in options and options["encoder"] is not None:
             raise ValueError("give an encoder or a cell of your own, not both")
         options["encoder"] = register(cell)
+    if baseline is not None:
+        if not isinstance(baseline, bool) or "no_baseline" in options:
+            raise ValueError(f"baseline is {baseline!r}; give True or False, and no no_baseline with it")
+        options["no_baseline"] = not baseline
     known = [field.name for field in fields(FitOptions)]
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
