@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.batching.choosing import chosen, chosen_columns
 from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.heterograph import has_types, with_types, without_types
 from dgltree.batching.moving import Movable
@@ -84,15 +85,15 @@ class TreeBatch(Movable):
 
         Raises ``IndexError`` for the number of a tree that the batch does not have, and as ``select`` does.
         """
-        from dgltree.batching.select import select  # which imports this file
-
         if isinstance(trees, slice):
-            return select(self, range(len(self))[trees])
+            trees = range(len(self))[trees]
         if isinstance(trees, int | np.integer):
             if not -len(self) <= trees < len(self):
                 raise IndexError(f"there is no tree {trees}: the batch has {len(self)}")
-            return select(self, [int(trees) % len(self)])
-        return select(self, trees)
+            trees = [int(trees) % len(self)]
+        columns, rows = chosen_columns(self, chosen(trees, len(self), "trees", "the batch"))
+        some = TreeBatch(**columns, vocabulary=self.vocabulary)
+        return some if self.subtree is None else some.with_subtrees(rows(self.subtree))
 
     def __iter__(self) -> Iterator["TreeBatch"]:
         """A batch for each tree."""

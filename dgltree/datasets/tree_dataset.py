@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.select import chosen, select
+from dgltree.batching.choosing import chosen
+from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.flat_examples import FlatExamples, checked_weights, of_file, of_part, of_stream, of_trees
 from dgltree.datasets.formats import Bad
