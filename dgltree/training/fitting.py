@@ -1,12 +1,13 @@
 """A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 from lightning import Callback
 from lightning.pytorch.loggers import Logger
 
@@ -62,6 +63,8 @@ def fit(
     interrupted continues when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
 
+    It draws from torch's generator, which is seeded from ``seed`` and put back at the end; threads share it.
+
     With ``devices`` or ``machines`` above 1 Lightning starts the program of the caller again for each further process,
     or torchrun has; all of them call this with the same arguments and get the same model. The first one writes.
 
@@ -109,7 +112,7 @@ def fit(
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     files = {name: each for name, each in given.items() if each is not None}
-    with TemporaryDirectory() if out is None else nullcontext(out) as place:
+    with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
         with threads.limited(settings.threads or 1):
             decision = with_scale(decide(files, settings, vocabulary, classes), folder)
@@ -131,6 +134,11 @@ def fit(
                         finish(decision, module, folder, command, parts or {}, pictures=out is not None)
                 trainer.strategy.barrier()  # until the first process has written all
             return TrainedModel.load(folder)
+
+
+def _kept_generators() -> AbstractContextManager[None]:
+    """A block after which torch's generators, which a training seeds and draws from, are in the state of before."""
+    return torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ())
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:
