@@ -13,6 +13,7 @@ from rows import ROWS, make_cell, make_sequence_encoder
 from second_device import DEVICE, Device, second_device
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate, root_states, topo_plan
+from dgltree.cells import DownwardTreeLSTM
 from dgltree.engine import Graph, prop_nodes_topo
 from dgltree.engine.kernels.choice import kernels
 
@@ -104,3 +105,15 @@ def test_message_passing_on_a_gpu(name: str) -> None:
         prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func, plan=plan)
         graph.ndata["h"].sum().backward()
         check(device, RUNNER[name])
+
+
+def test_the_way_down_is_waited_for_once() -> None:
+    cell = make_cell("tree_lstm")
+    flat = trees_of(cell.vocabulary, 4, depth=5)
+    with second_device() as device, kernels("off"):
+        down = DownwardTreeLSTM(cell.vocabulary, cell.hidden_size).to(DEVICE, cell.maps["gates_2"].weight.dtype)
+        planned = plan(flat, cell.to(DEVICE), downward=down).to(DEVICE)
+        up = propagate(planned, cell)
+        device.reads.clear()
+        propagate(planned, down, direction="down", up=up)["h"].sum().backward()
+        check(device, 1)

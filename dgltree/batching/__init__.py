@@ -2,6 +2,7 @@
 
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.entangling import Entangled, entangle
+from dgltree.batching.joining import join
 from dgltree.batching.labels import supervised
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.batching.vocabulary import Vocabulary
@@ -11,6 +12,7 @@ __all__ = [
     "TreeBatch",
     "Vocabulary",
     "entangle",
+    "join",
     "number_subtrees",
     "supervised",
     "unbatch",

@@ -1,6 +1,6 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.batching.choosing import chosen, chosen_columns
 from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.heterograph import has_types, with_types, without_types
 from dgltree.batching.moving import Movable
@@ -78,6 +79,25 @@ class TreeBatch(Movable):
     def __len__(self) -> int:
         """The number of trees."""
         return len(self.roots)
+
+    def __getitem__(self, trees: "int | slice | Sequence[int] | np.ndarray | Tensor") -> "TreeBatch":
+        """One tree, or some, as a batch of their own: what :func:`dgltree.select` gives; of pairs one tree is a member.
+
+        Raises ``IndexError`` for the number of a tree that the batch does not have, and as ``select`` does.
+        """
+        if isinstance(trees, slice):
+            trees = range(len(self))[trees]
+        if isinstance(trees, int | np.integer):
+            if not -len(self) <= trees < len(self):
+                raise IndexError(f"there is no tree {trees}: the batch has {len(self)}")
+            trees = [int(trees) % len(self)]
+        columns, rows = chosen_columns(self, chosen(trees, len(self), "trees", "the batch"))
+        some = TreeBatch(**columns, vocabulary=self.vocabulary)
+        return some if self.subtree is None else some.with_subtrees(rows(self.subtree))
+
+    def __iter__(self) -> Iterator["TreeBatch"]:
+        """A batch for each tree."""
+        return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         """Whether another batch has the same trees, in the same vocabulary: all tensors are equal, NaN to NaN."""
@@ -216,7 +236,8 @@ class TreeBatch(Movable):
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
         The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
-        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there.
+        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there. An
+        ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
 
         In a ``dgl.heterograph`` the types of nodes are the functions and those of edges the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that
@@ -224,8 +245,8 @@ class TreeBatch(Movable):
         tree and within it type by type, so those of a type keep their order. Without a vocabulary one is made of the
         types.
 
-        Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one
-        slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
+        Raises ``ValueError`` for an empty graph, missing fields, an ``x`` that is neither, a cycle (names a node on
+        it), two children in one slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
         """
         if has_types(graph):
             graph, vocabulary = without_types(graph, vocabulary, positions)
@@ -268,6 +289,8 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
 
     See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
+    if isinstance(trees, TreeBatch):
+        raise TypeError("these trees are a batch already; dgltree.batching.join makes one of several batches")
     flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
     if not flat:
         raise ValueError("an empty batch: give at least one tree")

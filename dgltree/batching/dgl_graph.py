@@ -75,10 +75,11 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
 
     is_root = np.ones(n, bool)
     is_root[child] = False
-    value = graph.ndata.get("value")
+    value, x = graph.ndata.get("value"), graph.ndata.get("x")
+    words = x is not None and _are_words(x, "token" in graph.ndata)
     return {
         "function": _whole(graph.ndata, "function"),
-        "token": column("token", NO_TOKEN),
+        "token": column("x" if words else "token", NO_TOKEN),
         "child_ptr": torch.from_numpy(pointer).to(device),
         "child_index": torch.from_numpy(child).to(device),
         "level": torch.from_numpy(levels(child, parent, n)).to(device),
@@ -86,8 +87,22 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
         "sizes": _sizes(graph, child, parent, np.flatnonzero(is_root)).to(device),
         "label": _labels(graph, device),
         "value": None if value is None else value.double(),
-        "x": graph.ndata.get("x"),
+        "x": None if words else x,
     }
+
+
+def _are_words(x: Tensor, tokens: bool) -> bool:
+    """Whether ``x`` has ids of words, (N,), and not vectors. ``ValueError`` for neither, and for words twice."""
+    if x.is_floating_point() and x.dim() == 2:
+        return False
+    if x.dim() != 1 or x.is_floating_point() or x.dtype == torch.bool:
+        raise ValueError(
+            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it is (N, d) input vectors of '
+            "floating-point numbers, or (N,) whole numbers of tokens, -1 for none"
+        )
+    if tokens:
+        raise ValueError('the graph\'s "x" and "token" are both numbers of tokens; give one, graph.ndata.pop("x")')
+    return True
 
 
 def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:

@@ -71,7 +71,9 @@ def _functions(
     """(N,) int64, ids of functions, type after type; of a vocabulary that is made of the types if there is none."""
     functions = sorted({(name, arity) for name, each in arities.items() for arity in each})
     if vocabulary is None:
-        tokens = [data["token"] for name in graph.ntypes if "token" in (data := graph.nodes[name].data)]
+        data = [graph.nodes[name].data for name in graph.ntypes]
+        given = [each[field] for each in data for field in ("token", "x") if field in each]
+        tokens = [each for each in given if each.dim() == 1]  # x of vectors has two
         count = int(torch.cat(tokens).max()) + 1 if tokens else 0
         vocabulary = Vocabulary(functions, map(str, range(count)))
     ids = {function: vocabulary.function_id(*function) for function in functions}
@@ -85,9 +87,10 @@ def _column(graph: "dgl.DGLGraph", name: str) -> Tensor | None:
     if not given:
         return None
     like = max(given.values(), key=lambda column: column.shape[1:])
+    absent = NO_TOKEN if name == "x" and like.dim() == 1 else MISSING[name]
     parts = []
     for kind in graph.ntypes:
-        rows = like.new_full((graph.num_nodes(kind), *like.shape[1:]), MISSING[name])
+        rows = like.new_full((graph.num_nodes(kind), *like.shape[1:]), absent)
         if (column := given.get(kind)) is not None:
             missing = [0, like.shape[1] - column.shape[1]] if like.dim() == 2 else []
             rows = torch.nn.functional.pad(column, missing)

@@ -153,7 +153,7 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
 
 def _answers(model: TrainedModel, block: RecordBlock) -> list[str]:
     """One line an example, and one without an answer for what is bad."""
-    lines = [] if block.known is None else model.objective.texts(model.predict(block.known))
+    lines = [] if block.known is None else model.objective.texts(model.answers_to(block.known))
     lines += ["\t" * len(model.classes)] * len(block.bad)
     return [f"{name}\t{lines[i]}" for name, i in zip(names_of(block), block.order, strict=True)]
 

@@ -15,6 +15,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.from_file import read_file
 from dgltree.datasets.loading.gather import Gathering
 from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.node_classes import NodeClasses
 from dgltree.datasets.objects import read_objects, with_notation
 from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
@@ -35,6 +36,8 @@ class FlatExamples:
     """The records that could not be read."""
     detected_in: str | None = None
     """The file whose notation was detected."""
+    node_classes: tuple[str, ...] | None = None
+    """The texts whose numbers are the labels of nodes; None: these are given as numbers."""
 
 
 def of_trees(
@@ -44,8 +47,12 @@ def of_trees(
     ids: Sequence[str | None] | None,
     groups: Sequence[str | None] | None,
     reading: Reading,
+    node_classes: NodeClasses | None = None,
 ) -> FlatExamples:
-    """Those of trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`."""
+    """Those of trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`.
+
+    ``node_classes`` are those of the trees before.
+    """
     count = len(trees)
     if not count:
         raise ValueError("no trees: give at least one")
@@ -66,7 +73,9 @@ def of_trees(
         "groups": groups or empty,
         "files": [""] * count,
     }
-    return FlatExamples(flatten([prepared(tree, reading, drop) for tree in flat], reading), columns, reading)
+    classes = node_classes or NodeClasses()
+    found = flatten(classes.numbered([prepared(tree, reading, drop) for tree in flat]), reading)
+    return FlatExamples(found, columns, reading, node_classes=classes.names)
 
 
 def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
@@ -76,13 +85,13 @@ def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
     """
     if isinstance(examples, str | Path):
         raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
-    gathering, source, each = Gathering(), iter(examples), 0
+    gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
     while given := list(islice(source, AT_A_TIME)):
         first = len(gathering) + 1
         labels = [_label_of(item, i) for i, item in enumerate(given, first)]
         trees = [item[0] for item in given]
         reading = with_notation(trees, reading)
-        flat = of_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading)
+        flat = of_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
         if each not in (0, len(flat.trees) // len(given)):
             raise ValueError("some examples are trees and others pairs; give one kind")
         each = len(flat.trees) // len(given)
@@ -91,7 +100,7 @@ def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
     if not len(gathering):
         raise ValueError("no examples: give at least one")
     stored = gathering.finish(reading)
-    return FlatExamples(stored.trees, stored.columns, reading)
+    return FlatExamples(stored.trees, stored.columns, reading, node_classes=classes.names)
 
 
 def _label_of(item: Any, number: int) -> str | None:

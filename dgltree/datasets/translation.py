@@ -159,11 +159,12 @@ def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int]
     return found, why
 
 
-def with_classes(batch: TreeBatch, classes: Sequence[str]) -> TreeBatch:
-    """Labels of nodes as numbers of classes; ``NO_LABEL`` for others."""
+def with_classes(batch: TreeBatch, classes: Sequence[str], names: Sequence[str] | None = None) -> TreeBatch:
+    """Labels of nodes as numbers of classes; ``NO_LABEL`` for others. ``names`` are those of the labels as they are."""
     if bool((batch.label == NO_LABEL).all()):
         return batch
     highest = int(batch.label.max())
     known = {name: i for i, name in enumerate(classes)}
-    table = torch.tensor([*(known.get(str(label), NO_LABEL) for label in range(highest + 1)), NO_LABEL])
+    names = list(map(str, range(highest + 1))) if names is None else names
+    table = torch.tensor([*(known.get(name, NO_LABEL) for name in names), NO_LABEL])
     return replace(batch, label=table[batch.label.clamp(min=-1)])

@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.select import chosen, select
+from dgltree.batching.choosing import chosen
+from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.flat_examples import FlatExamples, checked_weights, of_file, of_part, of_stream, of_trees
 from dgltree.datasets.formats import Bad
@@ -73,6 +74,8 @@ class TreeDataset(Dataset[Any]):
     reading: Reading
     detected_in: str | None
     """The file whose notation was detected."""
+    node_classes: tuple[str, ...] | None
+    """The texts whose numbers are the labels of nodes in ``trees``; None: these were given as numbers."""
     weights: np.ndarray | None
     """(E,) float64, how much each example counts in a loss; None: all the same."""
 
@@ -93,6 +96,7 @@ class TreeDataset(Dataset[Any]):
         self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
         self.own_vocabulary = self._flat_vocabulary
         self.reading, self.bad, self.detected_in = examples.reading, examples.bad, examples.detected_in
+        self.node_classes = examples.node_classes
         self._chosen: np.ndarray | None = None
         self._translation: Translation | None = None
         self._classes: tuple[str, ...] | None = None
@@ -195,7 +199,7 @@ class TreeDataset(Dataset[Any]):
             trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
         trees = with_numbers(trees) if self._numbers else trees
         trees = trees if self._translation is None else self._translation(trees)
-        return trees if self._classes is None else with_classes(trees, self._classes)
+        return trees if self._classes is None else with_classes(trees, self._classes, self.node_classes)
 
     def blocks(self) -> Iterator["TreeDataset"]:
         """The examples in order, some at a time: what looks at all trees holds no more of them than one block."""

@@ -64,7 +64,7 @@ class ModelAnswers(ABC):
     def answers(self) -> Tensor:
         """(E, classes) probabilities, or (E,) numbers."""
         with kernels("cached"):
-            return self.trained.predict(self.data)
+            return self.trained.answers_to(self.data)
 
     @cached_property
     def labels(self) -> Tensor:
@@ -84,7 +84,7 @@ class ModelAnswers(ABC):
         if self._part is None or len(self._part) > MOST or len(self._part) != test.get("examples"):
             return False
         known = self.trained.dataset(self._part)
-        return self.is_as_on(test, self.trained.predict(known), self.trained.objective.targets(known.labels))
+        return self.is_as_on(test, self.trained.answers_to(known), self.trained.objective.targets(known.labels))
 
     @abstractmethod
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:

@@ -11,13 +11,13 @@ about types are left out too. Which trees a source has depends on the version of
 """
 
 import ast
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from dgltree.read.rows import Row, trees_of
 from dgltree.read.text import error_at
 from dgltree.trees.tree import Tree
+from dgltree.unwarned import without_warnings
 
 TOKEN_LIMIT = 200  # characters of a constant: a text of a megabyte is no better a token
 _ACTING = (ast.Call, ast.Lambda, ast.comprehension, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
@@ -81,8 +81,7 @@ def _parse(source: str) -> ast.Module:
     if "\0" in source:
         raise error_at(source, source.index("\0"), "found a NUL character; expected Python source")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the author's style, such as "\d" in a text
+        with without_warnings():  # about the author's style, such as "\d" in a text
             return ast.parse(source)
     except SyntaxError as error:
         where = "" if error.lineno is None else f"line {error.lineno}, column {error.offset or 1}: "

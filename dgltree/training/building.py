@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.token_parts import part_table
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.datasets.translation import stands_at
 from dgltree.encoders import TreeEncoder
 from dgltree.training.deciding import Decision
@@ -33,8 +33,13 @@ def build(decision: Decision) -> TreeTraining:
         frozen = token_vectors(encoder) if options.from_ is None else encoder
         frozen.requires_grad_(False)
     maps = untaught(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
-    nothing = decision.objective.nothing(decision.objective.targets(decision.splits["validation"].labels))
-    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing)
+    targets = decision.objective.targets(decision.splits["validation"].labels)
+    nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
+    if nodes_choose:
+        labels = torch.cat([block.trees.label for block in decision.splits["validation"].blocks()])
+        targets = labels[labels != NO_LABEL]
+    nothing = decision.objective.nothing(targets)
+    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing, nodes_choose)
 
 
 def _dropout_shares(

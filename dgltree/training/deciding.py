@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.labels import check_spelling, unified
+from dgltree.datasets.labels import check_spelling, present, unified
 from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.splitting.duplicates import contradicted
 from dgltree.datasets.splitting.splits import SPLITS, split
@@ -84,6 +84,8 @@ def decide(
             say(why)
     readout, model = _readout(settings)
     kind = OBJECTIVES[readout.gives]
+    if settings.nodes and not present(files["train"]):
+        raise ValueError("nodes learns the labels of all nodes and is measured at roots, none of which has a label")
     labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
     for name, dataset in labelled.items():
         if dataset.bad:

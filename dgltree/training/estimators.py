@@ -104,7 +104,7 @@ class TreeEstimator(BaseEstimator):
 
     def _answers(self, trees: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.model_.predict(_column(trees)).numpy()
+        return self.model_.answers_to(_column(trees)).numpy()
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):

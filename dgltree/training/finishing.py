@@ -100,7 +100,9 @@ def _answers(decision: Decision, trained: TrainedModel, targets: Mapping[str, Te
     temperature, calibrated = _calibrated(outputs, objective, targets["validation"])
     _divide(trained, temperature)
     tested = {name: decision.splits[name] for name in targets if name != "validation"}
-    answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
+    answers = {
+        "network": {"validation": calibrated} | {name: trained.answers_to(data) for name, data in tested.items()}
+    }
     if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
         temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
         baseline = replace(baseline, temperature=temperature)

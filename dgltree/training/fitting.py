@@ -1,12 +1,13 @@
 """A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 from lightning import Callback
 from lightning.pytorch.loggers import Logger
 
@@ -43,6 +44,7 @@ def fit(
     cell: type[Cell] | str | None = None,
     callbacks: Callback | Sequence[Callback] = (),
     logger: Logger | Sequence[Logger] = (),
+    baseline: bool | None = None,
     **options: Any,
 ) -> TrainedModel:
     """Train a model on own trees, and leave it in a folder if one is given.
@@ -60,6 +62,8 @@ def fit(
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
     interrupted continues when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
+
+    It draws from torch's generator, which is seeded from ``seed`` and put back at the end; threads share it.
 
     With ``devices`` or ``machines`` above 1 Lightning starts the program of the caller again for each further process,
     or torchrun has; all of them call this with the same arguments and get the same model. The first one writes.
@@ -80,6 +84,8 @@ def fit(
         cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
         callbacks: of Lightning, in addition to ours.
         logger: of Lightning, in addition to the one that the option ``log`` names.
+        baseline: whether answers may be averaged with those of a baseline; None: they may. ``no_baseline=True``, the
+            name of the command's option, is deprecated in Python.
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
@@ -92,6 +98,10 @@ def fit(
         if "encoder" in options and options["encoder"] is not None:
             raise ValueError("give an encoder or a cell of your own, not both")
         options["encoder"] = register(cell)
+    if baseline is not None:
+        if not isinstance(baseline, bool) or "no_baseline" in options:
+            raise ValueError(f"baseline is {baseline!r}; give True or False, and no no_baseline with it")
+        options["no_baseline"] = not baseline
     known = [field.name for field in fields(FitOptions)]
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
@@ -102,7 +112,7 @@ def fit(
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     files = {name: each for name, each in given.items() if each is not None}
-    with TemporaryDirectory() if out is None else nullcontext(out) as place:
+    with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
         with threads.limited(settings.threads or 1):
             decision = with_scale(decide(files, settings, vocabulary, classes), folder)
@@ -124,6 +134,11 @@ def fit(
                         finish(decision, module, folder, command, parts or {}, pictures=out is not None)
                 trainer.strategy.barrier()  # until the first process has written all
             return TrainedModel.load(folder)
+
+
+def _kept_generators() -> AbstractContextManager[None]:
+    """A block after which torch's generators, which a training seeds and draws from, are in the state of before."""
+    return torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ())
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:

@@ -185,14 +185,30 @@ class TrainedModel:
             kinds = {1: "single trees", 2: "pairs of trees"}
             raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
 
+    def predict_proba(self, trees: Examples) -> Tensor:
+        """(E, classes) float32 probabilities, in the order of ``classes``. Examples and errors as in :meth:`predict`.
+
+        Raises ``ValueError`` as well for a model of numbers.
+        """
+        if not self.classes:
+            raise ValueError("a model of numbers has no probabilities; predict gives its numbers")
+        return self.answers_to(trees)
+
     def predict(self, trees: Examples) -> Tensor:
-        """Probabilities (E, classes) in the order of ``classes``, or numbers (E,), of all examples.
+        """Numbers (E,) of all examples; of classes for now what :meth:`predict_proba` gives, with a ``FutureWarning``.
 
         Examples are a data set, or a list, an array or a pandas column of trees, of texts in the notation of the
         training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or
         DGL, or of pairs of these. Raises ``ValueError`` naming the first example that cannot be read or that the model
         does not know.
         """
+        if self.classes:
+            change = "from the next release on, predict gives names of classes; predict_proba gives their probabilities"
+            warnings.warn(change, FutureWarning, stacklevel=2)
+        return self.answers_to(trees)
+
+    def answers_to(self, trees: Examples) -> Tensor:
+        """Probabilities (E, classes), or numbers (E,). Examples and errors as in :meth:`predict`."""
         return torch.cat([self.answers(part) for part in self.batches(self.known(trees))]).cpu()
 
     def evaluate(self, dataset: TreeDataset) -> "Evaluation":
@@ -213,7 +229,7 @@ class TrainedModel:
         return measured(self.objective, (self.answers(part).cpu() for part in self.batches(known)), targets)
 
     def explain(self, trees: Examples) -> list[Explanation]:
-        """For each example the answer of :meth:`predict`, and how much each subtree adds to it.
+        """For each example the answer of :meth:`answers_to`, and how much each subtree adds to it.
 
         A subtree's effect is by how much the probability of the predicted class, or the number, falls if the subtree
         is replaced by an unknown leaf (occlusion; Zeiler and Fergus 2014, arXiv 1311.2901, section 4.2). All trees that
@@ -221,7 +237,7 @@ class TrainedModel:
 
         Examples and errors as in :meth:`predict`; ``ValueError`` as well for an example of too many nodes.
         """
-        return explain(self.known(trees), self.predict, self.objective)
+        return explain(self.known(trees), self.answers_to, self.objective)
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""

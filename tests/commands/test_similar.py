@@ -42,16 +42,16 @@ def test_what_cannot_be_asked_is_refused(fitted: Path, capsys: pytest.CaptureFix
 
 def test_texts_are_read_in_the_notation_of_the_training_file(fitted: Path) -> None:
     model = TrainedModel.load(fitted / "model")
-    texts = model.predict(["x+y", "x*z"])
+    texts = model.answers_to(["x+y", "x*z"])
     from dgltree import read_infix
 
-    assert texts.tolist() == model.predict([read_infix("x+y"), read_infix("x*z")]).tolist()
+    assert texts.tolist() == model.answers_to([read_infix("x+y"), read_infix("x*z")]).tolist()
     with pytest.raises(ValueError, match="tree 2: not a valid infix tree"):
-        model.predict(["x", "x+"])
+        model.answers_to(["x", "x+"])
     with pytest.raises(ValueError, match="one tree alone: give a list"):
-        model.predict("x+y")
+        model.answers_to("x+y")
     with pytest.raises(ValueError, match="the model reads single trees"):
-        model.predict([("x", "y")])
+        model.answers_to([("x", "y")])
 
 
 def test_a_tree_in_brief_is_one_line_that_ends() -> None:

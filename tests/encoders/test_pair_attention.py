@@ -101,4 +101,4 @@ def test_a_trained_model_of_pairs_is_saved_and_answers_alike(tmp_path: Any) -> N
     settings: dict[str, Any] = {"encoder": "efficient_beam_tree", "hidden_size": 6, "epochs": 1, "no_baseline": True}
     fitted = dgltree.fit(pairs, out=tmp_path / "run", options=options, **settings)
     loaded = dgltree.TrainedModel.load(tmp_path / "run")
-    torch.testing.assert_close(loaded.predict(made[:4]), fitted.predict(made[:4]), rtol=0, atol=0)
+    torch.testing.assert_close(loaded.answers_to(made[:4]), fitted.answers_to(made[:4]), rtol=0, atol=0)

@@ -99,7 +99,7 @@ def test_the_subtrees_that_decide_are_those_of_the_model(trees: Any, fitted: Pat
     assert isinstance(whole, dgltree.Tree) and len(whole.children) == 2
     assert any(node == dgltree.Tree("Symbol", token="x") for node in whole.children[0].preorder())
     hidden = [dgltree.Tree("Symbol", token="<unk>"), whole.children[1]]
-    answers = model.predict([whole, whole.replace(children=hidden)])
+    answers = model.answers_to([whole, whole.replace(children=hidden)])
     place = list(model.classes).index(found["prediction"])
     assert found["support"] == pytest.approx(float(answers[0, place]), abs=1e-6)
     assert found["effects"][0] is None and len(found["effects"]) == len(tree["nodes"]) == whole.size

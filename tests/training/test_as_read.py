@@ -67,28 +67,28 @@ def test_a_model_of_numbers_tells_unseen_ones_apart_and_reads_files_as_it_was_tr
     assert "the encoder reads numbers and the order of children" in said
     model = TrainedModel.load(out)
     assert model.reading.numbers is True
-    one, two = model.predict(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
+    one, two = model.answers_to(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
     assert one != two
-    again = model.predict(TreeDataset.from_file(path, cached=False))
-    torch.testing.assert_close(model.predict([line.split("\t")[0] for line in lines]), again)
+    again = model.answers_to(TreeDataset.from_file(path, cached=False))
+    torch.testing.assert_close(model.answers_to([line.split("\t")[0] for line in lines]), again)
     assert main([*arguments, str(tmp_path / "words"), "--no-numbers"]) == 0
     assert not any("read as numbers" in line for line in capsys.readouterr().err.splitlines())
     words = TrainedModel.load(tmp_path / "words")
-    one, two = words.predict(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
+    one, two = words.answers_to(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
     assert one == two
 
 
 def test_unknown_functions_are_answered_where_functions_share_their_weights(tmp_path: Path) -> None:
     data = of(["(f a b c d)", "(g d c b a)", "(f (g a b) c)", "(g b)"] * 3)
     default = fitted(data, tmp_path / "default")
-    assert default.predict(["(new a (f a) c d e f g)"]).shape == (1, 2)
+    assert default.answers_to(["(new a (f a) c d e f g)"]).shape == (1, 2)
     for encoder, options in (("child_sum", {}), ("tree_lstm", {"typed": False}), ("lstm", {})):
         model = fitted(data, tmp_path / f"{encoder}", encoder=encoder, options=options)
-        assert model.predict(["(new a b c d)"]).shape == (1, 2), encoder
-        assert model.predict(["(f a (new a) c d)"]).shape == (1, 2), encoder
+        assert model.answers_to(["(new a b c d)"]).shape == (1, 2), encoder
+        assert model.answers_to(["(f a (new a) c d)"]).shape == (1, 2), encoder
     closed = fitted(data, tmp_path / "closed", unk=False)
     with pytest.raises(ValueError, match="unknown function 'new'"):
-        closed.predict(["(new a b c d)"])
+        closed.answers_to(["(new a b c d)"])
 
 
 @pytest.mark.parametrize("encoder", ["tree_lstm", "tree_rnn", "tree_cell", "child_sum", "transformer"])
@@ -98,7 +98,7 @@ def test_every_tree_is_answered_whatever_its_functions_tokens_and_numbers_of_chi
     data = of(["(f a b c)", "(g c b a)", "(f (g a b c) c)", "(g b (f a b))"] * 5)
     model = fitted(data, tmp_path / "model", encoder=encoder)
     texts = ["(new a)", "z", "(f a b c d e f g)", "(f (new (g a) z z z z) (g))", "(g (g (g (g a b) b) b) b)"]
-    found = model.predict(texts)
+    found = model.answers_to(texts)
     assert found.shape == (5, 2)
     assert bool(found.isfinite().all())
     known = model.dataset(texts)

@@ -392,11 +392,11 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     assert all(set(card[who]) == {"validation", "test"} for who in ("metrics", "network", "baseline"))
     assert all(f"| test{kind} |" in (folder / "card.md").read_text() for kind in ("", ", network", ", baseline"))
     model, data = TrainedModel.load(folder), TreeDataset.from_file(path)
-    whole = model.predict(data)
+    whole = model.answers_to(data)
     assert model.average is not None
     weight, baseline = model.average.weight, model.average.baseline.answers(data)
     assert weight == card["average"]["weight"]
-    network = TrainedModel(model.model, model.reading).predict(data)
+    network = TrainedModel(model.model, model.reading).answers_to(data)
     mean, temperature = weight * network + (1 - weight) * baseline, model.average.temperature
     torch.testing.assert_close(whole, (mean.log() / temperature).softmax(1), rtol=0, atol=1e-6)
     assert main(["predict", str(folder), str(path)]) == 0
@@ -434,7 +434,7 @@ def test_a_split_is_answered_once_and_a_baseline_without_weight_never(
         model.average = replace(model.average, weight=weight, temperature=1.0)
         for name in ("validation", "test"):
             asked["baseline"].clear()
-            answers = model.predict(splits[name])
+            answers = model.answers_to(splits[name])
             assert sum(asked["baseline"]) == (0 if weight else sizes[name])
             found = model.objective.evaluation(answers, model.objective.targets(splits[name].labels)).metrics
             assert found == pytest.approx(card[who][name], abs=1e-6)

@@ -54,7 +54,7 @@ def test_a_classifier_answers_with_its_own_classes(classifier: TreeClassifier) -
     probabilities = classifier.predict_proba(texts)
     assert list(classifier.classes_) == ["neg", "pos"]
     assert classifier.model_.classes == ("neg", "pos"), "explain and the card name classes as predict does"
-    np.testing.assert_allclose(probabilities, classifier.model_.predict(texts).numpy())
+    np.testing.assert_allclose(probabilities, classifier.model_.answers_to(texts).numpy())
     np.testing.assert_array_equal(classifier.predict(texts), classifier.classes_[probabilities.argmax(1)])
     right = [one == other for one, other in zip(classifier.predict(texts), labels, strict=True)]
     assert classifier.score(texts, labels) == pytest.approx(np.mean(right))
@@ -310,15 +310,15 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
 )
 def test_what_is_no_tree_is_told_in_a_sentence(given: Any, message: str, classifier: TreeClassifier) -> None:
     with pytest.raises(ValueError, match=message):
-        classifier.model_.predict(given)
+        classifier.model_.answers_to(given)
 
 
 def test_columns_of_pandas_are_read_by_a_model(classifier: TreeClassifier) -> None:
     texts, _ = rows(10)
     table = pd.DataFrame({"tree": texts})
-    wanted = classifier.model_.predict(texts)
-    assert torch.equal(classifier.model_.predict(table), wanted)
-    assert torch.equal(classifier.model_.predict(table["tree"]), wanted)
+    wanted = classifier.model_.answers_to(texts)
+    assert torch.equal(classifier.model_.answers_to(table), wanted)
+    assert torch.equal(classifier.model_.answers_to(table["tree"]), wanted)
 
 
 def test_a_model_says_what_it_is(classifier: TreeClassifier) -> None:

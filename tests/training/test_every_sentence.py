@@ -125,7 +125,7 @@ def answers(told: Told, who: str, rows: list[Row]) -> recomputed.Rows:
     try:
         if who == "network alone":
             model.average = None
-        found = average.baseline.answers(model.dataset(texts)) if who == "baseline" else model.predict(texts)
+        found = average.baseline.answers(model.dataset(texts)) if who == "baseline" else model.answers_to(texts)
     finally:
         model.average = average
     labels = [row.label for row in rows]
@@ -317,8 +317,8 @@ def hidden(tree: Node) -> Iterator[tuple[Node, Tree]]:
 def test_explain_gives_the_fall_of_the_answer_without_each_subtree(told: Told) -> None:
     text = "(f (g x y) (k z))"
     out, _ = told.said["explain"]
-    whole, parts = told.model.predict([text])[0].double().numpy(), list(hidden(parsed(text)))
-    without = told.model.predict([made for _, made in parts]).double().numpy()
+    whole, parts = told.model.answers_to([text])[0].double().numpy(), list(hidden(parsed(text)))
+    without = told.model.answers_to([made for _, made in parts]).double().numpy()
     if told.numbers:
         assert out[0] == f"{text}: {whole:.6g}"
         falls = [(written(part), f"{whole - each:+.4g}") for (part, _), each in zip(parts, without, strict=True)]

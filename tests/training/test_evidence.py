@@ -43,7 +43,7 @@ def test_many_rare_functions_have_few_weights_and_every_row_is_answered() -> Non
     assert sum(weights.numel() for weights in module.parameters()) <= 80_000
     assert sum(map(len, decision.splits.values())) == 400
     assert not any(decision.refused.values())
-    found = TrainedModel.of(decision, module.model).predict([*trees, Tree("new", (x, y, x)), x])
+    found = TrainedModel.of(decision, module.model).answers_to([*trees, Tree("new", (x, y, x)), x])
     assert found.shape == (402, 2)
     assert bool(found.isfinite().all())
 

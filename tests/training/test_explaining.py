@@ -66,7 +66,7 @@ def test_each_effect_is_the_difference_of_two_predictions_of_an_average_with_the
     assert trained.average is not None
     text = "(f (yes a b) (g c d))"
     [found] = trained.explain([text])
-    answers = trained.predict([text, "(f <unk> (g c d))"])
+    answers = trained.answers_to([text, "(f <unk> (g c d))"])
     assert found.answer.tolist() == pytest.approx(answers[0].tolist(), abs=1e-6)
     assert found.support == pytest.approx(float(answers[0].max()), abs=1e-6)
     assert trained.classes[int(answers[0].argmax())] == found.prediction == "yes"
@@ -121,7 +121,7 @@ def test_a_number_is_explained_by_what_it_falls_by(tmp_path):
     trained = dgltree.fit(data, validation=data, out=tmp_path / "m", hidden_size=8, epochs=2, task="regress")
     tree = read_sexpr("(add x y)")
     [found] = trained.explain([tree])
-    assert found.prediction == found.support == float(trained.predict([tree])[0])
+    assert found.prediction == found.support == float(trained.answers_to([tree])[0])
     assert [each.evidence for each in found.effects] == [each.effect for each in found.effects]
     assert len(found.effects) == 2
 
@@ -136,7 +136,7 @@ def test_the_sides_of_a_pair_are_explained_one_after_the_other(tmp_path):
         (0, 2, "b"),
         (1, 1, "a"),
     ]
-    assert found.answer.tolist() == pytest.approx(trained.predict([pairs[0]])[0].tolist(), abs=1e-6)
+    assert found.answer.tolist() == pytest.approx(trained.answers_to([pairs[0]])[0].tolist(), abs=1e-6)
 
 
 def test_trees_without_an_unknown_leaf_are_explained_by_a_leaf_of_a_known_function(tmp_path):
@@ -163,10 +163,10 @@ def test_the_command_prints_the_prediction_a_table_and_the_tree(model, capsys, t
     lines = capsys.readouterr().out.splitlines()
     [found] = trained.explain([text])
     effects = [f"{100 * each.effect:+.1f}" for each in found.effects]
-    whole, without = trained.predict([text, "(f <unk> c)"])[:, 1].double()
+    whole, without = trained.answers_to([text, "(f <unk> c)"])[:, 1].double()
     log_odds = float((whole / (1 - whole)).log() - (without / (1 - without)).log())
     assert lines == [
-        f"{text}: yes, probability {float(trained.predict([text])[0, 1]):.6f}",
+        f"{text}: yes, probability {float(trained.answers_to([text])[0, 1]):.6f}",
         "",
         "rank\tpoints\tlog-odds\tsubtree",
         f"1\t{effects[0]}\t{log_odds:+.2f}\t(yes a b)",

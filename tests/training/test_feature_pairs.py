@@ -64,12 +64,12 @@ def test_an_evaluation_inside_another_leaves_every_part_in_its_mode(fitted: Path
         with evaluating(model.model):
             assert not any(part.training for part in modules.values())
         assert not any(part.training for part in modules.values())
-        first = model.predict(["x + y", "x*y"])
+        first = model.answers_to(["x + y", "x*y"])
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
     below = set(map(id, frozen.modules()))
     assert all(part.training == (id(part) not in below) for part in modules.values())
-    torch.testing.assert_close(model.predict(["x + y", "x*y"]), first, rtol=0, atol=0)
+    torch.testing.assert_close(model.answers_to(["x + y", "x*y"]), first, rtol=0, atol=0)
 
 
 def test_no_label_outside_of_the_training_set_changes_the_baseline(tmp_path: Path) -> None:
@@ -100,4 +100,4 @@ def test_a_tree_of_one_node_has_no_subtree_to_explain(fitted: Path) -> None:
     model = TrainedModel.load(fitted / "model")
     [explained] = model.explain(["x"])
     assert explained.effects == ()
-    torch.testing.assert_close(explained.answer, model.predict(["x"])[0])
+    torch.testing.assert_close(explained.answer, model.answers_to(["x"])[0])

@@ -55,12 +55,12 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
     assert card["metrics"]["test"]["r2"] > 0.9
     model = TrainedModel.load(out)
     assert model.objective.labels_are_numbers
-    found = model.predict([dgltree.read_infix("x+x+x+x")])
+    found = model.answers_to([dgltree.read_infix("x+x+x+x")])
     assert float(found[0]) == pytest.approx(4002, rel=0.25)
     assert main(["predict", str(out), str(test)]) == 0
     header, first, *_ = rows_of(capsys.readouterr().out)
     assert header == ["id", "prediction"]
-    [wanted] = model.predict([dgltree.read_infix(lines[0].split("\t")[0])]).tolist()
+    [wanted] = model.answers_to([dgltree.read_infix(lines[0].split("\t")[0])]).tolist()
     assert float(first[1]) == pytest.approx(wanted, rel=1e-4)
 
 
@@ -76,10 +76,10 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     assert main(["fit", str(path), "--out", str(out), *few, *options]) == 0
     model = TrainedModel.load(out)
     data = TreeDataset.from_file(path)
-    assert model.predict(data).shape == (120, 2)
+    assert model.answers_to(data).shape == (120, 2)
     assert model.encode(data).shape == (240, 12)
     with pytest.raises(ValueError, match="the model reads pairs of trees; these are single trees"):
-        model.predict([dgltree.read_infix("x")])
+        model.answers_to([dgltree.read_infix("x")])
     with pytest.raises(ValueError, match="nodes have vectors in a tree encoder, and in the efficient_beam_tree"):
         model.node_vectors(data)
 
@@ -89,7 +89,7 @@ def test_unk_reads_functions_that_training_never_saw(tmp_path: Path) -> None:
     trees += [Tree(f"rare{i}", (Tree("w", token="a"), Tree("w", token=str(i)))) for i in range(8)]
     data = TreeDataset(trees, ["even" if tree.function == "g" else "odd" for tree in trees])
     model = dgltree.fit(data, out=tmp_path / "model", unk=True, hidden_size=4, epochs=1, no_baseline=True)
-    assert bool(model.predict([Tree("new", (Tree("w", token="z"), Tree("w", token="a")))]).isfinite().all())
+    assert bool(model.answers_to([Tree("new", (Tree("w", token="z"), Tree("w", token="a")))]).isfinite().all())
 
 
 def test_tokens_of_inner_nodes_are_read_by_gates_with_inputs(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_tokens_of_inner_nodes_are_read_by_gates_with_inputs(tmp_path: Path) -> 
     model = dgltree.fit(data, validation=data, test=data, out=tmp_path / "model", **settings)
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["options"]["input_size"] == 6
-    assert model.predict(trees[:2]).argmax(1).tolist() == [0, 1]
+    assert model.answers_to(trees[:2]).argmax(1).tolist() == [0, 1]
 
 
 def test_labels_of_all_nodes_are_learnt_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

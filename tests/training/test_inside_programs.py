@@ -58,10 +58,23 @@ def test_without_a_folder_trainings_of_other_data_follow_each_other(
     for trees, labels in ((TREES, LABELS), (TREES[5:25], LABELS[5:25])):
         read = list(map(read_sexpr, trees))
         data = TreeDataset.from_iterable(zip(read, labels, strict=True))
-        model = dgltree.fit(data, validation=data, hidden_size=4, epochs=1, no_baseline=True)
+        model = dgltree.fit(data, validation=data, hidden_size=4, epochs=1, baseline=False)
         assert model.classes == ("product", "sum")
-        assert len(model.predict(read)) == len(trees)
+        assert len(model.answers_to(read)) == len(trees)
     assert not list(tmp_path.iterdir()), "nothing is left"
+
+
+def test_the_baseline_is_named_as_in_the_estimators() -> None:
+    read = list(map(read_sexpr, TREES))
+    data = TreeDataset(read, LABELS)
+    few = {"validation": data, "hidden_size": 4, "epochs": 1}
+    averaged, *alone = (dgltree.fit(data, **few, **how) for how in ({}, {"baseline": False}, {"no_baseline": True}))
+    assert averaged.average is not None
+    assert [model.average for model in alone] == [None, None]
+    assert dgltree.fit(data, **few, baseline=True).average is not None
+    for wrong in ({"baseline": "fast"}, {"baseline": False, "no_baseline": True}):
+        with pytest.raises(ValueError, match="give True or False, and no no_baseline with it"):
+            dgltree.fit(data, **wrong)
 
 
 def test_several_processes_need_a_folder() -> None:

@@ -46,7 +46,7 @@ def test_it_trains_resumes_and_predicts(
     weights = halves.model.state_dict()
     assert all(torch.equal(tensor, weights[key]) for key, tensor in whole.model.state_dict().items())
     texts = ["x+y", "x*(y-z)", "x"]
-    together, alone = whole.predict(texts), torch.cat([whole.predict([text]) for text in texts])
+    together, alone = whole.answers_to(texts), torch.cat([whole.answers_to([text]) for text in texts])
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-5)
     with pytest.raises(ValueError, match="tree 1"):
-        whole.predict([""])
+        whole.answers_to([""])

@@ -69,7 +69,7 @@ def test_a_training_with_more_classes_than_a_baseline_takes_measures_all_that_is
     assert model.average is None
     for name, some in split(data, 0).items():
         if name != "train":
-            answers = model.predict(some)
+            answers = model.answers_to(some)
             wanted = model.objective.evaluation(answers, model.objective.targets(some.labels)).metrics
             assert card["metrics"][name] == pytest.approx(wanted | {"examples": len(some)}, abs=1e-6)
             assert model.evaluate(some).metrics == pytest.approx(wanted, abs=1e-6)

@@ -192,7 +192,7 @@ def test_the_scale_of_labels_with_a_long_tail_is_chosen_said_and_kept(
     options = json.loads((tmp_path / "m" / "card.json").read_text())["options"]
     assert options["label_scale"] == best
     trees = [data[i][0] for i in range(20)]
-    torch.testing.assert_close(TrainedModel.load(tmp_path / "m").predict(trees), model.predict(trees))
+    torch.testing.assert_close(TrainedModel.load(tmp_path / "m").answers_to(trees), model.answers_to(trees))
     dgltree.fit(data, out=tmp_path / "m", no_baseline=True, hidden_size=8, epochs=3)
     assert "already finished" in (said := capsys.readouterr().err)
     assert "some labels" not in said, "the scale that the folder has chosen is kept"

@@ -35,10 +35,26 @@ def test_a_tree_deeper_and_wider_than_any_in_training_is_read(fitted: Path, tmp_
     deep = Tree("Symbol", token="x")
     for _ in range(3000):
         deep = Tree("Add", (deep, Tree("Symbol", token="y")))
-    assert bool(model.predict([deep]).isfinite().all())
+    assert bool(model.answers_to([deep]).isfinite().all())
     with pytest.raises(ValueError, match=r"'Add' has 3 children here; .* \(fit with --encoder child_sum"):
-        model.predict([Tree("Add", [deep] * 3)])
+        model.answers_to([Tree("Add", [deep] * 3)])
     wide = TreeDataset([Tree("f", [Tree("w", token="ab"[i % 2])] * (i + 1)) for i in range(40)], list("pn") * 20)
     sums = dgltree.fit(wide, out=tmp_path / "model", hidden_size=4, epochs=1)
     assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "child_sum"
-    assert bool(sums.predict([Tree("f", [Tree("w", token="a")] * 5000)]).isfinite().all())
+    assert bool(sums.answers_to([Tree("f", [Tree("w", token="a")] * 5000)]).isfinite().all())
+
+
+def test_probabilities_are_named_as_in_scikit_learn_and_predict_says_what_it_will_give() -> None:
+    trees = [dgltree.read_infix(text) for text in ("x + y", "x*y", "y + x", "y*x")] * 10
+    few = {"hidden_size": 4, "epochs": 1, "no_baseline": True}
+    data = dgltree.TreeDataset(trees, ["sum", "product"] * 20)
+    classes = dgltree.fit(data, validation=data, **few)
+    probabilities = classes.predict_proba(trees)
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(40))
+    with pytest.warns(FutureWarning, match="from the next release on, predict gives names of classes; predict_proba"):
+        assert torch.equal(classes.predict(trees), probabilities)
+    data = dgltree.TreeDataset(trees, [0.5, 1.5] * 20)
+    numbers = dgltree.fit(data, validation=data, **few)
+    assert numbers.predict(trees).shape == (40,)  # without a warning
+    with pytest.raises(ValueError, match="a model of numbers has no probabilities; predict gives its numbers"):
+        numbers.predict_proba(trees)

@@ -54,7 +54,7 @@ def test_classes_and_the_vocabulary_may_be_more_than_the_training_set_has(data: 
     model = dgltree.fit(data, **how, out=tmp_path, **HOW)
     assert model.classes == ("neg", "none", "pos")
     assert model.model.encoder.vocabulary == vocabulary
-    assert model.predict(["sin(w)"]).shape == (1, 3)
+    assert model.answers_to(["sin(w)"]).shape == (1, 3)
     with pytest.raises(ValueError, match="classes are names of labels; the labels are numbers"):
         Numbers.of(TreeDataset([dgltree.read_infix("x")], [0.5]), False, False, ["a"])
 

@@ -1,9 +1,9 @@
 """Which baseline a training has: by scikit-learn's cross-validation on the training set alone."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.baseline import Baseline, logs
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
+from dgltree.unwarned import without_warnings
 
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse strengths of the L2 penalty, for rows whose mean square is 1."""
@@ -37,6 +38,10 @@ BOOSTED: dict[str, Any] = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes
 WIDEST, LEAST, CLASSES = 256, 200, 20
 """Columns of boosted trees, those with the highest F; examples that they need at least, and the most classes that they
 are tried for: each takes a tree of its own in every round."""
+
+_ALONE = Lock()
+"""Scikit-learn replaces the process's filters of warnings, and we BLAS's number of threads; two threads would put them
+back in the wrong order."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,7 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
     train = _some(train)
     columns = Columns.of(train.as_read())
     counts, numbers = columns(train.as_read()), objective.targets(train.labels)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a solver that could continue, and a class in fewer examples than folds
+    with _ALONE, threadpool_limits(1), without_warnings():  # of a solver that could continue, and of small classes
         best, scale = _best(_candidates(counts, objective), counts, numbers.numpy(), train, objective, scales)
         fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=train.weights)
         model = fitted["model"]
@@ -84,8 +88,7 @@ def score(train: TreeDataset, objective: Objective) -> float:
     """
     train = _some(train)
     counts = Columns.of(train.as_read())(train.as_read())
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _ALONE, threadpool_limits(1), without_warnings():
         labels = objective.targets(train.labels).numpy()
         return max(_scores(_candidates(counts, objective), counts, labels, train, objective), default=math.nan)
 

@@ -1,6 +1,7 @@
 """One of some classes: cross-entropy, accuracy and macro F1."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -46,16 +47,14 @@ class Classes(Objective):
     def of(
         cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
     ) -> "Classes":
-        if nodes and not any(map(len, _node_labels(train))):
+        if nodes and not any(map(len, _numbers_of_nodes(train))):
             raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
-        labels = set(train.labels)
-        if len(labels) < 2 and classes is None:
-            [label] = labels
-            raise ValueError(
-                f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
-            )
-        names = classes_of(train, nodes) if classes is None else list(classes)
-        if strange := {label for label in labels if label is not None} - {*names}:
+        there = classes_of(train, nodes)
+        if len(there) < 2 and classes is None:
+            which = f"nodes of the {len(train)} training examples" if nodes else f"{len(train)} training examples"
+            raise ValueError(f"all {which} have the label {there[0]!r:.60}; at least two classes are needed")
+        names = there if classes is None else list(classes)
+        if strange := {label for label in train.labels if label is not None} - {*names}:
             raise ValueError(f"the label {min(strange)!r:.60} is none of the classes {', '.join(names)}")
         return cls(tuple(names), _weights(train, names, nodes) if class_weights else None)
 
@@ -163,21 +162,30 @@ def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
     """The classes, numbers by their value and texts by their letters."""
     found = {label for label in data.labels if label is not None}
     if nodes:
-        found |= {str(label) for labels in _node_labels(data) for label in labels.unique().tolist()}
+        found |= _node_labels(data).keys()
     return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
 
 
 def _weights(train: TreeDataset, classes: list[str], nodes: bool) -> Tensor:
     """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
-    labels: list[str | None] = list(train.labels)
+    labels: Sequence[str | None] = train.labels
     if nodes:
-        labels = [str(label) for found in _node_labels(train) for label in found.tolist()]
+        labels = list(_node_labels(train).elements())
     numbers = label_numbers(labels, classes)
     counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
     return counts.sum() / (len(classes) * counts.float())
 
 
-def _node_labels(data: TreeDataset) -> Iterator[Tensor]:
-    """Those that there are, some at a time."""
+def _node_labels(data: TreeDataset) -> Counter[str]:
+    """How many nodes have each label."""
+    counts: Counter[int] = Counter()
+    for numbers in _numbers_of_nodes(data):
+        counts.update(dict(enumerate(numbers.bincount().tolist())))
+    names = data.node_classes
+    return Counter({str(i) if names is None else names[i]: count for i, count in counts.items() if count})
+
+
+def _numbers_of_nodes(data: TreeDataset) -> Iterator[Tensor]:
+    """The labels of nodes that there are, some at a time."""
     for block in data.blocks():
         yield block.trees.label[block.trees.label != NO_LABEL]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.cells.typed import TypedLinear
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
@@ -80,6 +81,7 @@ class TreeTraining(EncoderModule):
         function_dropout: (F,) the same of functions, if a cell reads their vectors.
         untaught: maps and places in them that no example teaches; see :func:`dgltree.training.untaught.take_means`.
         nothing: as long as the monitored metric has not been above this, nothing is learnt.
+        nodes_choose: whether validation measures all nodes that have a label, not roots.
     """
 
     token_dropout: Tensor | None
@@ -94,10 +96,11 @@ class TreeTraining(EncoderModule):
         function_dropout: Tensor | None = None,
         untaught: Sequence[tuple[TypedLinear, int]] = (),
         nothing: float = -math.inf,
+        nodes_choose: bool = False,
     ) -> None:
         super().__init__()
         assert options.lr is not None
-        self.untaught, self.nothing = list(untaught), nothing
+        self.untaught, self.nothing, self.nodes_choose = list(untaught), nothing, nodes_choose
         self.model, self.objective, self.options, self.seed, self.lr = (
             model,
             objective,
@@ -153,8 +156,13 @@ class TreeTraining(EncoderModule):
             )
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        self.metrics.update(*self.objective.compared(self(labelled.inputs), labelled.labels))
-        self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
+        if self.nodes_choose:
+            rows = labelled.trees.label != NO_LABEL
+            found, labels = self._at_nodes(labelled)[rows], labelled.trees.label[rows]
+        else:
+            found, labels = self(labelled.inputs), labelled.labels
+        self.metrics.update(*self.objective.compared(found, labels))
+        self.log_dict(self.metrics, prog_bar=True, batch_size=len(labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no fused ones there
@@ -173,13 +181,17 @@ class TreeTraining(EncoderModule):
         inputs, labels = labelled.inputs, labelled.labels
         own: Tensor | float = 0.0
         if self.options.nodes:
-            labels = labelled.trees.label
-            found = self.model.read_out(self.encoder.node_states(inputs, self.shares))
+            labels, found = labelled.trees.label, self._at_nodes(labelled)
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
             found, own = self.model.read_out(encoded.root), encoded.loss
         loss, weight = self.objective.loss(found, labels, labelled.weights)
         return loss + own, weight
+
+    def _at_nodes(self, labelled: Labelled) -> Tensor:
+        """(N, C), the readout's output for all nodes."""
+        found: Tensor = self.model.read_out(self.encoder.node_states(labelled.inputs, self.shares))
+        return found
 
     def _cell(self) -> Any:
         if not isinstance(self.encoder, TreeEncoder) or self.encoder.cell.input_size is None:

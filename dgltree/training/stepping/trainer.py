@@ -5,9 +5,9 @@ were interrupted, to the same weights.
 """
 
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from dgltree.training.stepping.callbacks import (
 from dgltree.training.stepping.checkpoints import BEST, LAST, WholeCheckpoints, checked, checkpoints
 from dgltree.training.stepping.data import SplitsModule
 from dgltree.training.stepping.module import TreeTraining
+from dgltree.unwarned import without_warnings
 
 SETTINGS: dict[str, Any] = {
     "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
@@ -211,24 +212,31 @@ def train(trainer: lightning.Trainer, module: lightning.LightningModule, data: l
         raise KeyboardInterrupt from None
 
 
-@contextmanager
-def without_noise() -> Iterator[None]:
+class _QuietHere(logging.Filter):
+    """Lets errors alone pass in threads that are :func:`quiet`."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.ERROR or not _quiet.get()
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_QUIET_HERE = _QuietHere()
+
+
+def without_noise() -> AbstractContextManager[None]:
     """A block without the warnings that Lightning gives of every training."""
-    with warnings.catch_warnings():
-        for message in NOISE:
-            warnings.filterwarnings("ignore", message)
-        yield
+    return without_warnings("|".join(NOISE))
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A block in which Lightning says errors alone."""
-    levels = {logger: logger.level for logger in map(logging.getLogger, ("lightning.pytorch", "lightning.fabric"))}
-    for logger in levels:
-        logger.setLevel(logging.ERROR)
+    """A block in which Lightning says errors alone, in this thread; its levels, which others share, are left alone."""
+    for name in list(logging.root.manager.loggerDict):  # a filter is asked by its own logger alone
+        if name.startswith(("lightning.pytorch", "lightning.fabric")):
+            logging.getLogger(name).addFilter(_QUIET_HERE)  # once, however often it is added
+    token = _quiet.set(True)
     try:
         with without_noise():
             yield
     finally:
-        for logger, level in levels.items():
-            logger.setLevel(level)
+        _quiet.reset(token)

@@ -23,7 +23,7 @@ def fit(parts: MoleculeParts, classes: bool, seed: int, folder: Path) -> Answere
     if status:
         raise RuntimeError(f"dgltree fit of {file} ended with {status}")
     model, card = dgltree.TrainedModel.load(out), json.loads((out / CARD).read_text(encoding="utf-8"))
-    answers = model.predict([row.smiles for row in parts.test])
+    answers = model.answers_to([row.smiles for row in parts.test])
     numbers = answers[:, model.classes.index("1")] if classes else answers
     metric = "accuracy" if classes else "r2"
     weights = sum(weight.numel() for weight in model.model.parameters())

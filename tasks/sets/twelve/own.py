@@ -54,7 +54,7 @@ def answers(out: Path, parts: TreeParts, classes: list[str]) -> dict[str, tuple[
     data = model.dataset([row.tree for row in parts.test])
     refused = {bad.line - 1 for bad in data.bad}
     assert model.average is not None
-    found = {"fit": model.predict(data), "baseline": model.average.baseline.answers(data)}
+    found = {"fit": model.answers_to(data), "baseline": model.average.baseline.answers(data)}
     weights = {"fit": card["weights"], "baseline": len(model.average.baseline.columns.codes)}
     metric = "accuracy" if classes else "r2"
     validation = {"fit": card["metrics"], "baseline": card["baseline"]}
