@@ -5,6 +5,7 @@ from itertools import islice
 
 from dgltree.equations.expressions.definitions import X, expression, is_reciprocal
 from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.elementary import is_continued
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import BY_NAME
 from dgltree.read.infix_writer import write_infix
@@ -79,7 +80,7 @@ def _zeros(side: Tree) -> Iterator[Tree]:
 def _below(name: str) -> list[Tree]:
     """The denominators of a function's definition that may be 0: cos(x) of tan(x)."""
     record = BY_NAME.get(name)
-    if record is None or not record.definition:
+    if record is None or not record.definition or is_continued(name):
         return []
     tree = expression(record.definition)
     factors = tree.children if tree.function == "Mul" else (tree,)

@@ -1,6 +1,7 @@
 """The functions as numpy computes them, all with their principal branch: of real and of complex arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -68,6 +69,18 @@ def _by_definition(name: str) -> Callable[[Array], Array]:
         return value
 
     return elementary
+
+
+@cache
+def is_continued(name: str) -> bool:
+    """Whether a function has a value by its record at a point where its definition has none, as sin(x)/x at 0."""
+    record = BY_NAME[name]
+    if not record.definition:
+        return False
+    function = defined(name, _operation)
+    with np.errstate(all="ignore"):
+        values = [function(np.complex128(point)) for point, value in record.at.items() if value is not None]
+    return not np.isfinite(values).all()
 
 
 _OTHERS: Mapping[tuple[str, int], Callable[..., Array]] = {

@@ -13,6 +13,7 @@ from typing import Any
 from flint import fmpz
 
 from dgltree.equations.expressions.definitions import expression as table_expression
+from dgltree.equations.truth.elementary import is_continued
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import BY_NAME, kind_of
 from dgltree.trees.tree import Tree
@@ -105,7 +106,7 @@ def _combined(node: Tree, parts: list[Expression], school: bool) -> Expression:
     text = "" if record is None else record.definition
     if record is not None and not text and kind_of(record) == "hyperbolic":
         text = record.exponential  # of real functions
-    if not text or len(parts) != 1:
+    if record is None or not text or len(parts) != 1 or is_continued(record.name):
         raise Unsupported(f"there are no rules for {name}")
     return from_tree(table_expression(text), {"x": parts[0]})
 
