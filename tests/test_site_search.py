@@ -25,10 +25,10 @@ def first_pages(page: Any, question: str) -> list[str]:
     return [urlsplit(link).path.removeprefix(root) for link in found[:3]]
 
 
-def test_the_right_page_is_among_the_first_three_for_28_of_30_questions(start_page: Any) -> None:
+def test_the_right_page_is_among_the_first_three_for_all_but_two_questions(start_page: Any) -> None:
     with QUESTIONS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert len(rows) == 30
+    assert len(rows) >= 30
     start_page.locator("label.md-header__button[for=__search]").dispatch_event("click")
     found = {row["question"]: first_pages(start_page, row["question"]) for row in rows}
     missed = {
