@@ -84,8 +84,9 @@ class Stepping(Configured, Signed, ABC):
 
     @property
     def weight_names(self) -> list[str]:
-        """Those of ``map_weights`` if no map is called and none lacks its bias."""
-        return [f"{name}.{kind}" for name, linear in self.named_maps().items() for kind in linear.shapes]
+        """Those of ``map_weights`` if no map is called and none lacks its bias, or has one that it was made without."""
+        kinds = {False: ("weight",), True: ("weight", "bias")}
+        return [f"{name}.{kind}" for name, linear in self.named_maps().items() for kind in kinds[linear.affine.bias]]
 
     def called_maps(self) -> dict[str, tuple[object, ...]]:
         """The maps that every engine calls as modules, because hooks or other code than ours is part of them."""

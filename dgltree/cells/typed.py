@@ -73,9 +73,9 @@ class TypedLinear(nn.Module):
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of what :meth:`weights` gives."""
-        fan_in, fan_out, bias, _ = self.affine
-        return {"weight": (self.count, fan_out, fan_in)} | ({"bias": (self.count, fan_out)} if bias else {})
+        """Of what :meth:`weights` gives, of a bias that somebody gave the map, too."""
+        fan_in, fan_out, *_ = self.affine
+        return {"weight": (self.count, fan_out, fan_in), "bias": (self.count, fan_out)}
 
     def runs(self, segments: Segments) -> Runs:
         """The runs of rows with one matrix, for rows sorted by function."""

@@ -47,7 +47,7 @@ def fit(
     baseline: bool | None = None,
     **options: Any,
 ) -> TrainedModel:
-    """Train a model on own trees, and leave it in a folder if one is given.
+    """Train a model on trees of your own, and leave it in a folder if one is given.
 
     Examples:
         >>> import tempfile, dgltree

@@ -94,6 +94,17 @@ def test_a_map_without_its_bias_is_computed_by_torchs_operations(name: str) -> N
     assert fused_pass(cell, cell.map_weights(), plan(flat(cell), cell).schedule, record=True) is None
 
 
+@pytest.mark.parametrize("name", ["tree_lstm, inputs", "child_sum, inputs"])
+def test_a_map_with_a_bias_that_it_was_made_without_is_computed_by_torchs_operations(name: str) -> None:
+    cell = make_cell(name)
+    for key, linear in cell.named_maps().items():
+        if key.startswith("input"):
+            linear.bias = nn.Parameter(torch.ones(linear.shapes["bias"], dtype=torch.float64))
+    found, expected = gradients(cell, "on"), gradients(cell, "off")
+    assert any(name.startswith("maps.input") and name.endswith("bias") for name in found)
+    assert all(torch.equal(found[what], gradient) for what, gradient in expected.items())
+
+
 @pytest.mark.parametrize("mode", ["on", "off"])
 @pytest.mark.parametrize(
     ("change", "told"),

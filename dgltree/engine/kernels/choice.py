@@ -70,7 +70,7 @@ def fused_pass(
         recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
     fused = fused_of(cell) if schedule.steps else None
-    if fused is None or not are_taken(map(weights.get, cell.weight_names)):
+    if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
     backend = BACKENDS.get(weight.device.type)
@@ -100,6 +100,12 @@ def computes_in_parts(cell: Cell) -> bool:
     return compiled and _has_products(NUMBA, weight) and _mode_now() != "off" and NUMBA.installed()
 
 
+def _takes(cell: Cell, weights: Mapping[str, Tensor]) -> bool:
+    """Whether kernels take the weights of a cell: those that they know, and no other."""
+    names = cell.weight_names
+    return len(names) == len(weights) and are_taken(map(weights.get, names))
+
+
 def _has_products(backend: Backend, weight: Tensor) -> bool:
     """Whether kernels multiply by a weight: those of Numba use torch's BLAS, where it was found."""
     return backend is not NUMBA or product_address(weight.dtype) is not None
@@ -108,7 +114,7 @@ def _has_products(backend: Backend, weight: Tensor) -> bool:
 def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
     """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
     fused, weights = fused_of(cell), cell.map_weights()
-    if fused is None or not are_taken(map(weights.get, cell.weight_names)):
+    if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
     check_weights(cell, weights, weight.device)
