@@ -5,6 +5,20 @@ from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 FEW = 40  # names that a message may list
+SYNONYMS = {
+    "learning_rate": "lr",
+    "max_epochs": "epochs",
+    "num_epochs": "epochs",
+    "n_epochs": "epochs",
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "early_stopping": "patience",
+    "hidden_dim": "hidden_size",
+    "embedding_dim": "input_size",
+    "gradient_clip_val": "clip",
+    "fp16": "precision",
+}
+"""Names of options in other libraries, which share no letters with ours."""
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", dict: "a mapping"}
 
 
@@ -45,6 +59,8 @@ def _words(kind: Any) -> list[str]:
 def nearest(name: str, known: Iterable[str]) -> str:
     """``nearest known: sin, sinh``: part of a message about an unknown ``name``; all of a few, if none is like it."""
     names = sorted(set(known))
+    if SYNONYMS.get(name.lower()) in names:
+        return f"nearest known: {SYNONYMS[name.lower()]}"
     near = difflib.get_close_matches(name.lower(), names)
     if not near and len(names) <= FEW:
         return f"known: {', '.join(names) or 'none'}"

@@ -231,12 +231,17 @@ class TreeBatch(Movable):
 
     @classmethod
     def from_graph(
-        cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None, *, positions: Sequence[str] | None = None
+        cls,
+        graph: "dgl.DGLGraph",
+        vocabulary: Vocabulary | None = None,
+        *,
+        positions: Sequence[str] | None = None,
+        reverse: bool = False,
     ) -> "TreeBatch":
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
-        The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
-        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there. An
+        The graph needs edges child -> parent (parent -> child with ``reverse``), ``edata["slot"]`` (the child's
+        position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there. An
         ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
 
         In a ``dgl.heterograph`` the types of nodes are the functions and those of edges the slots: ``"0"``, ``"1"``,
@@ -249,8 +254,9 @@ class TreeBatch(Movable):
         it), two children in one slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
         """
         if has_types(graph):
-            graph, vocabulary = without_types(graph, vocabulary, positions)
-        batch = cls(**columns_of(graph), vocabulary=vocabulary)
+            graph, vocabulary = without_types(graph, vocabulary, positions, reverse)
+            reverse = False
+        batch = cls(**columns_of(graph, reverse), vocabulary=vocabulary)
         if vocabulary is not None:
             check_ids(batch, vocabulary)
         return batch

@@ -53,7 +53,7 @@ def _no_dgl(reason: str) -> str:
     return f".graph needs DGL ({reason}); {help_}; all else works without it: propagate, encoders, fit, ranking"
 
 
-def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
+def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
     """The fields of the batch of a user's DAG, its vocabulary aside; see :meth:`TreeBatch.from_graph`."""
     if graph.num_nodes() == 0:
         raise ValueError("an empty graph: give at least one node")
@@ -61,13 +61,14 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
         raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
     if graph.num_edges() and "slot" not in graph.edata:
         raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
-    child, parent = (end.long().cpu().numpy() for end in graph.edges())
+    ends = [end.long().cpu().numpy() for end in graph.edges()]
+    child, parent = reversed(ends) if reverse else ends
     slot = _whole(graph.edata, "slot").cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
     n = graph.num_nodes()
     order = np.lexsort((slot, parent))
     child, parent, slot = child[order], parent[order], slot[order]
     pointer = np.concatenate(([0], np.cumsum(np.bincount(parent, minlength=n))))
-    _check_slots(parent, slot, pointer)
+    _check_slots(child, parent, slot, pointer)
     device = graph.device
 
     def column(name: str, missing: int) -> Tensor:
@@ -141,8 +142,10 @@ def _sizes(graph: "dgl.DGLGraph", child: np.ndarray, parent: np.ndarray, roots: 
     return torch.from_numpy(np.diff(np.append(begins, n)))
 
 
-def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:
-    """Edges sorted by (parent, slot) must count 0, 1, ... for every parent."""
+def _check_slots(child: np.ndarray, parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:
+    """Edges sorted by (parent, slot) must count 0, 1, ... for every parent. In trees whose edges lead from
+    parents to children, no node has two edges that end in it.
+    """
     wrong = np.flatnonzero(slot != np.arange(len(slot)) - pointer[parent])
     if not len(wrong):
         return
@@ -150,7 +153,10 @@ def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> N
     if e and parent[e] == parent[e - 1] and slot[e] == slot[e - 1]:
         raise ValueError(f"node {parent[e]} has two children in slot {slot[e]}")
     expected = e - int(pointer[parent[e]])
-    raise ValueError(f"node {parent[e]} has a child in slot {slot[e]} but none in slot {expected}")
+    message = f"node {parent[e]} has a child in slot {slot[e]} but none in slot {expected}"
+    if np.bincount(parent).max() == 1 and np.bincount(child).max() > 1:
+        message += "; edges lead from children to parents: if these lead from parents to children, give reverse=True"
+    raise ValueError(message)
 
 
 def levels(child: np.ndarray, parent: np.ndarray, n: int) -> np.ndarray:

@@ -23,9 +23,10 @@ def has_types(graph: "dgl.DGLGraph") -> bool:
 
 
 def without_types(
-    graph: "dgl.DGLGraph", vocabulary: Vocabulary | None, positions: Sequence[str] | None
+    graph: "dgl.DGLGraph", vocabulary: Vocabulary | None, positions: Sequence[str] | None, reverse: bool
 ) -> tuple["dgl.DGLGraph", Vocabulary]:
-    """The same nodes and edges in a graph of one type, tree after tree, in each type after type; and its vocabulary."""
+    """The same nodes and edges, child to parent, in a graph of one type, tree after tree, in each type after type; and
+    its vocabulary."""
     sizes = {name: graph.batch_num_nodes(name) for name in graph.ntypes}
     tree = torch.cat([_owners(each) for each in sizes.values()])
     order = tree.argsort(stable=True)
@@ -40,6 +41,8 @@ def without_types(
         given = graph.edges[kind].data.get("slot")
         slot.append(torch.full_like(child[-1], _slot(position, positions)) if given is None else given)
     children, parents = torch.cat(child), torch.cat(parent)
+    if reverse:
+        children, parents = parents, children
     arity = torch.bincount(parents, minlength=len(order))
     function, vocabulary = _functions(graph, {name: arity[rows[name]].tolist() for name in rows}, vocabulary)
     columns = {name: _column(graph, name) for name in MISSING}

@@ -345,3 +345,11 @@ def test_a_users_graph_is_checked_against_the_vocabulary_it_comes_with(dgl, func
     graph.ndata["token"] = torch.tensor(token)
     with pytest.raises(ValueError, match=message):
         TreeBatch.from_graph(graph, VOCABULARY)
+
+
+def test_edges_from_parents_to_children_are_read_on_request_and_named_otherwise(dgl) -> None:
+    flat = batch(FOREST[:3], VOCABULARY)
+    turned = dgl.reverse(flat.graph, copy_edata=True)
+    assert unbatch(TreeBatch.from_graph(turned, VOCABULARY, reverse=True)) == FOREST[:3]
+    with pytest.raises(ValueError, match="if these lead from parents to children, give reverse=True"):
+        TreeBatch.from_graph(turned, VOCABULARY)

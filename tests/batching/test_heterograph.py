@@ -51,6 +51,12 @@ def test_types_are_functions_and_positions_are_slots() -> None:
     assert made.token.tolist() == [NO_TOKEN, 0, 1, 2, NO_TOKEN] * 2
 
 
+def test_edges_from_parents_to_children_are_read_on_request() -> None:
+    given = dgl.batch([pair(1), pair(0)])
+    made = TreeBatch.from_graph(dgl.reverse(given), positions=("left", "right"), reverse=True)
+    assert unbatch(made) == unbatch(TreeBatch.from_graph(given, positions=("left", "right")))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_batches_come_back_with_their_states(seed: int) -> None:
     rng = random.Random(seed)

@@ -130,8 +130,9 @@ def test_settings_that_cannot_be_are_refused_before_a_folder_is_made(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         dgltree.fit(TreeDataset.from_file(trees), out=tmp_path / "model", **options)
-    with pytest.raises(TypeError, match=r"fit has no option 'hidden'; nearest known: .*hidden_size"):
-        dgltree.fit(TreeDataset.from_file(trees), out=tmp_path / "model", hidden=3)
+    for option, nearest in {"hidden": ".*hidden_size", "learning_rate": "lr$", "max_epochs": "epochs$"}.items():
+        with pytest.raises(TypeError, match=f"fit has no option '{option}'; nearest known: {nearest}"):
+            dgltree.fit(TreeDataset.from_file(trees), out=tmp_path / "model", **{option: 3})
     assert not (tmp_path / "model").exists()
 
 
