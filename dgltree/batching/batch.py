@@ -241,8 +241,8 @@ class TreeBatch(Movable):
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
         The graph needs edges child -> parent (parent -> child with ``reverse``), ``edata["slot"]`` (the child's
-        position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there. An
-        ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
+        position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata``
+        if they are there. An ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
 
         In a ``dgl.heterograph`` the types of nodes are the functions and those of edges the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that
