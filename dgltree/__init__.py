@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from dgltree.above import register
+
 TYPE_CHECKING = False  # typing's own, without waiting for typing
 if TYPE_CHECKING:
     from typing import Any
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
     from dgltree.equations.checking.distractors import distractors
     from dgltree.equations.completion.answers import Verification, complete, verify
     from dgltree.equations.completion.result import Completion
-    from dgltree.equations.pretrained.fillers import shipped_fillers
-    from dgltree.equations.pretrained.published import load_published
-    from dgltree.equations.pretrained.shipped import open_model
-    from dgltree.equations.ranking.ranker import Ranker, Ranking, rank
     from dgltree.models.checkpoint import load, save
+    from dgltree.ranking.pretrained.fillers import shipped_fillers
+    from dgltree.ranking.pretrained.published import load_published
+    from dgltree.ranking.pretrained.shipped import open_model
+    from dgltree.ranking.ranker import Ranker, Ranking, rank
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
     from dgltree.training.estimators import TreeClassifier, TreeEncoderTransformer, TreeRegressor
@@ -45,10 +47,10 @@ _MODULES = {
     "equations.checking.distractors": ("distractors",),
     "equations.completion.answers": ("Verification", "complete", "verify"),
     "equations.completion.completer": ("Completion",),
-    "equations.pretrained.fillers": ("shipped_fillers",),
-    "equations.pretrained.published": ("load_published",),
-    "equations.ranking.ranker": ("Ranker", "Ranking", "rank"),
-    "equations.pretrained.shipped": ("open_model",),
+    "ranking.pretrained.fillers": ("shipped_fillers",),
+    "ranking.pretrained.published": ("load_published",),
+    "ranking.ranker": ("Ranker", "Ranking", "rank"),
+    "ranking.pretrained.shipped": ("open_model",),
     "models.checkpoint": ("load", "save"),
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),
@@ -63,6 +65,20 @@ _MODULES = {
 stopped, or that only prints its help, need not wait for; and some need packages that the others do without."""
 
 
+register(
+    {
+        "states_of": "dgltree.engine.propagate",
+        "downward_states": "dgltree.engine.downward",
+        "ListGuesser": "dgltree.ranking.list_guesser",
+        **dict.fromkeys(("Ranker", "Ranking", "rank"), "dgltree.ranking.ranker"),
+        **dict.fromkeys(("listops_model", "logic_model", "open_model"), "dgltree.ranking.pretrained.shipped"),
+        "load_published": "dgltree.ranking.pretrained.published",
+        "shipped_fillers": "dgltree.ranking.pretrained.fillers",
+    }
+)
+# A call of a cell is a pass of the engine, a guess is a network's; the rest are names that dgltree.equations had before
+# ranking was a package of its own, until 0.4.
+
 _PACKAGES = (
     "batching",
     "cells",
@@ -73,6 +89,7 @@ _PACKAGES = (
     "induction",
     "models",
     "plotting",
+    "ranking",
     "read",
     "training",
     "trees",

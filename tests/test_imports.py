@@ -114,8 +114,8 @@ def test_dir_shows_what_is_public_and_the_version_is_known() -> None:
 
 
 PACKAGES = (
-    "batching", "cells", "datasets", "encoders", "engine", "equations", "induction", "models", "plotting", "read",
-    "training", "trees",
+    "batching", "cells", "datasets", "encoders", "engine", "equations", "induction", "models", "plotting", "ranking",
+    "read", "training", "trees",
 )  # fmt: skip
 
 

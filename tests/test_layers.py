@@ -29,6 +29,7 @@ def broken(checkout: Path) -> str:
     ("file", "line", "contract"),
     [
         ("dgltree/cells/typed.py", "from dgltree.engine.schedule import Step", "Imports point one way"),
+        ("dgltree/equations/truth/judge.py", "import dgltree.batching.batch", "Imports point one way"),
         ("dgltree/read/text.py", "from dgltree.read.infix import read_infix", "No circles"),
         ("dgltree/engine/memory.py", "import tasks.tables", "The library never imports the tasks"),
         ("dgltree/engine/memory.py", "from dgltree import Tree", "Nothing inside the package imports its root"),
@@ -45,6 +46,31 @@ def test_an_import_that_points_the_wrong_way_breaks_a_contract(
     mutant = tmp_path / file
     mutant.write_text(f"{line}\n{mutant.read_text(encoding='utf-8')}", encoding="utf-8")
     assert contract in broken(tmp_path)
+
+
+def test_imports_by_name_are_of_what_lies_below_but_for_one_table() -> None:
+    """import-linter sees no ``import_module``."""
+    package = Path(dgltree.__path__[0])
+    by_name = re.compile(r"\b(?:import_module|__import__)\(")
+    texts = {str(path.relative_to(package)): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    users = {name for name, text in texts.items() if by_name.search(text)}
+    assert users == {
+        "__init__.py",
+        "above.py",
+        "commands/main.py",  # commands
+        "engine/kernels/backends.py",  # its own kernels
+        "equations/__init__.py",  # its own modules
+        "ranking/__init__.py",
+        "read/code.py",  # parsers of other packages
+    }
+    upwards = re.compile(r'\bfrom_above\("(\w+)"\)')
+    calls = {name for text in texts.values() for name in upwards.findall(text)}
+    assert calls == {"ListGuesser", "downward_states", "states_of"}
+
+
+def test_the_names_of_ranking_are_where_they_were_until_0_4() -> None:
+    for name in dgltree.ranking.__all__:
+        assert getattr(dgltree.equations, name) is getattr(dgltree.ranking, name)
 
 
 def test_no_public_name_hides_a_module() -> None:
@@ -69,6 +95,7 @@ def test_the_root_holds_folders_and_few_modules() -> None:
     assert files == {
         "__init__.py",
         "__main__.py",
+        "above.py",
         "arguments.py",
         "claims.py",
         "configured.py",

@@ -219,11 +219,11 @@ ROWS = [
     ),
     Row("equations.completion.display.LONGEST", whole(lambda m, size: m._cut("a" * size), "...")),
     Row(
-        "equations.ranking.equation_size.LARGEST",
+        "ranking.equation_size.LARGEST",
         takes(lambda m, size: m.check_size(Equation(wide(size - 1), X)), "more than 5,000 nodes"),
     ),
     Row(
-        "equations.ranking.equation_size.DEEPEST",
+        "ranking.equation_size.DEEPEST",
         takes(lambda m, size: m.check_size(Equation(nested(size - 1, X), X)), "more than 200 deep"),
     ),
     Row("equations.truth.case.MOST_NAMES", takes(lambda m, size: m.Case(Equation(wide(size + 1), X0)), "variables")),

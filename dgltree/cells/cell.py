@@ -1,11 +1,11 @@
 """Everything that follows from the contract: its weights, its steps on any engine, its leaves, its DGL functions."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, cast
 
 from torch import Tensor, nn
 
+from dgltree.above import from_above
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.token_parts import part_table
 from dgltree.batching.vocabulary import ANY_ARITY
@@ -32,8 +32,7 @@ class Cell(MessagePassing):
 
         A ``Ranker`` runs no passes, and refuses a cell with hooks.
         """
-        engine = import_module("dgltree.engine.propagate")  # by its name, as cells come before engines
-        return cast(State, engine.states_of(self, batch, share, trace, check, recompute))
+        return cast(State, from_above("states_of")(self, batch, share, trace, check, recompute))
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""

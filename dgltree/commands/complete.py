@@ -119,8 +119,8 @@ def _seconds(text: str) -> float:
 
 
 def _completing(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`, the model apart."""
-    from dgltree.equations.pretrained.fillers import read_fillers
+    """Settings of :class:`dgltree.ranking.batch_completion.BatchCompletion`, the model apart."""
+    from dgltree.ranking.pretrained.fillers import read_fillers
 
     return {
         "top": options.top,
@@ -136,7 +136,7 @@ class CompleteCommand(EquationCommand):
     """Reads questions, completes them and prints what was found."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        from dgltree.equations.completion.batch_completion import BatchCompletion
+        from dgltree.ranking.batch_completion import BatchCompletion
 
         self.options, self._spent = options, 0.0
         self.completing = BatchCompletion(options.model, **_completing(options))

@@ -4,7 +4,7 @@ import sys
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.equations.pretrained.files import FOLDER
+from dgltree.ranking.pretrained.files import FOLDER
 
 EXAMPLES = """\
 examples:

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from typing import Any, NamedTuple, TypeVar
 
 from dgltree.commands.signals import within
-from dgltree.equations.completion.batch_completion import BatchCompletion, each
+from dgltree.ranking.batch_completion import BatchCompletion, each
 from dgltree.read.typed import Question
 from dgltree.workers import result_of, workers
 

@@ -12,13 +12,9 @@ from dgltree.batching.batch import batch
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.answers import completer, verify
 from dgltree.equations.completion.completer import Listener
-from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import find_blank
-from dgltree.equations.pretrained.fillers import shipped_fillers
-from dgltree.equations.ranking.model_names import Names
-from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.explore.endpoint import Endpoint, RequestFields
@@ -27,6 +23,10 @@ from dgltree.explore.open_models import Opened
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import EquationModel, evaluating
+from dgltree.ranking.filler_list import FillerList, readable
+from dgltree.ranking.model_names import Names
+from dgltree.ranking.pretrained.fillers import shipped_fillers
+from dgltree.ranking.probabilities import probabilities
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
 from dgltree.read.notation import NUMBERS
@@ -50,7 +50,7 @@ class EquationsRoom:
         self.models = opened.equations
         fillers = shipped_fillers()
         self._lists = {
-            name: FillerList(model, known(fillers, model.cell.vocabulary)) for name, model in self.models.items()
+            name: FillerList(model, readable(fillers, model.cell.vocabulary)) for name, model in self.models.items()
         }
 
     def endpoints(self) -> list[Endpoint]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
-from dgltree.equations.pretrained.shipped import listops_model, logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
+from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_any, open_model
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.unlabelled_model import UnlabelledModel, check_answers, finds_trees
 

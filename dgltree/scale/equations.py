@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.source import TOO_LONG, check_length
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.equations.completion.record import described
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.pretrained.files import model_file
-from dgltree.equations.pretrained.shipped import open_model
+from dgltree.ranking.batch_completion import BatchCompletion, each
+from dgltree.ranking.pretrained.files import model_file
+from dgltree.ranking.pretrained.shipped import open_model
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import Question, read_question
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
@@ -41,7 +41,7 @@ class Complete(TableJob):
     Args:
         column: with the equations as a person types them; a column ``id`` next to it is taken over.
         model: what guesses or ranks: a shipped model, or a file.
-        completing: settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`.
+        completing: settings of :class:`dgltree.ranking.batch_completion.BatchCompletion`.
 
     Raises ``FileNotFoundError`` and ``ValueError`` as :func:`dgltree.complete` does for a model.
     """

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from dgltree import Tree, batch, load
 from dgltree.encoders import Attention, SequenceEncoder
-from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
 from dgltree.models import PairModel, TreeModel, evaluating
 from dgltree.plotting.charts import save
 from dgltree.plotting.trees import attention, trees
+from dgltree.ranking.pretrained.shipped import logic_model
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 from tasks.logic.language import is_formula
 

@@ -14,7 +14,7 @@ import pytest
 from dgltree.commands import several
 from dgltree.commands.several import ReadQuestion, answered
 from dgltree.cores import cores
-from dgltree.equations.completion.batch_completion import BatchCompletion
+from dgltree.ranking.batch_completion import BatchCompletion
 from dgltree.read.typed import read_question
 
 EQUATIONS = [

@@ -25,8 +25,8 @@ from dgltree.encoders import (
     make_encoder,
 )
 from dgltree.encoders.make import encoder_options
-from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.ranking.probabilities import probabilities
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 LONG_SUMS = ("beam_tree", "efficient_beam_tree")

@@ -8,8 +8,8 @@ import pytest
 
 from dgltree import read_equation
 from dgltree.equations.completion.completer import Completer
-from dgltree.equations.completion.filler_list import FillerList
-from dgltree.equations.pretrained.shipped import open_model
+from dgltree.ranking.filler_list import FillerList
+from dgltree.ranking.pretrained.shipped import open_model
 
 SECONDS = 0.5
 GIGABYTE = 10**6  # in kB

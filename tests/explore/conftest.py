@@ -21,9 +21,9 @@ def opened() -> Any:
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.cells import TreeSMU
     from dgltree.encoders import TreeEncoder, make_encoder
-    from dgltree.equations.pretrained.shipped import open_model
     from dgltree.explore.open_models import open_all
     from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
+    from dgltree.ranking.pretrained.shipped import open_model
 
     found = open_all([])
     torch.manual_seed(0)

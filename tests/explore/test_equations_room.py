@@ -8,9 +8,9 @@ from explore_page import ask, refusal
 
 import dgltree
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.completion.filler_list import FillerList
-from dgltree.equations.ranking.model_names import Names
 from dgltree.models.tree_model import evaluating
+from dgltree.ranking.filler_list import FillerList
+from dgltree.ranking.model_names import Names
 from dgltree.read.infix_writer import write_infix
 
 TEXT = "sin(y)^2 + _ = 1"

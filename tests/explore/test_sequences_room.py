@@ -8,10 +8,10 @@ from explore_page import COOKIE, HOST, TOKEN, ask, refusal
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.encoders import make_encoder
-from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction import merged_trees, right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.models import ClassifierReadout, TreeModel
+from dgltree.ranking.pretrained.shipped import logic_model
 from dgltree.read.bracket import read_treebank, read_unlabelled
 from dgltree.read.formula import read_formula
 from dgltree.trees.logic import RELATIONS

@@ -1,12 +1,12 @@
 """Everything that follows from the contract of a downward cell: its weights, and its states on any engine."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, cast
 
 import torch
 from torch import nn
 
+from dgltree.above import from_above
 from dgltree.batching.vocabulary import ANY_ARITY
 from dgltree.cells.downward.contract import DownwardContract
 from dgltree.cells.downward.message_passing import DownwardMessagePassing
@@ -28,8 +28,7 @@ class DownwardCell(DownwardMessagePassing):
         recompute: bool = False,
     ) -> State:
         """States, as of ``dgltree.propagate(..., direction="down", up=up)``, which calls the cell."""
-        engine = import_module("dgltree.engine.downward")  # by its name, as cells come before engines
-        return cast(State, engine.downward_states(self, batch, up, share, trace, check, recompute))
+        return cast(State, from_above("downward_states")(self, batch, up, share, trace, check, recompute))
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""

@@ -1,14 +1,13 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
 from collections.abc import Collection
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from dgltree.equations.completion.completer import Completer, Guesser
+from dgltree.above import from_above
+from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.pretrained.files import model_file
-from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.truth.imaginary import imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
@@ -17,11 +16,6 @@ from dgltree.equations.truth.proofs.why import Reason, reasons
 from dgltree.equations.truth.verdict import Counterexample, Domain, Verdict
 from dgltree.read.typed import Question, read_question, read_typed
 from dgltree.trees.equation import BLANK, Equation
-from dgltree.trees.tree import Tree
-
-if TYPE_CHECKING:
-    from dgltree.equations.completion.filler_list import FillerList
-    from dgltree.models.tree_model import EquationModel
 
 GUESSED = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
@@ -61,7 +55,7 @@ class Verification(NamedTuple):
 def complete(
     equation: str | Equation,
     top: int = 10,
-    model: "str | EquationModel" = "default",
+    model: str | Any = "default",
     budget: int = BUDGET,
     seconds: float | None = None,
     names: Collection[str] = (),
@@ -81,7 +75,7 @@ def complete(
     Args:
         equation: as a person types it (:func:`dgltree.read.typed.read_question`), or read already.
         top: how many fillers.
-        model: what guesses if nothing is found: a shipped model, a file, or a model.
+        model: what guesses if nothing is found: a shipped model, a file, or a :class:`dgltree.models.EquationModel`.
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
         names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.
@@ -96,36 +90,9 @@ def complete(
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
-def completer(
-    model: "str | EquationModel" = "default", budget: int = BUDGET, seconds: float | None = None
-) -> Completer:
+def completer(model: str | Any = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
     """An object that answers as :func:`complete` does, for many equations."""
-    if isinstance(model, str):
-        model_file(model)  # its name is checked now, and it is opened when something is to be guessed
-    return Completer(ListGuesser(model), budget, seconds)
-
-
-class ListGuesser(Guesser):
-    """Guesses from the shipped list, ranked by a network.
-
-    Args:
-        model: a shipped model, a file, or a model; opened when something is to be guessed, as most equations need none.
-    """
-
-    def __init__(self, model: "str | EquationModel") -> None:
-        self.model = model
-
-    def guess(self, equation: Equation) -> list[Tree]:
-        return self._fillers.guess(equation) if is_small(equation, GUESSED) else []
-
-    @cached_property
-    def _fillers(self) -> "FillerList":
-        from dgltree.equations.completion.filler_list import FillerList, known
-        from dgltree.equations.pretrained.fillers import shipped_fillers
-        from dgltree.equations.pretrained.shipped import open_model
-
-        opened = open_model(self.model) if isinstance(self.model, str) else self.model
-        return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
+    return Completer(from_above("ListGuesser")(model), budget, seconds)
 
 
 def verify(equation: str | Equation, names: Collection[str] = ()) -> Verification:

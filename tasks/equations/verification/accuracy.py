@@ -15,8 +15,8 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dgltree import open_model
-from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel
+from dgltree.ranking.probabilities import probabilities
 from tasks.equations.store import EquationRow, Label, read
 from tasks.equations.verification.counts import Counts, counted_by_group, together
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from dgltree.commands.main import main
-from dgltree.equations.completion.batch_completion import BatchCompletion
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.search.clock import FINISH, Clock
 from dgltree.equations.search.verdicts import Verdicts
+from dgltree.ranking.batch_completion import BatchCompletion
 from dgltree.read.infix import read_equation
 from dgltree.trees.equation import blank
 

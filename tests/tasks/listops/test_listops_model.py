@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from dgltree.equations.pretrained.files import FOLDER, LISTOPS, model_names
-from dgltree.equations.pretrained.shipped import listops_model
+from dgltree.ranking.pretrained.files import FOLDER, LISTOPS, model_names
+from dgltree.ranking.pretrained.shipped import listops_model
 from dgltree.read.listops import read_words
 from dgltree.trees.tree import Tree
 from tasks.listops import generate, shipped

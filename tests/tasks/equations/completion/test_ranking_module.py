@@ -11,8 +11,8 @@ import dgltree
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.pretrained.files import FOLDER
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.ranking.pretrained.files import FOLDER
 from tasks.equations.completion import textbook
 
 pytest.importorskip("lightning", reason="the train extra is not installed")

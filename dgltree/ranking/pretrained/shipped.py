@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import torch
 
-from dgltree.equations.pretrained.files import FOLDER, LISTOPS, LOGIC, model_file
-from dgltree.equations.pretrained.published import load_published
 from dgltree.models.checkpoint import load_model
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
+from dgltree.ranking.pretrained.files import FOLDER, LISTOPS, LOGIC, model_file
+from dgltree.ranking.pretrained.published import load_published
 
 M = TypeVar("M", bound=TreeModel)
 TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are

@@ -11,11 +11,11 @@ from dgltree.cells import CELLS, TreeLSTM
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels import choice
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.ranking import path_engine, ranker
-from dgltree.equations.ranking.fused_paths import FusedPaths
-from dgltree.equations.ranking.path_engine import ROWS as ROWS_TOGETHER
-from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.ranking import path_engine, ranker
+from dgltree.ranking.fused_paths import FusedPaths
+from dgltree.ranking.path_engine import ROWS as ROWS_TOGETHER
+from dgltree.ranking.probabilities import probabilities
 from dgltree.read.infix import read_equation, read_infix
 
 

@@ -17,8 +17,8 @@ from dgltree.cells.typed import product
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.kernel import PathTables, States
 from dgltree.engine.kernels.threads import threads_of_torch
-from dgltree.equations.ranking.merged_paths import Context
-from dgltree.equations.ranking.path_states import segments_of
+from dgltree.ranking.merged_paths import Context
+from dgltree.ranking.path_states import segments_of
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_paths import NumbaPaths

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.ranking.equation_size import check_size
-from dgltree.equations.ranking.ranker import Ranker, Ranking, check_fillers
 from dgltree.equations.truth.judge import Judge
 from dgltree.models.tree_model import EquationModel
+from dgltree.ranking.equation_size import check_size
+from dgltree.ranking.ranker import Ranker, Ranking, check_fillers
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 
-def known(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
+def readable(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
     """Those of a list that a model can read: the published models lack most numbers."""
 
     def reads(filler: Tree) -> bool:

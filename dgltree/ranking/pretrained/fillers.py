@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dgltree.equations.pretrained.files import FOLDER
+from dgltree.ranking.pretrained.files import FOLDER
 from dgltree.read.infix import read_infix
 from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree

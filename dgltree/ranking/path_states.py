@@ -10,8 +10,8 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.step import State
 from dgltree.cells.typed import Segments
-from dgltree.equations.ranking.merged_paths import Context
-from dgltree.equations.ranking.path_rows import PathRows
+from dgltree.ranking.merged_paths import Context
+from dgltree.ranking.path_rows import PathRows
 
 
 class ContextGroup(NamedTuple):

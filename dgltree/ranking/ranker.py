@@ -10,9 +10,9 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.expressions.names import VARIABLE, variables
-from dgltree.equations.ranking.model_names import Names, model_variables, spell
-from dgltree.equations.ranking.path_engine import FillerStates, score_blocks
 from dgltree.models.tree_model import EquationModel
+from dgltree.ranking.model_names import Names, model_variables, spell
+from dgltree.ranking.path_engine import FillerStates, score_blocks
 from dgltree.torch_internals import hooks_of, version_of
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree

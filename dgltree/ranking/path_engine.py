@@ -19,10 +19,10 @@ from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import path_kernel
 from dgltree.engine.propagate import propagate
 from dgltree.equations.expressions.paths import Path, find_blank
-from dgltree.equations.ranking.fused_paths import FusedPaths
-from dgltree.equations.ranking.merged_paths import Context, merge_paths, path_order
-from dgltree.equations.ranking.path_states import ContextGroup, PathStates
 from dgltree.models.tree_model import EquationModel, evaluating
+from dgltree.ranking.fused_paths import FusedPaths
+from dgltree.ranking.merged_paths import Context, merge_paths, path_order
+from dgltree.ranking.path_states import ContextGroup, PathStates
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

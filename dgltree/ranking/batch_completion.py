@@ -12,8 +12,8 @@ from dgltree.read.typed import Question
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
-    from dgltree.equations.completion.filler_list import FillerList
     from dgltree.models.tree_model import EquationModel
+    from dgltree.ranking.filler_list import FillerList
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -69,9 +69,9 @@ class BatchCompletion:
 @lru_cache(maxsize=1)
 def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None) -> "FillerList":
     """A list is encoded once."""
-    from dgltree.equations.completion.filler_list import FillerList
-    from dgltree.equations.pretrained.fillers import shipped_fillers
-    from dgltree.equations.pretrained.shipped import open_model
+    from dgltree.ranking.filler_list import FillerList
+    from dgltree.ranking.pretrained.fillers import shipped_fillers
+    from dgltree.ranking.pretrained.shipped import open_model
 
     opened = open_model(model) if isinstance(model, str) else model
     return FillerList(opened, shipped_fillers() if fillers is None else fillers)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import batch
-from dgltree.equations.ranking.model_names import Names
 from dgltree.models.tree_model import EquationModel, evaluating
+from dgltree.ranking.model_names import Names
 from dgltree.trees.equation import BLANK, Equation
 
 

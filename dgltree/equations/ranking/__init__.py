@@ -1,1 +1,0 @@
-"""Predictions of a network for fillers, forms and equations: ranks, scores and probabilities."""

@@ -1,0 +1,39 @@
+"""Ranking of fillers by a network, the lists that are ranked, and the models that come with the package."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dgltree.ranking.pretrained.fillers import shipped_fillers
+    from dgltree.ranking.pretrained.published import load_published
+    from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_model
+    from dgltree.ranking.ranker import Ranker, Ranking, rank
+
+_MODULES = {
+    "Ranker": "ranker",
+    "Ranking": "ranker",
+    "listops_model": "pretrained.shipped",
+    "load_published": "pretrained.published",
+    "logic_model": "pretrained.shipped",
+    "open_model": "pretrained.shipped",
+    "rank": "ranker",
+    "shipped_fillers": "pretrained.fillers",
+}
+"""Where each name is from. It is imported when it is first asked for: most equations are answered without torch."""
+
+__all__ = [
+    "Ranker",
+    "Ranking",
+    "listops_model",
+    "load_published",
+    "logic_model",
+    "open_model",
+    "rank",
+    "shipped_fillers",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
