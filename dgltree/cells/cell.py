@@ -3,20 +3,29 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 
 from dgltree.above import from_above
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.token_parts import part_table
 from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.cells.check import check_batch, check_device, check_nodes
 from dgltree.cells.contract import CellContract
 from dgltree.cells.inputs import Embedding, FunctionEmbedding
-from dgltree.cells.message_passing import MessagePassing
+from dgltree.cells.message_passing import (
+    COMPUTED,
+    Frame,
+    check_order,
+    now_computed,
+    outside_autocast,
+    prepared,
+)
 from dgltree.cells.step import Children, Computed, State, StepRows
-from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
+from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, sorted_by, split
 
 
-class Cell(MessagePassing):
+class Cell(CellContract):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
     apart = ("embedding", "input_embedding", "function_embedding")
 
@@ -168,3 +177,55 @@ class Cell(MessagePassing):
     def no_children(self, rows: int) -> Children:
         """The arguments of ``compute`` for leaves."""
         return {part: [] for part in self.state}
+
+    @outside_autocast
+    def prepare(self, graph: Any) -> None:
+        """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
+
+        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states of
+        inner nodes, by which a second pass over a graph that was not prepared again is known, and refused: its leaves
+        would have the states of earlier weights. So is a pass from the roots down, which would read states of zeros.
+        """
+        batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
+        check_batch(self, batch)
+        check_device(self, batch)
+        check_nodes(self, batch)
+        leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
+        order, segments, _ = sorted_by(batch.function[leaves])
+        leaves = leaves[order]
+        states = self.leaf_states(batch, leaves, segments)
+        graph.ndata[COMPUTED] = batch.arity == 0
+        for part in self.state:
+            empty = states[part].new_zeros(batch.num_nodes, *states[part].shape[1:])
+            graph.ndata[part] = empty.index_copy(0, leaves, states[part])
+
+    def message_func(self, edges: Any) -> Frame:
+        """A child's state, and its slot, because a mailbox is in the order of edge ids."""
+        return {**prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
+
+    @outside_autocast
+    def reduce_func(self, nodes: Any) -> Frame:
+        """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
+        check_order(nodes)
+        order, segments, back = sorted_by(nodes.data["function"])
+        slot = nodes.mailbox["slot"][order].argsort(1)
+        mail = {}
+        for part, shape in self.state.items():
+            index = slot.view(*slot.shape, *(1 for _ in shape)).expand(-1, -1, *shape)
+            mail[part] = nodes.mailbox[part][order].gather(1, index)
+        linear = self.linear_for(slot.shape[1], segments)
+        x = self.frame_inputs(nodes.data, order)
+        children = {part: rows.unbind(1) for part, rows in mail.items()}
+        computed = self.compute(mail["h"].flatten(1), None if x is None else linear("input", x), children, linear)
+        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}
+
+    def apply_node_func(self, nodes: Any) -> Frame:
+        """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
+        return {**prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
+
+    def frame_inputs(self, frame: Frame, order: Tensor) -> Tensor | None:
+        """(rows, d), the inputs of inner nodes (or of the nodes that edges lead to), in this order."""
+        if self.input_size is None:
+            return None
+        token = frame["token"][order] if "token" in frame else torch.full_like(order, -1)
+        return self.node_inputs(frame["function"][order], token, None, frame["x"][order] if "x" in frame else None)

@@ -13,7 +13,6 @@ from dgltree.cells.message_passing import (
     COMPUTED,
     Frame,
     check_order,
-    inputs_of,
     now_computed,
     outside_autocast,
     prepared,
@@ -124,7 +123,7 @@ class SumCell(Cell):
             }
         order, segments, back = sorted_by(edges.dst["function"])
         linear = self.linear_for(1, segments)
-        x = inputs_of(self, edges.dst, order)
+        x = self.frame_inputs(edges.dst, order)
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
         children = {part: rows[order] for part, rows in prepared(self, edges.src).items()}
         sent = self.send(children, edges.data["slot"][order], x_pre, linear)
@@ -136,7 +135,7 @@ class SumCell(Cell):
         check_order(nodes)
         order, segments, back = sorted_by(nodes.data["function"])
         linear = self.linear_for(1, segments)
-        x = inputs_of(self, nodes.data, order)
+        x = self.frame_inputs(nodes.data, order)
         x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
         mail = {name: nodes.mailbox[name][order].unbind(1) for name in self.messages}
         found = self.aggregate.of_slots(
