@@ -12,12 +12,12 @@ from typing import Any
 
 
 @contextmanager
-def workers(count: int, begin: Callable[..., None], *given: Any) -> Iterator[ProcessPoolExecutor]:
+def workers(count: int, begin: Callable[..., None] | None = None, *given: Any) -> Iterator[ProcessPoolExecutor]:
     """A block with processes that begin when there is work for them, and are ended if the block raises.
 
     Args:
         count: how many there are at most.
-        begin: a function of a module, which each of them calls first.
+        begin: a function of a module, which each of them calls first; None for none.
         given: its arguments.
     """
     pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin, *given))
@@ -41,15 +41,31 @@ def result_of(work: "Future[Any]", what: str) -> Any:
         ) from None
 
 
-def _begin(begin: Callable[..., None], *given: Any) -> None:
-    """Leave Ctrl-C to the process that began this one, and end when that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    begin(*given)
+@contextmanager
+def pool_map(count: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """A block with a ``map`` over so many processes, or over none: with one, ``map`` itself."""
+    if count == 1:
+        yield map
+        return
+    with workers(count) as pool:
+        yield pool.map
 
 
-def _end_with_the_parent() -> None:
+def end_with_parent() -> None:
+    """In a worker: end when the parent has, which may be killed and then cannot say so."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def _begin(begin: Callable[..., None] | None, *given: Any) -> None:
+    """Leave Ctrl-C to the process that began this one, and end when that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    if begin is not None:
+        begin(*given)

@@ -20,7 +20,7 @@ import torch
 from tqdm import tqdm
 
 from dgltree.claims import claim
-from tasks.processes import end_with_parent
+from dgltree.workers import end_with_parent
 
 CLAIM, LOG = "job.json", "log.txt"
 

@@ -10,6 +10,7 @@ from random import Random
 
 from tqdm import tqdm
 
+from dgltree.workers import pool_map
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.chunk import largest
@@ -22,7 +23,6 @@ from tasks.equations.generator.rewrite import GROWING
 from tasks.equations.generator.texts import EquationTexts
 from tasks.equations.store import Made
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS
-from tasks.processes import pool_map
 
 CHUNK = 10_000  # equations a random stream; part of what a seed means
 DEEPEST = 13

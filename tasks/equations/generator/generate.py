@@ -20,13 +20,13 @@ from tqdm import tqdm
 
 from dgltree.claims import claim, refuse_other
 from dgltree.files import replacing
+from dgltree.workers import pool_map
 from tasks.equations import store
 from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation
 from tasks.equations.generator.published.process import PUBLISHED, Process, Union
 from tasks.equations.generator.published.seeds import FAULTS
 from tasks.equations.store import EquationRow
-from tasks.processes import pool_map
 
 GENERATOR = 2  # another one where a seed means other equations than before
 CHUNK = 10_000  # equations a chunk; part of what a seed means

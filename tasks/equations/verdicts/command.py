@@ -20,10 +20,10 @@ from tqdm import tqdm
 from dgltree import write_equation
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.judge import Judge
+from dgltree.workers import pool_map
 from tasks.equations.verdicts import drawn
 from tasks.equations.verdicts.claims import check
 from tasks.equations.verdicts.mutations import equation, extreme
-from tasks.processes import pool_map
 
 Row = dict[str, Any]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from dgltree.files import replacing
+from dgltree.workers import pool_map
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.held_out import held_out
@@ -18,7 +19,6 @@ from tasks.equations.generator.presets import PAPER_TRAIN, Part, Quotas, Shape, 
 from tasks.equations.generator.published.labels import Labeller
 from tasks.equations.generator.published.run import EquationGrowth, GrownEquation
 from tasks.equations.generator.published.seeds import FAULTS, Fault
-from tasks.processes import pool_map
 
 if TYPE_CHECKING:
     import pyarrow
