@@ -194,7 +194,7 @@ def kept_bytes(cell: TreeSMU, schedule: Schedule) -> int:
     for step in schedule.steps:
         gates = sum(cell.gates(step.arity or 1).values())
         bytes_ += 4 * (step.stop - step.start) * gates
-    return bytes_ + 8 * math.prod(schedule.children.shape)
+    return bytes_ + 8 * math.prod(schedule.sources.shape)
 
 
 class LiteralOrderedMemory(nn.Module):

@@ -28,7 +28,7 @@ from dgltree.engine.step_order import way_up
 class DownwardSchedule(Schedule):
     """Rows sorted by (longest way from a node without parents, function): those nodes, the "leaves" of a pass, first.
 
-    The ``children`` of a row are its parents, from which it gets its state. The edges of a step are sorted by the
+    The ``sources`` of a row are its parents, from which it gets its state. The edges of a step are sorted by the
     matrix that they go through.
     """
 
@@ -43,7 +43,7 @@ class DownwardSchedule(Schedule):
 
     def edges(self, step: Step) -> StepEdges:
         among = step.edges
-        return StepEdges(self.children[among], self.parent[among], self.slot[among], self.ascending[among])
+        return StepEdges(self.sources[among], self.parent[among], self.slot[among], self.ascending[among])
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         return self.edge
@@ -86,7 +86,7 @@ def downward_schedule(batch: TreeBatch, cell: DownwardCell, share: bool = False)
     made = DownwardSchedule(
         node=torch.from_numpy(node),
         row=torch.from_numpy(row),
-        children=torch.from_numpy(row[parent[kept]]),
+        sources=torch.from_numpy(row[parent[kept]]),
         parent=torch.from_numpy(receiver),
         leaves=roots,
         leaf_segments=runs_of(function[node[:roots]]),

@@ -63,7 +63,7 @@ class Schedule(Movable):
     """(R,) int64: the node that each row computes; R < N if subtrees are shared."""
     row: Tensor
     """(N,) int64: the row of each node, in public numbering."""
-    children: Tensor
+    sources: Tensor
     """(edges,) int64, rows of the children: step after step, row after row, in slot order."""
     parent: Tensor
     """(edges,) int64: the parents' rows, counted from the start of their step."""
@@ -94,7 +94,7 @@ class Schedule(Movable):
 
     def edges(self, step: Step) -> StepEdges:
         """Those that lead to the rows of a step."""
-        return StepEdges(self.children[step.edges], self.parent[step.edges])
+        return StepEdges(self.sources[step.edges], self.parent[step.edges])
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""
@@ -103,9 +103,9 @@ class Schedule(Movable):
         return first[self.row[batch.parent_index]] + batch.slot
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
-        node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
+        node, row, sources, parent = map(function, (self.node, self.row, self.sources, self.parent))
         same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside
-        return Schedule(node, row, children, parent, *same, part=self.part)
+        return Schedule(node, row, sources, parent, *same, part=self.part)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:

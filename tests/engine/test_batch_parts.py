@@ -70,7 +70,7 @@ def test_parts_read_leaves_what_comes_before_them_and_themselves(share: bool, by
         for step in found.steps:
             rows = found.parent[step.edges] + step.start
             read = {
-                int(c) for c, row in zip(found.children[step.edges], rows, strict=True) if int(row) in part | before
+                int(c) for c, row in zip(found.sources[step.edges], rows, strict=True) if int(row) in part | before
             }
             assert read <= before | part
     inner = [len(part) for part in parts]

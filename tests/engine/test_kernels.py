@@ -168,7 +168,7 @@ def test_any_number_of_threads_gives_the_same_to_the_bit(
         planned = plan(trees, make_cell(name), share=True)
         schedule, layout = planned.schedule, planned.layout
         assert len(layout.parts) > 2 and layout.parts[0] > 0, "parts, and what they share"
-        assert int(schedule.children.bincount().max()) >= 2000
+        assert int(schedule.sources.bincount().max()) >= 2000
 
     def run() -> dict[str, Tensor]:
         cell = make_cell(name).float()

@@ -50,7 +50,7 @@ def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows(
         assert (plan.part is not None) == in_parts
         assert [plan.leaves, *(step.stop for step in plan.steps)] == [*(step.start for step in plan.steps), len(plan)]
         for step in plan.steps:
-            rows = plan.children[step.edges].view(-1, step.arity)
+            rows = plan.sources[step.edges].view(-1, step.arity)
             assert len(rows) == step.stop - step.start <= most
             assert int(rows.max()) < step.start
             nodes = plan.node[step.start : step.stop]
@@ -111,7 +111,7 @@ def test_segments_have_different_functions_and_no_step_could_be_part_of_the_one_
             assert [start for _, start, _ in step.segments] == ends[:-1]
             assert ends[-1] == step.stop - step.start
             if before is not None and before.arity == step.arity:
-                latest = plan.children[step.edges].view(-1, step.arity).max(1).values
+                latest = plan.sources[step.edges].view(-1, step.arity).max(1).values
                 assert (latest >= before.start).all(), "a node was ready for the step before"
             before = step
         pairs = {(int(flat.level[node]), int(flat.arity[node])) for node in plan.node[plan.leaves :]}

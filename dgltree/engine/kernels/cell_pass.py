@@ -78,7 +78,7 @@ class CellPass(ABC):
         schedule, n = self.schedule, self.n
         numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
         gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self._slots().items())
-        backward = (len(schedule) + 2 * len(schedule.children)) * n if self.record else 0
+        backward = (len(schedule) + 2 * len(schedule.sources)) * n if self.record else 0
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
     @abstractmethod
@@ -171,7 +171,7 @@ class CellPass(ABC):
         h[: schedule.leaves] = leaf_h
         if not self.base:
             memory[: schedule.leaves] = leaf_memory.reshape(schedule.leaves, self.depth, n)
-        self.states = States(h, memory, self.base, schedule.children)
+        self.states = States(h, memory, self.base, schedule.sources)
         self.mask = self._masks()
         self.given = dict(zip(self.maps, inputs, strict=True))
 

@@ -181,7 +181,7 @@ class CompiledSumPass(CompiledPass):
     def forward(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
-        self.f = leaf_h.new_empty(len(self.schedule.children), self.n)
+        self.f = leaf_h.new_empty(len(self.schedule.sources), self.n)
         return super().forward(leaf_h, leaf_memory, inputs, weights)
 
     def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:

@@ -32,7 +32,7 @@ class ConcatenatedPass(CellPass):
         run = 0
         read = {key: int(x_pre is not None) for key, x_pre in self.given.items()}
         for step, runs in zip(schedule.steps, self.runs, strict=True):
-            i = h.index_select(0, schedule.children[step.edges]).view(
+            i = h.index_select(0, schedule.sources[step.edges]).view(
                 step.stop - step.start, (step.arity or 0) * self.n
             )
             weight, gates = columns[step.arity], self.pre[step.arity]
@@ -48,7 +48,7 @@ class ConcatenatedPass(CellPass):
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
-        edge_h, edge_gates = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
+        edge_h, edge_gates = (d_h.new_empty(len(schedule.sources), self.n) for _ in range(2))
         kernel = self.kernel(self.fused.options, states, table(self.runs))
         kernel.start_backward(self._sent(d_h, d_memory, edge_h, edge_gates, row_memory))
         run = sum(map(len, self.runs))
@@ -86,7 +86,7 @@ class ConcatenatedPass(CellPass):
     def _multiply(self, gradients: "Gradients", matrix: int, runs: list[MatrixRun], key: Key) -> None:
         arity = key or 0
         d_pre = self.pre[key][runs[0].slot : runs[-1].slot + runs[-1].rows]
-        places = [self.schedule.children[run.edge : run.edge + run.rows * arity] for run in runs]
+        places = [self.schedule.sources[run.edge : run.edge + run.rows * arity] for run in runs]
         gradients.add(matrix, d_pre, torch.cat(places) if len(places) > 1 else places[0], self.states.h)
 
 

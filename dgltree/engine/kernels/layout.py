@@ -184,7 +184,7 @@ def layout(schedule: Schedule, cell: Cell) -> Layout:
     rows, slot = np.bincount(key, length, len(maps)).astype(np.int64), length.cumsum() - length
     runs[order, SLOT] = slot - (rows.cumsum() - rows)[key]
     groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
-    children, device = schedule.children.cpu().numpy(), schedule.children.device
+    children, device = schedule.sources.cpu().numpy(), schedule.sources.device
     pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
     queue, stages, parts = _queue(runs, steps, schedule.part)
     by_slot = ranges(runs[order, START], length)

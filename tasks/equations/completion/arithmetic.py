@@ -36,7 +36,7 @@ def values(
     out = leaves.new_empty(len(schedule), points)
     out[: schedule.leaves] = leaves[symbol[: schedule.leaves]]
     for step in schedule.steps:
-        children = schedule.children[step.edges].view(step.stop - step.start, -1)
+        children = schedule.sources[step.edges].view(step.stop - step.start, -1)
         for _, start, stop in step.segments:
             rows = slice(step.start + start, step.start + stop)
             value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))
