@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
     from dgltree.engine.runner import prop_nodes_topo
-    from dgltree.equations.checking.check import Checked, check
+    from dgltree.equations.checking.check import check
     from dgltree.equations.checking.distractors import distractors
+    from dgltree.equations.checking.marks import Checked
     from dgltree.equations.completion.answers import Verification, complete, verify
     from dgltree.equations.completion.result import Completion
     from dgltree.models.checkpoint import load, save
@@ -43,10 +44,11 @@ _MODULES = {
     "engine.propagate": ("propagate", "root_states"),
     "engine.runner": ("prop_nodes_topo",),
     "engine.frontiers": ("topo_plan",),
-    "equations.checking.check": ("Checked", "check"),
+    "equations.checking.check": ("check",),
+    "equations.checking.marks": ("Checked",),
     "equations.checking.distractors": ("distractors",),
     "equations.completion.answers": ("Verification", "complete", "verify"),
-    "equations.completion.completer": ("Completion",),
+    "equations.completion.result": ("Completion",),
     "ranking.pretrained.fillers": ("shipped_fillers",),
     "ranking.pretrained.published": ("load_published",),
     "ranking.ranker": ("Ranker", "Ranking", "rank"),

@@ -73,6 +73,14 @@ def test_the_names_of_ranking_are_where_they_were_until_0_4() -> None:
         assert getattr(dgltree.equations, name) is getattr(dgltree.ranking, name)
 
 
+def test_each_public_name_is_imported_from_the_file_that_defines_it() -> None:
+    for module, names in dgltree._MODULES.items():
+        for name in names:
+            value = getattr(dgltree, name)
+            home = getattr(value, "__module__", f"dgltree.{module}")
+            assert name == "BLANK" or home.startswith(f"dgltree.{module}"), name
+
+
 def test_no_public_name_hides_a_module() -> None:
     for package in [dgltree, *map(importlib.import_module, subpackages())]:
         modules = {module.name for module in pkgutil.iter_modules(package.__path__)}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from dgltree.equations.completion.completer import Completion
+    from dgltree.equations.completion.result import Completion
     from dgltree.trees.tree import Tree
 
 

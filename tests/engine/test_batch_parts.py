@@ -69,9 +69,7 @@ def test_parts_read_leaves_what_comes_before_them_and_themselves(share: bool, by
     for part in (set[int](), *parts):
         for step in found.steps:
             rows = found.parent[step.edges] + step.start
-            read = {
-                int(c) for c, row in zip(found.sources[step.edges], rows, strict=True) if int(row) in part | before
-            }
+            read = {int(c) for c, row in zip(found.sources[step.edges], rows, strict=True) if int(row) in part | before}
             assert read <= before | part
     inner = [len(part) for part in parts]
     assert max(inner) <= 3 * min(inner), "parts are of about one cost"

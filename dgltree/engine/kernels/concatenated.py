@@ -32,9 +32,7 @@ class ConcatenatedPass(CellPass):
         run = 0
         read = {key: int(x_pre is not None) for key, x_pre in self.given.items()}
         for step, runs in zip(schedule.steps, self.runs, strict=True):
-            i = h.index_select(0, schedule.sources[step.edges]).view(
-                step.stop - step.start, (step.arity or 0) * self.n
-            )
+            i = h.index_select(0, schedule.sources[step.edges]).view(step.stop - step.start, (step.arity or 0) * self.n)
             weight, gates = columns[step.arity], self.pre[step.arity]
             for own in runs:
                 into = gates_of(gates, own)

@@ -39,7 +39,7 @@ def ratio(x: float, largest: int = LARGEST_PART) -> Fraction | None:
     if not math.isfinite(x) or abs(x) > 1e15:
         return None
     found = Fraction(x).limit_denominator(largest)
-    if abs(found.numerator) > largest and found.denominator > 1 and found.denominator > 1000:
+    if abs(found.numerator) > largest and found.denominator > 1000:
         return None
     close = abs(float(found) - x) <= PRECISE * max(abs(x), 1e-9)
     return found if close else None
