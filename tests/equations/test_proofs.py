@@ -428,3 +428,13 @@ def test_a_part_names_the_points_at_which_one_side_has_no_value() -> None:
     found = verify("|x|*tan(x)*cos(x) = x*sin(x)").verdict
     assert found.place == "holds for x ≥ 0 but cos(x) = 0" and found.conditions == ("cos(x) = 0",)
     assert verify("atan(tan(x)) = x").verdict.place == "holds for -pi/2 < x < pi/2"
+
+
+def test_what_is_only_tested_next_to_a_proved_part_is_said() -> None:
+    found = verify("sqrt((x - sin(x) - log(x+2))^2) = x - sin(x) - log(x+2)").verdict
+    assert found.short == "holds for -2 < x ≤ -1.27028 or x = 2.23195 (proved)" and not found.only
+    [beyond] = found.agrees
+    assert beyond.written("x") == "x ≥ 2.23195"
+    assert "; for x ≥ 2.23195 the sides agree at every point tried (tested);" in str(found)
+    assert found.described["agrees"] == [{"from": "2.23195", "to": None, "from_included": True, "to_included": False}]
+    assert not verify("abs(log(x) - 5) = log(x) - 5").verdict.agrees, "all of it is proved"

@@ -1,5 +1,6 @@
 """Verdicts on equations in one real variable."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from flint import fmpq
@@ -9,6 +10,7 @@ from dgltree.equations.truth.compare import Comparison, PointOutcome, compare, c
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
+from dgltree.equations.truth.part import Part, joined
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.proofs.checker import CellState
 from dgltree.equations.truth.proofs.line import Line, real_line
@@ -28,8 +30,18 @@ def one_variable(case: Case) -> Verdict:
             return undecided(reason)
         shown = shown_verdict(line, against, exceptions(case, line), root_notes(case, line))
         if shown is not None:
-            return shown
+            return replace(shown, agrees=_agreeing(case, line))
     return _numeric(case, line)
+
+
+def _agreeing(case: Case, line: Line) -> Part:
+    """Where nothing is shown and no number that was tried refutes: a sample proves nothing, so this is no ``part``."""
+    found = []
+    for cell, numbers in line.open_cells():
+        trial = case.trial("real", ({case.name: x} for x in numbers))
+        if trial.against is None and trial.agreed >= NEEDED:
+            found.append(cell)
+    return joined(found)
 
 
 def _reason(case: Case, line: Line) -> str:
@@ -93,7 +105,7 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
     part = numeric_part(case.name, case.school, window, _watched(line)) if _often(case, line) else ()
     if not part:
         if line is not None and line.part:
-            return points_verdict(line, shown)
+            return replace(points_verdict(line, shown), agrees=_agreeing(case, line))
         return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,

@@ -78,6 +78,8 @@ class Verdict:
     """Where on the real line it holds, in one variable, as far as that is known."""
     only: bool = False
     """Whether it holds nowhere else on the real line."""
+    agrees: Part = ()
+    """Where, outside of a proved ``part``, the sides agree at every point that was tried, and nothing is proved."""
     window: tuple[float, float] | None = None
     """Between which numbers ``part`` was looked for; None: on the whole line."""
     period: str = ""
@@ -151,6 +153,8 @@ class Verdict:
             first += f": {self.reason}"
         if self.grade is Grade.TESTED and self.tested is not None:
             first += f": {self.tested}"
+        if self.agrees:
+            first += f"; for {written(self.agrees, self.variable)} the sides agree at every point tried (tested)"
         if self.counterexample is not None:
             first += f"{':' if self.domain is Domain.NONE and not self.only else ';'} {self.counterexample}"
         return "; ".join([first, *self.notes])
@@ -162,6 +166,8 @@ class Verdict:
         if self.part:
             row["part"] = [piece.described for piece in self.part]
             row["only"] = self.only
+        if self.agrees:
+            row["agrees"] = [piece.described for piece in self.agrees]
         if self.period:
             row["period"] = self.period
         if self.conditions:

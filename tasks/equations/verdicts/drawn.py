@@ -74,10 +74,12 @@ def fault_of(drawn: DrawnEquation, verdict: Verdict) -> Fault | None:
         return None
     kind = FALSE_PROOF if verdict.grade in (Grade.PROVED, Grade.REFUTED) else FALSE_TEST
     for stretch in stretches(drawn.left, drawn.right):
-        inner = [(x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(verdict.part, float(x))]
+        ends = (*verdict.part, *verdict.agrees)
+        inner = [(x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(ends, float(x))]
         for x, found in inner:
             if _contradicts(claimed(verdict, float(x)), found, verdict):
-                return Fault(kind, f"x = {mpmath.nstr(x, 15)}: {found}")
+                is_tested = _is_inside(verdict.agrees, float(x))
+                return Fault(FALSE_TEST if is_tested else kind, f"x = {mpmath.nstr(x, 15)}: {found}")
         long = stretch.high - stretch.low > SHORTEST and abs(stretch.low) + abs(stretch.high) < 1e12
         holds = len(stretch.outcomes) > 3 and all(found == HOLDS for _, found in stretch.outcomes)
         middle = float(stretch.outcomes[len(stretch.outcomes) // 2][0]) if stretch.outcomes else 0.0
@@ -106,14 +108,17 @@ def claimed(verdict: Verdict, x: float) -> bool | None:
         x = verdict.window[0] + (x - verdict.window[0]) % turn
     if verdict.window and not verdict.window[0] < x < verdict.window[1]:
         return None
-    inside = any(
-        (piece.low is None or piece.low.value < x) and (piece.high is None or x < piece.high.value)
-        for piece in verdict.part
-        if not piece.is_point
-    )
-    if inside:
+    if _is_inside(verdict.part, x) or _is_inside(verdict.agrees, x):
         return True
     return False if verdict.only else None
+
+
+def _is_inside(part: Part, x: float) -> bool:
+    return any(
+        (piece.low is None or piece.low.value < x) and (piece.high is None or x < piece.high.value)
+        for piece in part
+        if not piece.is_point
+    )
 
 
 def _contradicts(claim: bool | None, found: str, verdict: Verdict) -> bool:

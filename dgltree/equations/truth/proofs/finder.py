@@ -211,6 +211,16 @@ def samples_between(low: Fraction | None, high: Fraction | None) -> list[Fractio
     return [_short(low + (high - low) * share, (high - low) * min(share, 1 - share) / 2) for share in shares]
 
 
+def between(low: Fraction | None, high: Fraction | None, count: int) -> list[Fraction]:
+    """So many rational numbers between two: evenly, or in steps that grow where there is no end."""
+    if low is not None and high is not None:
+        return [low + (high - low) * Fraction(2 * k + 1, 2 * count) for k in range(count)]
+    steps = [Fraction(3, 7) * Fraction(3, 2) ** k for k in range(count)]
+    if low is None and high is None:
+        return [step if k % 2 else -step for k, step in enumerate(steps)]
+    return [low + step if low is not None else (high or 0) - step for step in steps]
+
+
 def plain_numbers(low: Fraction | None, high: Fraction | None) -> list[Fraction]:
     """One or two numbers between two that a reader can work with: on both sides of 0, if it is between them."""
     numbers = []

@@ -14,7 +14,7 @@ from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certifi
 from dgltree.equations.truth.proofs.cuts import Zero, compiled, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
 from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
-from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, find, plain_numbers, samples_between
+from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, between, find, plain_numbers, samples_between
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.trees.equation import Equation
@@ -23,6 +23,8 @@ LOG = logging.getLogger(__name__)
 DIGITS = 6
 LONGEST = 30
 """Characters of an end; a longer one is a decimal."""
+OPEN_SAMPLES = 24
+"""Numbers at which the sides are compared in a cell of which nothing is shown; those next to its ends are more."""
 NEXT = 1e-6
 """Distance from where a sign changes, of a sample."""
 Number = Any
@@ -148,6 +150,15 @@ class Line:
             yield from map(to_fmpq, samples_between(low, high))
         yield from (to_fmpq(Fraction(x)) for hint in self.hints for x in (hint - NEXT, hint + NEXT))
         yield from (to_fmpq(Fraction((a + b) / 2)) for a, b in itertools.pairwise(self.hints))
+
+    def open_cells(self) -> Iterator[tuple[Interval, list[fmpq]]]:
+        """Those of which nothing is shown, with the ends at which the equation holds, and numbers in each."""
+        ends = [None, *(spot.end for spot in self.spots), None]
+        holds = [False, *(spot.shown.state is CellState.HOLDS for spot in self.spots), False]
+        for k, (low, high) in enumerate(self._bounds()):
+            if self.cells[k].state is CellState.OPEN:
+                numbers = [*samples_between(low, high), *between(low, high, OPEN_SAMPLES)]
+                yield Interval(ends[k], ends[k + 1], holds[k], holds[k + 1]), list(map(to_fmpq, numbers))
 
     def agrees_often(self) -> bool:
         """Whether floats agree at neighbouring points, between all cuts or evenly."""
