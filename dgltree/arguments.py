@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-FEW = 40  # names that a message may list
+MAX_LISTED_NAMES = 40  # names that a message may list
 SYNONYMS = {
     "learning_rate": "lr",
     "max_epochs": "epochs",
@@ -62,6 +62,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if SYNONYMS.get(name.lower()) in names:
         return f"nearest known: {SYNONYMS[name.lower()]}"
     near = difflib.get_close_matches(name.lower(), names)
-    if not near and len(names) <= FEW:
+    if not near and len(names) <= MAX_LISTED_NAMES:
         return f"known: {', '.join(names) or 'none'}"
     return f"nearest known: {', '.join(near or difflib.get_close_matches(name, names, cutoff=0.0))}"

@@ -17,12 +17,12 @@ from dgltree.cells.message_passing import (
     COMPUTED,
     Frame,
     check_order,
+    get_prepared,
     now_computed,
     outside_autocast,
-    prepared,
 )
 from dgltree.cells.step import Children, Computed, State, StepRows
-from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, sorted_by, split
+from dgltree.cells.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
 
 
 class Cell(CellContract):
@@ -191,7 +191,7 @@ class Cell(CellContract):
         check_device(self, batch)
         check_nodes(self, batch)
         leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
-        order, segments, _ = sorted_by(batch.function[leaves])
+        order, segments, _ = sort_rows(batch.function[leaves])
         leaves = leaves[order]
         states = self.leaf_states(batch, leaves, segments)
         graph.ndata[COMPUTED] = batch.arity == 0
@@ -201,13 +201,13 @@ class Cell(CellContract):
 
     def message_func(self, edges: Any) -> Frame:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
-        return {**prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
+        return {**get_prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
         check_order(nodes)
-        order, segments, back = sorted_by(nodes.data["function"])
+        order, segments, back = sort_rows(nodes.data["function"])
         slot = nodes.mailbox["slot"][order].argsort(1)
         mail = {}
         for part, shape in self.state.items():
@@ -221,7 +221,7 @@ class Cell(CellContract):
 
     def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
-        return {**prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
+        return {**get_prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
 
     def frame_inputs(self, frame: Frame, order: Tensor) -> Tensor | None:
         """(rows, d), the inputs of inner nodes (or of the nodes that edges lead to), in this order."""

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from dgltree.cells.base import CellBase
 from dgltree.cells.contract import CellContract
-from dgltree.cells.stepping import Stepping
 from dgltree.torch_internals import without_autocast
 
 Frame = dict[str, Tensor]
 COMPUTED = "computed"
 """The field of a graph's nodes that says whose states are there."""
-C = TypeVar("C", bound="Stepping")
+C = TypeVar("C", bound="CellBase")
 Result = TypeVar("Result")
 
 
@@ -29,7 +29,7 @@ def outside_autocast(function: Callable[[C, Any], Result]) -> Callable[[C, Any],
     return run
 
 
-def prepared(cell: CellContract, frame: Frame) -> Frame:
+def get_prepared(cell: CellContract, frame: Frame) -> Frame:
     """The states in a frame. Raises ``ValueError`` if ``prepare`` did not put them there."""
     for part, shape in cell.state.items():
         if part not in frame or tuple(frame[part].shape[1:]) != shape:

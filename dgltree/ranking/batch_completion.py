@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 R = TypeVar("R")
-SOME = 64
+BATCH_SIZE = 64
 """Equations that are ranked together."""
 
 
@@ -46,7 +46,7 @@ class BatchCompletion:
     @property
     def together(self) -> int:
         """Equations that are best answered by one call."""
-        return SOME if self.by_score else 1
+        return BATCH_SIZE if self.by_score else 1
 
     def answer(self, several: list[Question], spent: float = 0.0) -> list[Completion]:
         """The answers. Raises ``ValueError`` if one of the questions cannot be answered.

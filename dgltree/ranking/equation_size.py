@@ -2,21 +2,21 @@
 
 from dgltree.trees.equation import Equation
 
-LARGEST = 5000
+MAX_NODES = 5000
 """Nodes."""
-DEEPEST = 200
+MAX_DEPTH = 200
 """Edges from the equals sign to the deepest leaf: a network works level by level."""
 
 
-def is_small(equation: Equation, deepest: int = DEEPEST) -> bool:
+def is_small(equation: Equation, deepest: int = MAX_DEPTH) -> bool:
     """Whether a network answers within seconds; with ``deepest`` of 50, within some tenths of one."""
-    return sum(side.size for side in equation) <= LARGEST and equation.depth <= deepest
+    return sum(side.size for side in equation) <= MAX_NODES and equation.depth <= deepest
 
 
 def check_size(equation: Equation) -> None:
     """Raises ``ValueError`` for an equation that would keep a network busy for long."""
     if not is_small(equation):
         raise ValueError(
-            f"the equation is too large for a network: it has more than {LARGEST:,} nodes, or is more than {DEEPEST} "
+            f"the equation is too large for a network: it has more than {MAX_NODES:,} nodes, or is more than {MAX_DEPTH} "
             f"deep; complete it by search"
         )

@@ -12,7 +12,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tasks.sets.answered import RowsOfParts, TrainedPeer, labels_of
+from tasks.sets.peer_answers import RowsOfParts, TrainedPeer, labels_of
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 TREES, SHARES = 500, ("sqrt", 1 / 3)
@@ -23,7 +23,7 @@ RATES, LEAVES = (0.03, 0.1), (7, 31)
 Features = Callable[[Sequence[Any]], Any]
 
 
-def fitted(
+def fit_models(
     what: str, features: Features, models: Iterable[tuple[str, Any]], parts: RowsOfParts
 ) -> Iterator[TrainedPeer]:
     """Each model, fitted to the rows to train on."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tasks.sets.answered import Answered, RowsOfParts, TrainedPeer, chosen, labels_of, score
+from tasks.sets.peer_answers import Answered, RowsOfParts, TrainedPeer, choose_candidate, labels_of, score
 
 SIZES = ((64, 3), (128, 5))
 """Of molecules: width and layers that are tried."""
@@ -59,7 +59,7 @@ class GraphTraining:
 
 def gin(parts: RowsOfParts, graphs: RowGraphs, training: GraphTraining) -> Answered:
     """The one of several sizes that is best in validation, each at its best epoch."""
-    return chosen(candidates(parts, graphs, training), parts, bool(training.classes))
+    return choose_candidate(candidates(parts, graphs, training), parts, bool(training.classes))
 
 
 def candidates(parts: RowsOfParts, graphs: RowGraphs, training: GraphTraining) -> Iterator[TrainedPeer]:

@@ -11,7 +11,7 @@ from typing import Any
 from tasks.sets.records import LabelledRecord
 
 VERBS = ["Get", "List", "Create", "Delete", "Update", "Describe", "Put", "Start", "Stop", "Tag", "Add", "Associate"]
-DEEP = 3
+SHAPE_LEVELS = 3
 """Levels of shapes below an operation's input and output."""
 NODES = 100
 
@@ -41,7 +41,9 @@ def operations() -> Iterator[LabelledRecord]:
 
 def _operation(operation: Mapping[str, Any], shapes: Shapes) -> str:
     sides = [
-        f"({side} {_shape(operation[side]['shape'], shapes, DEEP)})" if side in operation else f"({side} nothing)"
+        f"({side} {_shape(operation[side]['shape'], shapes, SHAPE_LEVELS)})"
+        if side in operation
+        else f"({side} nothing)"
         for side in ("input", "output")
     ]
     return f"(operation {' '.join(sides)})"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-TEST, VALIDATION, MOST = 0.2, 0.1, 0.05
+TEST_SHARE, VALIDATION_SHARE, MAX_UNTRAINED_GROUP = 0.2, 0.1, 0.05
 """Shares of the rows: tested on, validated on, and of the largest group that is not trained on."""
 Row = TypeVar("Row")
 
@@ -24,11 +24,11 @@ def split_groups(rows: Sequence[Row], group: Callable[[Row], str], seed: int) ->
     test: list[Row] = []
     for name in order:
         of_name = groups[name]
-        if len(of_name) > MOST * len(rows):
+        if len(of_name) > MAX_UNTRAINED_GROUP * len(rows):
             part = train
-        elif len(test) < TEST * len(rows):
+        elif len(test) < TEST_SHARE * len(rows):
             part = test
-        elif len(validation) < VALIDATION * len(rows):
+        elif len(validation) < VALIDATION_SHARE * len(rows):
             part = validation
         else:
             part = train

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from dgltree.encoders import SequenceEfficientBeamTree
 from dgltree.encoders.sequence.linearization import PADDING
 
-LEAST, UNKNOWN = 2, 1  # how often a word occurs that has a vector of its own, and the id of all others
+MIN_WORD_COUNT, UNKNOWN_ID = 2, 1  # how often a word occurs that has a vector of its own, and the id of all others
 DROPOUT, RATE, WORDS = 0.1, 2e-3, 800  # of a batch
 
 
@@ -84,12 +84,14 @@ def main(arguments: Sequence[str]) -> None:
     folder = Path(os.environ.get("DGLTREE_DATA", "data")) / "ud"
     texts = {name: _read(folder / f"ewt-{name}.conllu") for name in ("train", "dev", "test")}
     counts = Counter(word for sentence in texts["train"] for word, _ in sentence)
-    words = {word: i for i, word in enumerate((w for w, count in counts.items() if count >= LEAST), UNKNOWN + 1)}
+    words = {
+        word: i for i, word in enumerate((w for w, count in counts.items() if count >= MIN_WORD_COUNT), UNKNOWN_ID + 1)
+    }
     tags = {tag: i for i, tag in enumerate(sorted({tag for sentence in texts["train"] for _, tag in sentence}))}
     data = {name: _numbers(sentences, words, tags) for name, sentences in texts.items()}
     for way in options.ways:
         torch.manual_seed(options.seed)
-        tagger = Tagger(way, len(words) + UNKNOWN + 1, len(tags), options.hidden_size)
+        tagger = Tagger(way, len(words) + UNKNOWN_ID + 1, len(tags), options.hidden_size)
         _train(tagger, data, options.epochs, options.seconds)
 
 
@@ -101,7 +103,7 @@ def _read(path: Path) -> list[list[tuple[str, str]]]:
 
 
 def _numbers(sentences: list[list[tuple[str, str]]], words: dict[str, int], tags: dict[str, int]) -> Sentences:
-    ids = [torch.tensor([words.get(word, UNKNOWN) for word, _ in sentence]) for sentence in sentences]
+    ids = [torch.tensor([words.get(word, UNKNOWN_ID) for word, _ in sentence]) for sentence in sentences]
     return Sentences(ids, [torch.tensor([tags[tag] for _, tag in sentence]) for sentence in sentences])
 
 

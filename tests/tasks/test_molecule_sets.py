@@ -11,11 +11,11 @@ from sklearn.metrics import accuracy_score, r2_score
 
 pytest.importorskip("rdkit", reason="the chem extra is not installed")
 
-from tasks.sets.answered import score, scores
 from tasks.sets.estimators import PENALTIES, linear
 from tasks.sets.molecules.__main__ import MODELS, RESULTS, main
 from tasks.sets.molecules.published import SEEDS, Molecule, molecules, split
 from tasks.sets.molecules.report import OURS, MoleculeLabels, table
+from tasks.sets.peer_answers import score, scores
 
 SUBSTITUENTS = {"C": 0.0, "O": 3.0, "N": 2.0}
 RINGS = ("c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1", "c1ccsc1", "C1CCOC1", "C1CC1", "C1CCC1", "C1COCCN1")

@@ -15,7 +15,7 @@ from dgltree.datasets.labels import present
 from dgltree.equations.truth.judge import Judge
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.sexpr import read_sexpr
-from tasks.sets import code, generated, names, published
+from tasks.sets import code, generated_sets, names, published_sets
 from tasks.sets.__main__ import main
 from tasks.sets.names import Set
 from tasks.sets.records import LabelledRecord, sample, write
@@ -42,7 +42,7 @@ def test_numbers_are_labelled_with_the_values_of_their_trees() -> None:
         "sub": float.__sub__,
         "mul": float.__mul__,
     }
-    for record in islice(generated.numbers(), 50):
+    for record in islice(generated_sets.numbers(), 50):
         value = read_sexpr(record.trees[0]).fold(
             lambda node, below: operators[node.function](*below) if below else float(node.token or "")
         )
@@ -50,7 +50,7 @@ def test_numbers_are_labelled_with_the_values_of_their_trees() -> None:
 
 
 def test_of_two_equations_of_a_group_one_holds_and_the_other_does_not_everywhere() -> None:
-    found = list(islice(generated.equations(), 8))
+    found = list(islice(generated_sets.equations(), 8))
     assert [record.label for record in found] == ["right", "wrong"] * 4
     assert [record.group for record in found] == [str(i // 2) for i in range(8)]
     for record in found:
@@ -97,7 +97,7 @@ def test_the_verb_of_a_sentence_is_masked_with_all_that_gives_its_number_away(tm
     (tmp_path / "ud").mkdir()
     for split in ("train", "dev", "test"):
         (tmp_path / "ud" / f"ewt-{split}.conllu").write_text(UD if split == "dev" else "")
-    [record] = published.agreement(tmp_path)
+    [record] = published_sets.agreement(tmp_path)
     assert (record.label, record.group) == ("Plur", "weblog-a_1")
     [sentence] = iter_conllu(record.trees[0].splitlines())
     assert isinstance(sentence.tree, dgltree.Tree)

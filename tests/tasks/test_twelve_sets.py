@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from dgltree.read.sexpr import read_sexpr
 from tasks.sets.names import Set
 from tasks.sets.records import LabelledRecord
-from tasks.sets.twelve import drawn, icons, own, peers, schemas
+from tasks.sets.twelve import drawn_sets, icons, own, peers, schemas
 from tasks.sets.twelve.__main__ import PEERS, RESULTS, SPLITS, lines_of, main
 from tasks.sets.twelve.names import NUMBERS, SETS
 from tasks.sets.twelve.report import best_peer, table
@@ -37,8 +37,11 @@ def test_the_splits_of_drawn_sets_are_those_that_were_fixed(name: str) -> None:
 
 def test_well_typed_calls_are_told_by_the_types_of_arguments_alone() -> None:
     """Within a label no name has two types; the ill-typed ones break what the well-typed ones say."""
-    found = list(drawn.typed())
-    assert Counter(record.label for record in found) == {"well": drawn.COUNT // 2, "ill": drawn.COUNT // 2}
+    found = list(drawn_sets.typed())
+    assert Counter(record.label for record in found) == {
+        "well": drawn_sets.NUM_ROWS // 2,
+        "ill": drawn_sets.NUM_ROWS // 2,
+    }
     takes: dict[str, set[int]] = {}
     for record in found:
         for node in read_sexpr(record.trees[0]).preorder():
@@ -48,7 +51,7 @@ def test_well_typed_calls_are_told_by_the_types_of_arguments_alone() -> None:
 
 
 def test_an_invoice_comes_to_the_sum_of_its_parts() -> None:
-    for record in list(drawn.invoices())[:50]:
+    for record in list(drawn_sets.invoices())[:50]:
         total = read_sexpr(record.trees[0]).fold(
             lambda node, below: {
                 "atom": lambda: float(node.token or ""),
@@ -62,7 +65,7 @@ def test_an_invoice_comes_to_the_sum_of_its_parts() -> None:
 def test_a_walker_looks_where_each_single_turn_leads() -> None:
     turns = {"go": [], "left": [-1], "right": [1], "around": [2]}
     rules = {"twice": 2, "thrice": 3}
-    for record in list(drawn.turns())[:100]:
+    for record in list(drawn_sets.turns())[:100]:
         walked = read_sexpr(record.trees[0]).fold(
             lambda node, below: (
                 turns[node.token]
@@ -136,7 +139,7 @@ def test_the_command_trains_each_once_and_prints_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("lightning", reason="the train extra is not installed")
-    monkeypatch.setitem(SETS, "typed", Set(lambda: list(drawn.parity())[:120], 120))
+    monkeypatch.setitem(SETS, "typed", Set(lambda: list(drawn_sets.parity())[:120], 120))
     made = [LabelledRecord(f"{i % 7 + 0.5}", (f"(f {i % 7} {i})",), str(i)) for i in range(120)]
     monkeypatch.setitem(SETS, "invoices", Set(lambda: made, 120))
     monkeypatch.setattr(peers, "EPOCHS", 2)

@@ -15,7 +15,7 @@ Attempts = AbstractContextManager[Sequence[Solver]]
 
 
 @contextmanager
-def ranked_list() -> Iterator[Sequence[Solver]]:
+def rank_list() -> Iterator[Sequence[Solver]]:
     """The shipped model over the shipped list of fillers; nothing for an equation that the model cannot read."""
     ranker = Ranker(open_model(), shipped_fillers())
 
@@ -29,7 +29,7 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 
 
 @contextmanager
-def searched(invert: bool = True) -> Iterator[Sequence[Solver]]:
+def run_search(invert: bool = True) -> Iterator[Sequence[Solver]]:
     """The search of ``dgltree complete``, or the same without walking the path back."""
     asked = Completer(completer().guesser, invert=invert)
 
@@ -47,9 +47,9 @@ def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]
 
 
 SOLVERS: dict[str, Callable[[], Attempts]] = {
-    "search": searched,
-    "search-by-trial": partial(searched, invert=False),
-    "list": ranked_list,
+    "search": run_search,
+    "search-by-trial": partial(run_search, invert=False),
+    "list": rank_list,
     "sympy": sympy_peer,
     "sympy-tidied": partial(sympy_peer, TIDIED),
 }

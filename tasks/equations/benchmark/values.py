@@ -16,9 +16,9 @@ from dgltree import Equation, Tree
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DOMAINS = ("complex", "real", "positive")
-POINTS, NEEDED = 256, 8  # points of a domain, and how many must say something
+POINTS, MIN_USABLE_POINTS = 256, 8  # points of a domain, and how many must say something
 TOLERANCE = 1e-7  # relative to 1 or to the larger value
-LARGEST = 1e8  # magnitude of a value that still says something
+MAX_MAGNITUDE = 1e8  # magnitude of a value that still says something
 
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     **{name: getattr(np, name) for name in ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
@@ -39,7 +39,7 @@ def same_value(filler: Tree, answer: Tree, equation: Equation) -> bool:
     filled = equation.fill(answer)
     try:
         for domain in DOMAINS:
-            usable = held_points(filled, domain)
+            usable = common_points(filled, domain)
             if usable is not None:
                 if equal(value(filler, domain)[0], value(answer, domain)[0], usable):
                     return True
@@ -50,11 +50,11 @@ def same_value(filler: Tree, answer: Tree, equation: Equation) -> bool:
     return False
 
 
-def held_points(equation: Equation, domain: str) -> Array | None:
+def common_points(equation: Equation, domain: str) -> Array | None:
     """Where both sides have values, if they are equal wherever they have; None if not or at fewer than ``NEEDED``."""
     (left, left_usable), (right, right_usable) = (value(side, domain) for side in equation)
     usable = left_usable & right_usable
-    return usable if np.count_nonzero(usable) >= NEEDED and equal(left, right, usable) else None
+    return usable if np.count_nonzero(usable) >= MIN_USABLE_POINTS and equal(left, right, usable) else None
 
 
 def equal(left: Array, right: Array, usable: Array) -> bool:
@@ -75,7 +75,7 @@ def value(tree: Tree, domain: str) -> tuple[Array, Array]:
         if domain != "complex":
             whole = np.abs(result.imag) <= TOLERANCE**2 * np.abs(result)
             result = np.where(whole, result.real + 0j, result)
-        usable = np.isfinite(result) & (np.abs(result) <= LARGEST)
+        usable = np.isfinite(result) & (np.abs(result) <= MAX_MAGNITUDE)
         if domain != "complex":
             usable &= whole
         return result, np.logical_and.reduce([usable, *(inside for _, inside in arguments)])

@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 from tqdm import tqdm
 
-from dgltree.claims import claim, refuse_other
 from dgltree.files import replacing
+from dgltree.locks import claim, refuse_other
 from dgltree.workers import pool_map
 from tasks.equations import store
 from tasks.equations.generator.chunk import ChunkGenerator

@@ -16,7 +16,7 @@ POINTS = 16
 """Of each equation, at least; next to each end there are four more."""
 NEXT = (1e-3, 1e-9)
 """Distances from an end."""
-SMALL = 1e-40
+NEGLIGIBLE = 1e-40
 """Sides that are smaller do not show that an equation holds outside of its part."""
 Point = Mapping[str, Any]
 
@@ -79,7 +79,7 @@ def _contradicts(left: Any, right: Any, verdict: Verdict, inside: bool) -> bool:
     real = [is_real(side) for side in (left, right)]
     agree = all(real) and same(left, right)
     if not inside:
-        return agree and abs(left) > SMALL
+        return agree and abs(left) > NEGLIGIBLE
     if verdict.domain is Domain.POSITIVE and not verdict.part:
         return all(real) and not agree
     return any(real) and not agree

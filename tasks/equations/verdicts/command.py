@@ -21,7 +21,7 @@ from dgltree import write_equation
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.judge import Judge
 from dgltree.workers import pool_map
-from tasks.equations.verdicts import drawn
+from tasks.equations.verdicts import drawn_verdicts
 from tasks.equations.verdicts.claims import check
 from tasks.equations.verdicts.mutations import equation, extreme
 
@@ -48,7 +48,7 @@ def row(job: tuple[int, int, bool]) -> Row:
     }
 
 
-def known(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Row]:
     """The rows of a file; a line that was cut off is left out, and taken from the file."""
     if not path.exists():
         return []
@@ -92,10 +92,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--extremes", action="store_true", help="with huge and tiny numbers, high powers and periodic functions"
     )
     options = parser.parse_args(arguments)
-    rows = known(options.out)
+    rows = read_rows(options.out)
     there = {one["number"] for one in rows}
     by_shape = options.shapes or options.kept
-    make, flag = (drawn.row, options.kept) if by_shape else (row, options.extremes)
+    make, flag = (drawn_verdicts.row, options.kept) if by_shape else (row, options.extremes)
     missing = [(number, options.seed, flag) for number in range(options.count) if number not in there]
     with (
         options.out.open("a", encoding="utf-8") as file,
@@ -107,5 +107,5 @@ def main(arguments: list[str] | None = None) -> int:
             file.write(json.dumps(one, ensure_ascii=False) + "\n")
             file.flush()
             bar.update()
-    print("\n".join(drawn.report(rows) if by_shape else report(rows)))
+    print("\n".join(drawn_verdicts.report(rows) if by_shape else report(rows)))
     return int(any(one["fault" if by_shape else "wrong"] for one in rows))

@@ -28,7 +28,7 @@ GRID = sorted(
 HALVED = 60
 NEXT = (1e-3, 1e-8)
 """Distances from a change, as shares of the gap to the next one."""
-MOST = 24
+MAX_CHANGES = 24
 """Changes that are looked at, those next to 0 first."""
 
 
@@ -201,7 +201,7 @@ def _changes(left: Expression, right: Expression) -> list[float]:
         for (low, a), (high, b) in pairwise(seen):  # the end of where it has a value
             if (a is None) != (b is None):
                 found.add(_edge(e, low, high, a is None))
-    ends = sorted(found, key=abs)[:MOST]
+    ends = sorted(found, key=abs)[:MAX_CHANGES]
     return [x for x, following in pairwise([*sorted(ends), math.inf]) if following - x > 1e-9 * (1e-9 + abs(x))]
 
 

@@ -16,7 +16,7 @@ SAME = mpmath.mpf(10) ** -60
 """Relative difference below which two values are the same."""
 ROUNDING = 0.8
 """Share of the digits: a part of a value that is smaller by as many is 0."""
-LARGEST = mpmath.mpf(10) ** 100
+MAX_MAGNITUDE = mpmath.mpf(10) ** 100
 """And the smallest is one over it: beyond, digits would be lost, or take all memory."""
 
 
@@ -79,7 +79,7 @@ def _settled(number: Any) -> Any:
     size, rounding = abs(number), mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps)
     if rounding**2 < size < rounding:
         return mpmath.mpc(0)
-    if size and not 1 / LARGEST < size < LARGEST:
+    if size and not 1 / MAX_MAGNITUDE < size < MAX_MAGNITUDE:
         raise OutOfRangeError
     parts = (number.real, number.imag)
     return mpmath.mpc(*(mpmath.mpf(0) if abs(part) < size * rounding else part for part in parts))

@@ -3,10 +3,10 @@
 from random import Random
 
 from dgltree import Equation, Tree, read_infix
-from tasks.equations.generator.growth import begun, grown
+from tasks.equations.generator.growth import draw_identity, grow_equation
 from tasks.equations.generator.identities import WORLDS
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.vary import varied
+from tasks.equations.generator.vary import vary
 from tasks.equations.words import CALLED, Word, tree
 
 VARIED = 0.4
@@ -14,7 +14,7 @@ VARIED = 0.4
 GROWN = 0.4
 """Share of equations that are changed truly once before."""
 WIDENING = 0.3
-LARGEST = 40
+MAX_SYMBOLS = 40
 """Symbols of an equation."""
 _POW, _LOG = CALLED["Pow"], CALLED["log"]
 _AROUND = [
@@ -37,11 +37,11 @@ def equation(number: int, seed: int) -> Equation:
     """The equation of a number, always the same: from an identity of any world, with one mutation."""
     random = Random(f"verdicts {seed} {number}")
     while True:
-        places = begun(random, random.choice(WORLDS))
-        if random.random() < GROWN and (word := grown(places, random, WIDENING, "elementary")) is not None:
+        places = draw_identity(random, random.choice(WORLDS))
+        if random.random() < GROWN and (word := grow_equation(places, random, WIDENING, "elementary")) is not None:
             places = Places(word)
-        word = varied(places, random) if random.random() < VARIED else _bent(places, random)
-        if len(word) <= LARGEST:
+        word = vary(places, random) if random.random() < VARIED else _bent(places, random)
+        if len(word) <= MAX_SYMBOLS:
             left, right = Places(word).sides()
             return Equation(tree(left), tree(right))
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from dgltree import BLANK, Equation, distractors, write_equation, write_infix
 from dgltree.equations.expressions.names import variables
 from dgltree.trees.tree import Tree
-from tasks.equations.generator.growth import begun
+from tasks.equations.generator.growth import draw_identity
 from tasks.equations.verdicts.mpmath_values import agrees
 from tasks.equations.words import tree
 
@@ -23,11 +23,11 @@ EACH = 10
 POINTS = 12
 
 
-def made(seed: int) -> Iterator[tuple[Equation, Tree, Tree]]:
+def make_questions(seed: int) -> Iterator[tuple[Equation, Tree, Tree]]:
     """Questions, their keys, and wrong answers."""
     random = Random(f"wrong answers {seed}")
     while True:
-        left, right = map(tree, begun(random, "elementary").sides())
+        left, right = map(tree, draw_identity(random, "elementary").sides())
         question = Equation(left, BLANK)
         try:
             wrong = distractors(question, right, EACH)
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     random, bad, questions = Random(options.seed), 0, set()
     for _, (question, key, answer) in zip(
-        tqdm(range(options.count), unit="answer", disable=None), made(options.seed), strict=False
+        tqdm(range(options.count), unit="answer", disable=None), make_questions(options.seed), strict=False
     ):
         questions.add(question)
         if is_right(key, answer, random):

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from tasks.sets.answered import Answered, labels_of, read_runs, score
 from tasks.sets.molecules import own, peers
 from tasks.sets.molecules.gin import gin
 from tasks.sets.molecules.published import SEEDS, SETS, MoleculeParts, molecules, split
 from tasks.sets.molecules.report import OURS, MoleculeLabels, table
+from tasks.sets.peer_answers import Answered, labels_of, read_runs, score
 
 RESULTS = "results.jsonl"
 PEERS: Mapping[str, Callable[[MoleculeParts, bool, int], Answered]] = {

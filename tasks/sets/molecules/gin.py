@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tasks.sets.answered import Answered
 from tasks.sets.gin import GraphTraining, RowGraphs
 from tasks.sets.gin import gin as of_graphs
 from tasks.sets.molecules.published import Molecule, MoleculeParts
+from tasks.sets.peer_answers import Answered
 
 
 def gin(parts: MoleculeParts, classes: bool, seed: int) -> Answered:

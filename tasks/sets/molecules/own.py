@@ -8,8 +8,8 @@ from pathlib import Path
 import dgltree
 from dgltree.commands.main import main as dgltree_command
 from dgltree.training.folder import CARD
-from tasks.sets.answered import Answered
 from tasks.sets.molecules.published import Molecule, MoleculeParts
+from tasks.sets.peer_answers import Answered
 
 TREE, LABEL, SPLIT, GROUP = "smiles", "label", "split", "scaffold"
 

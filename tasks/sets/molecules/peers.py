@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from tasks.sets.answered import Answered, chosen
-from tasks.sets.estimators import Features, boosted, fitted, forests, linear
+from tasks.sets.estimators import Features, boosted, fit_models, forests, linear
 from tasks.sets.molecules.published import Molecule, MoleculeParts
+from tasks.sets.peer_answers import Answered, choose_candidate
 
 RADIUS, BITS = 2, 2048
 """Of Morgan fingerprints, counts of environments (Rogers and Hahn 2010)."""
@@ -21,14 +21,16 @@ GRAMS = (1, 4)
 def fingerprints(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """Morgan fingerprints with a linear model or a forest."""
     features = {False: _counts(log=False), True: _counts(log=True)}
-    by_sum = fitted("Morgan + linear", features[True], linear(classes), parts)
-    by_trees = fitted("Morgan + forest", features[False], forests(classes, seed), parts)
-    return chosen([*by_sum, *by_trees], parts, classes)
+    by_sum = fit_models("Morgan + linear", features[True], linear(classes), parts)
+    by_trees = fit_models("Morgan + forest", features[False], forests(classes, seed), parts)
+    return choose_candidate([*by_sum, *by_trees], parts, classes)
 
 
 def descriptors(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """RDKit's descriptors with boosted trees."""
-    return chosen(fitted("descriptors + boosting", _described, boosted(classes, seed), parts), parts, classes)
+    return choose_candidate(
+        fit_models("descriptors + boosting", _described, boosted(classes, seed), parts), parts, classes
+    )
 
 
 def ngrams(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
@@ -37,7 +39,7 @@ def ngrams(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
         (name, make_pipeline(TfidfVectorizer(analyzer="char", ngram_range=GRAMS, lowercase=False), model))
         for name, model in linear(classes)
     ]
-    return chosen(fitted("n-grams + linear", _canonical, made, parts), parts, classes)
+    return choose_candidate(fit_models("n-grams + linear", _canonical, made, parts), parts, classes)
 
 
 def _counts(log: bool) -> Features:

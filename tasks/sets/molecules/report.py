@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tasks.sets.answered import SplitPair, interval
+from tasks.sets.peer_answers import SplitPair, interval
 
 HEAD = ("set", "model", "test, mean", "of each split", "validation", "CPU seconds", "weights")
 OURS = "dgltree fit"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.sets.answered import Answered, labels_of, read_runs, score
+from tasks.sets.peer_answers import Answered, labels_of, read_runs, score
 from tasks.sets.records import LabelledRecord
 from tasks.sets.twelve import own, peers
 from tasks.sets.twelve.names import NUMBERS, SETS

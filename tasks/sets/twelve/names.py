@@ -1,14 +1,14 @@
 """The twelve sets."""
 
 from tasks.sets.names import Set
-from tasks.sets.twelve import drawn, equations, icons, schemas, sources, treebanks
+from tasks.sets.twelve import drawn_sets, equations, icons, schemas, sources, treebanks
 
 JSON = ("--notation", "json")
 SETS = {
-    "typed": Set(drawn.typed, 1000),
-    "invoices": Set(drawn.invoices, 1000),
-    "turns": Set(drawn.turns, 1000),
-    "parity": Set(drawn.parity, 1000),
+    "typed": Set(drawn_sets.typed, 1000),
+    "invoices": Set(drawn_sets.invoices, 1000),
+    "turns": Set(drawn_sets.turns, 1000),
+    "parity": Set(drawn_sets.parity, 1000),
     "blanks": Set(equations.blanks, 1200, JSON, published=True),
     "prepositions": Set(treebanks.prepositions, 1200, published=True, suffix=".conllu"),
     "phrases": Set(treebanks.phrases, 1200, JSON, published=True),

@@ -14,7 +14,7 @@ import torch
 
 import dgltree
 from dgltree.training.folder import CARD
-from tasks.sets.answered import Answered, labels_of
+from tasks.sets.peer_answers import Answered, labels_of
 from tasks.sets.twelve.names import SETS
 from tasks.sets.twelve.rows import TreeParts
 

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dgltree.trees.tree import Tree
-from tasks.sets.answered import Answered, chosen
-from tasks.sets.estimators import boosted, fitted, forests, linear
+from tasks.sets.estimators import boosted, fit_models, forests, linear
 from tasks.sets.gin import GraphTraining, RowGraphs, candidates
+from tasks.sets.peer_answers import Answered, choose_candidate
 from tasks.sets.twelve.rows import LabelledTree, TreeParts
 
 GRAMS = (1, 3)
@@ -39,7 +39,7 @@ def ngrams(parts: TreeParts, classes: int, seed: int) -> Answered:
     models = (
         (name, make_pipeline(TfidfVectorizer(analyzer=_grams), model)) for name, model in _on_scales(linear, classes)
     )
-    return chosen(fitted("n-grams + linear", _trees, models, parts), parts, bool(classes))
+    return choose_candidate(fit_models("n-grams + linear", _trees, models, parts), parts, bool(classes))
 
 
 def subtrees(parts: TreeParts, classes: int, seed: int) -> Answered:
@@ -48,7 +48,7 @@ def subtrees(parts: TreeParts, classes: int, seed: int) -> Answered:
         (name, make_pipeline(DictVectorizer(), FunctionTransformer(_logs), model))
         for name, model in _on_scales(linear, classes)
     )
-    return chosen(fitted("subtrees + linear", _counts(HEIGHT), models, parts), parts, bool(classes))
+    return choose_candidate(fit_models("subtrees + linear", _counts(HEIGHT), models, parts), parts, bool(classes))
 
 
 def decisions(parts: TreeParts, classes: int, seed: int) -> Answered:
@@ -60,9 +60,9 @@ def decisions(parts: TreeParts, classes: int, seed: int) -> Answered:
             yield name, make_pipeline(DictVectorizer(sparse=False), _Best(test), model)
 
     features = _counts(1)
-    by_boosting = fitted("boosting", features, made(lambda of: boosted(of, seed, ROUNDS, RATES)), parts)
-    by_forest = fitted("forest", features, made(lambda of: forests(of, seed)), parts)
-    return chosen([*by_boosting, *by_forest], parts, bool(classes))
+    by_boosting = fit_models("boosting", features, made(lambda of: boosted(of, seed, ROUNDS, RATES)), parts)
+    by_forest = fit_models("forest", features, made(lambda of: forests(of, seed)), parts)
+    return choose_candidate([*by_boosting, *by_forest], parts, bool(classes))
 
 
 def gin(parts: TreeParts, classes: int, seed: int) -> Answered:
@@ -74,7 +74,7 @@ def gin(parts: TreeParts, classes: int, seed: int) -> Answered:
         for scale in ((same,) if classes else (same, asinh))
         for one in candidates(parts, graphs.graphs, GraphTraining(classes, seed, SIZES, EPOCHS, PATIENCE, scale))
     ]
-    return chosen(found, parts, bool(classes))
+    return choose_candidate(found, parts, bool(classes))
 
 
 class _Best(SelectKBest):

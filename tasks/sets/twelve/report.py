@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.sets.answered import SplitPair, interval
+from tasks.sets.peer_answers import SplitPair, interval
 
 OURS = "fit"
 HEAD = (

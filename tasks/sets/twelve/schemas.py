@@ -16,7 +16,7 @@ from tasks.sets.services import _shape
 
 KINDS = ["Summary", "Configuration", "Settings", "Filter", "Details", "Status", "Options", "Exception"]
 TYPES = ["string", "integer", "boolean", "list", "structure", "timestamp"]
-DEEP, MOST_NODES = 2, 60
+MAX_SCHEMA_DEPTH, MOST_NODES = 2, 60
 
 
 def shapes() -> Iterator[LabelledRecord]:
@@ -25,7 +25,7 @@ def shapes() -> Iterator[LabelledRecord]:
         for name, shape in described["shapes"].items():
             word = re.findall("[A-Z][a-z]+", name)
             if shape["type"] == "structure" and shape.get("members") and word and word[-1] in KINDS:
-                tree = _shape(name, described["shapes"], DEEP)
+                tree = _shape(name, described["shapes"], MAX_SCHEMA_DEPTH)
                 if tree.count("(") <= MOST_NODES // 2:
                     yield LabelledRecord(word[-1], (tree,), service)
 

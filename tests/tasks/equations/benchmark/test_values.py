@@ -5,7 +5,7 @@ import pytest
 
 from dgltree import Tree, read_equation, read_infix
 from tasks.equations.benchmark.problems import KNOWN, read_problems
-from tasks.equations.benchmark.values import DOMAINS, held_points, points, same_value, value
+from tasks.equations.benchmark.values import DOMAINS, common_points, points, same_value, value
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_points_depend_on_the_name_and_the_domain():
 
 
 def test_parts_of_a_real_equation_are_real():
-    usable = held_points(read_equation("sqrt(x*y) = sqrt(x)*sqrt(y)"), "real")
+    usable = common_points(read_equation("sqrt(x*y) = sqrt(x)*sqrt(y)"), "real")
     both = (points("x", "real").real > 0) & (points("y", "real").real > 0)
     assert usable is not None and np.array_equal(usable, both)
-    assert held_points(read_equation("sqrt(-1 - x^2) = sqrt(-1 - x^2)"), "real") is None
+    assert common_points(read_equation("sqrt(-1 - x^2) = sqrt(-1 - x^2)"), "real") is None
 
 
 @pytest.mark.parametrize("name", ["sec", "asec", "acsch", "coth", "acot"])

@@ -10,7 +10,14 @@ from dgltree import read_equation
 from dgltree.equations.truth.part import End, Interval
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.equations.__main__ import main
-from tasks.equations.verdicts.drawn import FALSE_PROOF, FALSE_TEST, MISSED_EXCEPTION, MISSED_PART, fault_of, row
+from tasks.equations.verdicts.drawn_verdicts import (
+    FALSE_PROOF,
+    FALSE_TEST,
+    MISSED_EXCEPTION,
+    MISSED_PART,
+    fault_of,
+    row,
+)
 from tasks.equations.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, outcome
 from tasks.equations.verdicts.shapes import FAMILIES, KEPT, DrawnEquation, Expression, X, draw, minus, number, power
 

@@ -13,7 +13,7 @@ from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.equations.__main__ import main
 from tasks.equations.verdicts import claims
 from tasks.equations.verdicts.claims import Check, check
-from tasks.equations.verdicts.command import known, report, row
+from tasks.equations.verdicts.command import read_rows, report, row
 from tasks.equations.verdicts.mpmath_values import agrees, value
 from tasks.equations.verdicts.mutations import equation
 
@@ -103,10 +103,10 @@ def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path, capsys: pytest
     out.write_text(first + second[:20], encoding="utf-8")
     capsys.readouterr()
     assert main(["verdicts", "--count", "3", "--out", str(out)]) == 0
-    assert [one | {"seconds": 0} for one in known(out)] == [
+    assert [one | {"seconds": 0} for one in read_rows(out)] == [
         json.loads(line) | {"seconds": 0} for line in whole.splitlines()
     ]
-    assert capsys.readouterr().out.splitlines() == report(known(out))
+    assert capsys.readouterr().out.splitlines() == report(read_rows(out))
 
 
 def test_a_contradicted_verdict_is_told_and_is_the_exit_code(
