@@ -85,7 +85,7 @@ class Collate:
         return labelled if self.encoder is None else labelled.plan(self.encoder, self.share)
 
     def whole(self, examples: TreeDataset) -> Labelled:
-        """A data set that fits into memory, to :func:`dgltree.datasets.labelled_batch.plan_examples` batches from, not planned."""
+        """A data set that fits into memory, not planned: its batches are (``labelled_batch.plan_examples``)."""
         return self._labelled(examples, number_subtrees(examples.trees))
 
     def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:

@@ -70,9 +70,9 @@ def merged_trees(words: Sequence[Sequence[str]], order: Tensor) -> list[Tree]:
 
     Args:
         words: B sentences.
-        order: (B, T - 1) as in :func:`joined`.
+        order: (B, T - 1) as in :func:`build_nodes`.
 
-    Raises ``ValueError`` as :func:`joined` does.
+    Raises ``ValueError`` as :func:`build_nodes` does.
     """
     lengths = torch.tensor([len(sentence) for sentence in words])
     made = build_nodes(order.cpu(), lengths)
@@ -90,10 +90,10 @@ def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Voca
 
     Args:
         token: (B, T) int64, the words as ids of the vocabulary's tokens.
-        order, lengths: as in :func:`joined`.
+        order, lengths: as in :func:`build_nodes`.
         vocabulary: with the functions ``phrase`` of two children and ``word`` of none.
 
-    Raises ``ValueError`` as :func:`joined` does, and for a vocabulary without these functions.
+    Raises ``ValueError`` as :func:`build_nodes` does, and for a vocabulary without these functions.
     """
     phrase, word = vocabulary.function_id("phrase", 2), vocabulary.function_id("word", 0)
     made, count = build_nodes(order, lengths), order.shape[1] + 1

@@ -17,6 +17,6 @@ def check_size(equation: Equation) -> None:
     """Raises ``ValueError`` for an equation that would keep a network busy for long."""
     if not is_small(equation):
         raise ValueError(
-            f"the equation is too large for a network: it has more than {MAX_NODES:,} nodes, or is more than {MAX_DEPTH} "
-            f"deep; complete it by search"
+            f"the equation is too large for a network: it has more than {MAX_NODES:,} nodes, or is more than "
+            f"{MAX_DEPTH} deep; complete it by search"
         )

@@ -59,7 +59,7 @@ class OutFolder:
             self._files.mv(self._at(run), self._at(RUN))
 
     def owned(self) -> AbstractContextManager[None]:
-        """A block in which no other run writes to the folder, if it is on a local disk; see :func:`owned`."""
+        """A block in which no other run writes to the folder, if it is on a local disk (:func:`lock_folder`)."""
         from fsspec.implementations.local import LocalFileSystem
 
         return lock_folder(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()

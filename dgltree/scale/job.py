@@ -37,7 +37,7 @@ class Answers(NamedTuple):
 
 
 class TableJob(ABC):
-    """``plan`` runs on any CPU, ``answer`` where the model is, and :func:`joined` where there is room.
+    """``plan`` runs on any CPU, ``answer`` where the model is, and :func:`join_rows` where there is room.
 
     A job travels to the processes that work, with its model. It also is a callable for ``map_batches`` of a Ray data
     set, in batches of the format "pyarrow": one table to another.

@@ -58,7 +58,7 @@ class RowGroups(NamedTuple):
     def read(self, columns: list[str], wanted: set[str], max_line: int) -> Iterator[Rows]:
         """The blocks of these names; no more than two are held. A row over the limit of bytes is not.
 
-        Raises ``ValueError`` for a damaged file, and for a block of more than ``MOST`` bytes.
+        Raises ``ValueError`` for a damaged file, and for a block of more than ``MAX_BLOCK_BYTES`` bytes.
         """
         blocks, first, held, size = list(self.blocks().items()), self.first, list[Any](), 0
         file_system, path = locate(self.url)
@@ -68,8 +68,9 @@ class RowGroups(NamedTuple):
                 size += piece.size
                 if size > MAX_BLOCK_BYTES + max_line:
                     raise ValueError(
-                        f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than {MAX_BLOCK_BYTES:,} "
-                        "bytes; leave long ones out (--max-line), or write the file in smaller row groups"
+                        f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than "
+                        f"{MAX_BLOCK_BYTES:,} bytes; leave long ones out (--max-line), or write the file in smaller "
+                        "row groups"
                     )
                 while blocks and len(held) >= blocks[0][1]:
                     name, count = blocks.pop(0)

@@ -39,7 +39,8 @@ def read_pairs(folder: Path, part: Part, number: int) -> tuple[Pair, ...]:
     file = folder / f"{part}{number}"
     if not file.is_file():
         raise FileNotFoundError(
-            f"{file}: no such file; the folder holds train0 to train{MAX_FILE_NUMBER} and test0 to test{MAX_FILE_NUMBER}"
+            f"{file}: no such file; the folder holds train0 to train{MAX_FILE_NUMBER} and test0 to "
+            f"test{MAX_FILE_NUMBER}"
         )
     lines = read_text(file).splitlines()
     if not lines:

@@ -62,7 +62,7 @@ def sign(value: Ball) -> int | None:
 
 
 def whole(value: Any) -> int | None:
-    """The only integer in a real ball; None if there are none, several, or one of more bits than ``LONGEST``.
+    """The only integer in a real ball; None if there are none, several, or one of more bits than ``MAX_EXACT_BITS``.
 
     FLINT ends the process when it is asked for an integer that does not fit in memory.
     """

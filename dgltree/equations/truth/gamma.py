@@ -12,7 +12,7 @@ MAX_FACTORIAL = 500
 
 
 def factorial(n: Any) -> Any:
-    """Of a ball or a rational. Exact for whole numbers up to ``MOST``; None for negative ones, which are poles."""
+    """Of a ball or a rational. Exact for whole numbers up to ``MAX_FACTORIAL``; None for negative ones, its poles."""
     if isinstance(n, fmpq) and n.q == 1:
         if n < 0:
             return None

@@ -33,7 +33,7 @@ STEPS, TOLERANCE = 100, 1e-3
 """Of the solver of logistic regression."""
 FOLDS, MIN_EXAMPLES, MAX_CV_EXAMPLES = 3, 12, 2000
 """Of cross-validation, which takes so many examples at most, drawn with seed 0; what it chooses is fitted to all. With
-fewer examples than FEWEST, or fewer groups than folds, the middle penalty is taken."""
+fewer examples than MIN_EXAMPLES, or fewer groups than folds, the middle penalty is taken."""
 BOOSTED: dict[str, Any] = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 15, "early_stopping": False}
 MAX_BOOSTED_COLUMNS, MIN_BOOSTED_EXAMPLES, MAX_BOOSTED_CLASSES = 256, 200, 20
 """Columns of boosted trees, those with the highest F; examples that they need at least, and the most classes that they

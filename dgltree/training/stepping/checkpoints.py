@@ -38,7 +38,7 @@ class WholeCheckpoints(TorchCheckpointIO):
             beside.write_bytes(serialized.getvalue())  # no view of it, which would outlive it if this fails
 
     def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
-        """As :func:`checked`."""
+        """As :func:`check_checkpoint`."""
         return check_checkpoint(Path(path))
 
 

@@ -79,7 +79,8 @@ class TreeTraining(EncoderModule):
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
         function_dropout: (F,) the same of functions, if a cell reads their vectors.
-        untaught: maps and places in them that no example teaches; see :func:`dgltree.training.unseen_functions.take_means`.
+        untaught: maps and places in them that no example teaches;
+            see :func:`dgltree.training.unseen_functions.take_means`.
         nothing: as long as the monitored metric has not been above this, nothing is learnt.
         nodes_choose: whether validation measures all nodes that have a label, not roots.
     """
@@ -216,7 +217,7 @@ def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor |
     """The value to return from a step, as from :func:`shared_mean`; its value counts for the ``loss`` of the epoch.
 
     Args:
-        module: whose batches are lists by :func:`own_part`.
+        module: whose batches are lists by :func:`local_share`.
         mean, count: as there.
         index: of the step in its epoch.
     """

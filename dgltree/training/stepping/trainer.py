@@ -154,7 +154,7 @@ class SameThreads(Callback):
 
 
 def defaults(monitor: str) -> dict[str, Any]:
-    """From which LightningCLI builds its trainer, for :func:`prepared`; a configuration may say more."""
+    """From which LightningCLI builds its trainer, for :func:`prepare_trainer`; a configuration may say more."""
     return {"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS}
 
 

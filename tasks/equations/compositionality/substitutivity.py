@@ -46,7 +46,8 @@ def expressions(equations: Iterable[Equation]) -> tuple[list[Tree], Classes]:
     ]
     if len(classes) < 2:
         raise ValueError(
-            f"{len(classes)} values have {MIN_CLASS_SIZE} expressions or more among these equations; two classes are needed"
+            f"{len(classes)} values have {MIN_CLASS_SIZE} expressions or more among these equations; two classes are "
+            "needed"
         )
     kept = [found[:MAX_CLASS_SIZE] for found in classes]
     numbers = np.repeat(np.arange(len(kept)), [len(found) for found in kept])
