@@ -55,7 +55,7 @@ class Layout(Movable):
     """Function to matrix, of each map."""
     rows: dict[Key, int]
     table: Tensor
-    """(runs, 6) int64, on the CPU: MatrixRuns in rows, step after step, of one part and at most ``MAX_RUN_ROWS`` rows."""
+    """(runs, 6) int64, on the CPU: MatrixRuns in rows, step after step, of one part, at most ``MAX_RUN_ROWS`` rows."""
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
     queue: Tensor
