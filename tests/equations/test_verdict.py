@@ -18,7 +18,7 @@ from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.typed import read_typed
 from dgltree.trees.equation import share_equal_parts
-from tasks.equations.verdicts.mpmath_values import agrees
+from tasks.evidence.verdicts.mpmath_values import agrees
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
