@@ -105,7 +105,7 @@ def test_the_root_holds_folders_and_few_modules() -> None:
         "__main__.py",
         "above.py",
         "arguments.py",
-        "claims.py",
+        "locks.py",
         "configured.py",
         "cores.py",
         "durations.py",
