@@ -1,4 +1,4 @@
-"""``python -m tasks.evidence.sets``: write data sets, train on each with the defaults of ``dgltree fit``, make the table.
+"""``python -m tasks.evidence.sets``: write sets, train on each with the defaults of ``dgltree fit``, make the table.
 
     python -m tasks.evidence.sets write OUT [--data DATA]
     python -m tasks.evidence.sets fit OUT RUNS [--only NAME ...]

@@ -1,4 +1,4 @@
-"""The command: ``python -m tasks.evidence.sets.few_labels FILE``; what vectors that were learnt without labels save in labels.
+"""``python -m tasks.evidence.sets.few_labels FILE``: what vectors that were learnt without labels save in labels.
 
 Of a fifth of the trees, kept for the test, the accuracy (or R2) of trainings with a share of the labels: ``fit`` alone,
 ``fit --from`` the model that ``embed`` made of all trees, and the baseline alone.

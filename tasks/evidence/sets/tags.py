@@ -1,4 +1,4 @@
-"""The command: ``python -m tasks.evidence.sets.tags``; parts of speech of words in dependency trees, with and without context.
+"""``python -m tasks.evidence.sets.tags``: parts of speech of words in dependency trees, with and without context.
 
 The trees of Universal Dependencies (English Web Treebank) without their relations: a node is a word over its
 dependents, and its tag is to be predicted. Upwards it is read off the word and what depends on it; with ``context`` off

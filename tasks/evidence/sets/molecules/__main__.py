@@ -1,4 +1,4 @@
-"""``python -m tasks.evidence.sets.molecules``: ``dgltree fit`` with its defaults next to peers, on three published sets.
+"""``python -m tasks.evidence.sets.molecules``: ``dgltree fit`` with defaults next to peers, on three published sets.
 
 Each model is trained on the same split by scaffolds for each of three seeds, and validation chooses its settings. Every
 run is a line of OUT/results.jsonl; what is there is not done again. Prints the table.

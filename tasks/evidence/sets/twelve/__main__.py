@@ -1,4 +1,4 @@
-"""``python -m tasks.evidence.sets.twelve``: ``dgltree fit`` with its defaults next to peers, on twelve sets and three splits.
+"""``python -m tasks.evidence.sets.twelve``: ``dgltree fit`` with defaults next to peers, on twelve sets, three splits.
 
 Every run is a line of OUT/results.jsonl; what is there is not done again. Prints the tables.
 """
