@@ -36,6 +36,6 @@ def test_batches_of_a_data_set_that_was_flattened_once_are_planned_as_those_of_i
         assert unbatch(found.trees) == unbatch(expected.trees) == [trees[row] for row in rows]
         assert (found.labels.tolist(), found.groups.tolist()) == (expected.labels.tolist(), expected.groups.tolist())
         ours, theirs = found.planned.schedule, expected.planned.schedule
-        for name in ("node", "row", "children", "parent"):
+        for name in ("node", "row", "sources", "parent"):
             assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
         assert ours.steps == theirs.steps

@@ -240,12 +240,12 @@ def test_one_mask_of_the_weights_serves_sequences_of_all_lengths(monkeypatch: py
         drawn.append(drop_weights(weight, p, training))
         return drawn[-1]
 
-    monkeypatch.setattr(on_lstm, "drawn_weight", counted)
+    monkeypatch.setattr(on_lstm, "drop_weights", counted)
     together = lstm(IDS, ENDS)
     assert len(drawn) == 2, "one a layer"
     assert not torch.allclose(lstm(IDS, ENDS), together)
     masks = {id(layer.hidden.weight): weight for layer, weight in zip(lstm.lstm.layers, drawn[:2], strict=True)}
-    monkeypatch.setattr(on_lstm, "drawn_weight", lambda weight, *_: masks[id(weight)])
+    monkeypatch.setattr(on_lstm, "drop_weights", lambda weight, *_: masks[id(weight)])
     for row, n in enumerate(ENDS.tolist()):
         alone = lstm(IDS[row : row + 1, :n], torch.tensor([n]))
         torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-12)

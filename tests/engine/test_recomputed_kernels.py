@@ -82,7 +82,7 @@ def test_gates_are_kept_for_one_piece_alone(name: str, monkeypatch: pytest.Monke
         for recompute in (False, True)
     )
     with monkeypatch.context() as patch:
-        patch.setattr(compiled_pass, "MOST", 1)
+        patch.setattr(compiled_pass, "MAX_RUN_ROWS", 1)
         assert again.least_bytes() < kept.least_bytes()
     leaf = [tensor.detach() for tensor in again.leaf_states(planned.batch)]
     weights = {name: tensor.detach() for name, tensor in cell.map_weights().items()}

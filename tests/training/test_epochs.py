@@ -93,8 +93,8 @@ def test_macro_f1_is_that_of_scikit_learn(seed: int) -> None:
 
 
 def test_a_small_validation_set_is_planned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, planned = [], data.planned
-    monkeypatch.setattr(data, "planned", lambda *given: calls.append(given[-1]) or planned(*given))
+    calls, planned = [], data.plan_examples
+    monkeypatch.setattr(data, "plan_examples", lambda *given: calls.append(given[-1]) or planned(*given))
     trees = TreeDataset.from_file(written(tmp_path, "trees.tsv", table(60)))
     dgltree.fit(trees, out=tmp_path / "model", epochs=3, hidden_size=4, batch_nodes=100_000)
     assert len(calls) == 3 + 1, "a batch to train on in each epoch, and one to validate on"

@@ -14,8 +14,8 @@ from dgltree.locks import OWNER, lock_folder
 HOLD = """
 import sys
 from pathlib import Path
-from dgltree.locks import owned
-with owned(Path(sys.argv[1])):
+from dgltree.locks import lock_folder
+with lock_folder(Path(sys.argv[1])):
     print("owned", flush=True)
     sys.stdin.read()
 """
