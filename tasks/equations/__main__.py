@@ -23,6 +23,7 @@ COMMANDS = {
     "own-blanks": Command("completion.own_blanks", "make blanks of our own in the published form"),
     "benchmark": Command("benchmark.command", "how well solvers complete equations of school and first year"),
     "verdicts": Command("verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
+    "solutions": Command("solutions.command", "solutions that are lost or false, against roots by a grid"),
     "wrong-answers": Command("verdicts.wrong_answers", "whether distractors are right after all"),
     "textbook": Command("completion.textbook", "the rank of a right filler for each textbook identity"),
     "fillers": Command("fillers", "write the list of fillers that the shipped model ranks"),
