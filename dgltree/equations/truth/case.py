@@ -20,13 +20,13 @@ from dgltree.equations.truth.compare import (
 )
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.isolation import has_no_root
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import proved
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.solutions.solutions import solve
 from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
 from dgltree.trees.equation import Equation
 
@@ -148,7 +148,7 @@ class Case:
     @property
     def has_no_root(self) -> bool:
         """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
-        return has_no_root(self.equation, self.school)
+        return solve(self.equation, self.name).are_none
 
     @cached_property
     def line(self) -> Line | None:

@@ -1,6 +1,6 @@
-"""All real roots of an equation in one variable, each between two numbers, with a proof that there are no others.
+"""All real zeros of an expression in one variable, each between two numbers, with a proof that there are no others.
 
-The line is cut until in each interval the difference of the sides is not 0, or rises or falls all the way, so that its
+The line is cut until in each interval the expression is not 0, or rises or falls all the way, so that its
 signs at the ends tell whether it has its one root there (Moore, Kearfott and Cloud, Introduction to Interval Analysis,
 2009, section 8.2).
 """
@@ -11,15 +11,10 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.enclosures import Enclosure, enclosure
-from dgltree.equations.truth.one_fraction import ONE, one_fraction
-from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
-from dgltree.equations.truth.real_roots import least, may_be_0, narrowed, sign_at
-from dgltree.read.notation import MINUS_ONE, number
-from dgltree.trees.equation import Equation
+from dgltree.equations.truth.real_roots import least, may_be_0, sign_at
 from dgltree.trees.tree import Tree
 
 MIDDLE, FAR = 16.0, 1e15
@@ -27,65 +22,42 @@ MIDDLE, FAR = 16.0, 1e15
 PIECES = 64
 NARROW = 1e-4
 """Width of an interval that is cut no further."""
-WORK, FIRST_WORK = 1500, 150
-"""Intervals that are looked at: for all roots, and until there may be one."""
+WORK = 1500
+"""Intervals that are looked at."""
 ASIDE = 1 / 9973
 """By which ends are off the numbers at which roots often are."""
 
 
-ZERO = number("0")
+class Doubt(NamedTuple):
+    """An interval in which there may be roots."""
+
+    low: float
+    high: float
+    least: float
+    """Where the expression is least."""
 
 
 class Isolation(NamedTuple):
-    """The roots that were found, each between two numbers at which the difference has opposite signs."""
+    """The roots that were found, each between two numbers at which the expression has opposite signs."""
 
     brackets: list[tuple[fmpq, fmpq]]
-    doubtful: list[float]
-    """Numbers next to which there may be roots."""
+    doubtful: list[Doubt]
     whole: bool
     """Whether there are surely no others, except for doubtful ones."""
 
 
-def has_no_root(equation: Equation, program: Program) -> bool:
-    """Whether it is proved that no real number is a solution; it stops at the first place where one may be."""
-    return isolation(equation, program, FIRST_WORK, to_the_first=True) == Isolation([], [], True)
-
-
-def isolation(equation: Equation, program: Program, work: int = WORK, to_the_first: bool = False) -> Isolation:
-    """The real roots in order; of a periodic equation those of one period around 0.
+def isolate(tree: Tree, program: Program, name: str, within: float | None, work: int = WORK) -> Isolation:
+    """The real zeros of an expression in order; with a period those of one period around 0.
 
     Args:
-        equation: in one variable.
-        program: of the same equation.
+        tree: the expression, in one variable.
+        program: of the equation that it is 0.
+        within: the period.
         work: intervals that are looked at, at most.
-        to_the_first: whether to stop at the first root, or where there may be one.
+
+    Raises ``Unjudged`` for a function that is not enclosed.
     """
-    difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
-    turn, [name] = period(equation), program.variables
-    within = None if turn is None else turn.value
-    try:
-        found = _Isolating(difference, program, name, within, work, to_the_first).run()
-        top, bottom = one_fraction(difference)
-        if (found.whole and not found.doubtful) or bottom == ONE or (found.brackets and to_the_first):
-            return found
-        over = Program(Equation(top, ZERO), school=True)
-        other = _Isolating(top, over, name, within, work, to_the_first).run()
-    except (Unjudged, RecursionError):
-        return Isolation([], [], False)
-    return _without_poles(other, top, bottom, name)
-
-
-def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isolation:
-    """The roots of a numerator at which the denominator is not 0; if that is open, they are doubtful."""
-    program = Program(Equation(top, ZERO), school=True)
-    brackets, doubtful = [], list(found.doubtful)
-    for bracket in found.brackets:
-        low, high = map(_inexactly, narrowed(program, name, *bracket))
-        if enclosure(bottom, RealInterval(low, high)).has_no_zero:
-            brackets.append((_exactly(low), _exactly(high)))
-        else:
-            doubtful.append((low + high) / 2)
-    return Isolation(brackets, sorted(doubtful), found.whole)
+    return _Isolating(tree, program, name, within, work).run()
 
 
 class _Isolating:
@@ -94,14 +66,11 @@ class _Isolating:
     Args:
         tree: its values are the differences between the sides of ``program``.
         within: the period.
-        work, to_the_first: as of :func:`isolation`.
+        work: intervals.
     """
 
-    def __init__(
-        self, tree: Tree, program: Program, name: str, within: float | None, work: int, to_the_first: bool
-    ) -> None:
-        self.tree, self.program, self.name, self.within = tree, program, name, within
-        self.work, self.to_the_first = work, to_the_first
+    def __init__(self, tree: Tree, program: Program, name: str, within: float | None, work: int) -> None:
+        self.tree, self.program, self.name, self.within, self.work = tree, program, name, within, work
         self.brackets: list[tuple[fmpq, fmpq]] = []
         self.narrow: list[RealInterval] = []
 
@@ -113,11 +82,8 @@ class _Isolating:
             tails = [self._tail(RealInterval(-inf, cuts[0])), self._tail(RealInterval(cuts[-1], inf))]
         cells = [RealInterval(low, high) for low, high in pairwise(cuts)]
         cells += [cell for tail in tails for cell in tail or []]
-        if self.to_the_first and None in tails:
-            return Isolation([], [], False)
         for cell in cells:
-            if not (self.to_the_first and (self.brackets or self.narrow)):
-                self._resolve(cell)
+            self._resolve(cell)
         brackets = sorted(self.brackets, key=_middle)
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
@@ -171,15 +137,16 @@ class _Isolating:
             self.program, self.name, fmpq(0)
         )
 
-    def _doubtful(self) -> list[float]:
-        """Where the difference is least in each run of intervals that are next to each other."""
+    def _doubtful(self) -> list[Doubt]:
+        """Runs of intervals that are next to each other."""
         runs: list[RealInterval] = []
         for cell in sorted(self.narrow):
             if runs and cell.low <= runs[-1].high:
                 runs[-1] = runs[-1]._replace(high=cell.high)
             else:
                 runs.append(cell)
-        return [_inexactly(least(self.program, self.name, *map(_exactly, run[:2]))) for run in runs]
+        places = [_inexactly(least(self.program, self.name, *map(_exactly, run[:2]))) for run in runs]
+        return [Doubt(run.low, run.high, place) for run, place in zip(runs, places, strict=True)]
 
     def _sign(self, x: float) -> int:
         return sign_at(self.program, self.name, _exactly(x))

@@ -1,0 +1,381 @@
+"""The solutions of an equation in one real unknown, and whether these are all, with the reason.
+
+A real number at which a part of a side is not real is no solution; it is extraneous, and the part is named.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.isolation import Doubt, Isolation, isolate
+from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.periods import Period, period
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.proofs.enclosure import INFINITY, Range, signs_by_balls
+from dgltree.equations.truth.proofs.expression import (
+    NEGATIVE,
+    POSITIVE,
+    Expression,
+    Unsupported,
+    X,
+    derivative,
+    domain,
+    from_tree,
+    minus,
+    subexpressions,
+    to_text,
+)
+from dgltree.equations.truth.proofs.fractions import Refused
+from dgltree.equations.truth.proofs.line import Line, real_line
+from dgltree.equations.truth.proofs.place import values_at
+from dgltree.equations.truth.real_roots import narrowed, sign_changes
+from dgltree.equations.truth.solutions.numbers import Number, Outcome, Put, RealEquation, same
+from dgltree.equations.truth.solutions.zeros import BITS, Unsolved, Zero, Zeros, factors, zeros
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
+from dgltree.read.notation import MINUS_ONE, number
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+DIGITS = 12
+SHOWN_TURNS = 6
+"""Periods to either side of 0, of solutions of which only some are multiples of a period apart."""
+BOUNDED = 40.0
+"""Beyond it, a domain that is bounded is looked for."""
+LONGEST_REASON = 100
+"""Characters."""
+HIGHEST_DERIVATIVE = 4
+LARGEST_RATIONAL, NEAR = 1000, 1e-6
+"""Denominator of a rational number that is tried, and how close it is to where an interval leaves a root open."""
+ZERO = number("0")
+
+
+@dataclass(frozen=True)
+class Root:
+    """A solution."""
+
+    number: Number
+    """A rational number, or a ball of more than 60 digits around it and around no other solution."""
+    polynomial: tuple[int, ...] = ()
+    """An irreducible polynomial of which it is a root, the constant first; empty if none is known."""
+
+    def __float__(self) -> float:
+        q = self.number
+        return int(q.p) / int(q.q) if isinstance(q, fmpq) else float(q.mid())
+
+    @property
+    def source(self) -> str:
+        """Of what it is a root: its polynomial, if that is short."""
+        text = "" if len(self.polynomial) < 4 else polynomial_text(self.polynomial)
+        return text if 0 < len(text) <= LONGEST_REASON // 2 else "the equation"
+
+    @property
+    def decimal(self) -> str:
+        """12 digits."""
+        with ctx.workprec(BITS):
+            text = str(arb(self.number).str(DIGITS, radius=False))
+        return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
+
+
+@dataclass(frozen=True)
+class Extraneous:
+    """A number that solves the equation by its rules, but at which a part has no real value."""
+
+    number: Number
+    part: Tree
+
+    @property
+    def reason(self) -> str:
+        return f"{write_infix(self.part)} has no real value there"
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """What is known of the solutions of an equation in one unknown."""
+
+    equation: Equation
+    name: str
+    """Of the unknown."""
+    roots: tuple[Root, ...] = ()
+    """Single numbers, in order; of a periodic equation those from -period/2, which is left out, to period/2."""
+    intervals: Part = ()
+    """Where every number is a solution."""
+    reason: str = ""
+    """Why there are no others; empty if there may be some."""
+    period: Period | None = None
+    extraneous: tuple[Extraneous, ...] = ()
+    forms: tuple[Expression, ...] = ()
+    """Exact expressions of numbers, some of which may be roots."""
+
+    @property
+    def are_all(self) -> bool:
+        return bool(self.reason)
+
+    @property
+    def are_none(self) -> bool:
+        """Whether it is shown that there is no real solution."""
+        return self.are_all and not self.roots and not self.intervals
+
+    def put(self, number: Number) -> Put:
+        """Whether a real number is a solution."""
+        return Put(Outcome.OPEN) if self._real is None else self._real.put(number)
+
+    def root_at(self, number: Number) -> Root | None:
+        """The root that a number is, to 60 digits; of a periodic equation also if it is some periods from one."""
+        return next((root for root in self.roots if same(root.number, self.reduced(number))), None)
+
+    def reduced(self, number: Number) -> Number:
+        """The number within the period."""
+        return number if self.period is None else _reduced(number, self.period)
+
+    @cached_property
+    def _real(self) -> RealEquation | None:
+        try:
+            return RealEquation(self.equation, self.name)
+        except Unjudged:
+            return None
+
+
+def polynomial_text(coefficients: Sequence[int], name: str = "x") -> str:
+    """``x^3 - 3*x + 1`` of the coefficients 1, -3, 0, 1."""
+    text = ""
+    for k, c in reversed(list(enumerate(coefficients))):
+        if c:
+            power = "" if not k else name if k == 1 else f"{name}^{k}"
+            size = f"{abs(c)}{'*' * bool(power)}" if abs(c) != 1 or not power else ""
+            text += f"{' - ' if c < 0 else ' + '}{size}{power}" if text else f"{'-' * (c < 0)}{size}{power}"
+    return text
+
+
+def solve(equation: Equation, name: str) -> Solutions:
+    """The real solutions of an equation in one unknown, without other variables and the imaginary unit."""
+    if has_imaginary_unit(*equation):
+        return Solutions(equation, name)
+    try:
+        real = RealEquation(equation, name)
+    except Unjudged:
+        return Solutions(equation, name)
+    return _Solving(equation, name, real).solutions()
+
+
+class _Solving:
+    """Collects numbers and reasons.
+
+    Args:
+        equation, name, real: the equation.
+    """
+
+    def __init__(self, equation: Equation, name: str, real: RealEquation) -> None:
+        self.equation, self.name, self.real = equation, name, real
+        self.period = period(equation)
+        self.reasons: list[str] = []
+        self.is_whole = True
+        """Whether all solutions are among the numbers that were put into the equation."""
+        self.roots: list[Root] = []
+        self.extraneous: list[Extraneous] = []
+        self.forms: list[Expression] = []
+
+    def solutions(self) -> Solutions:
+        try:
+            sides = [from_tree(side, {self.name: X}) for side in self.equation]
+        except Unsupported:
+            self._by_intervals(Tree("Add", (self.equation.left, _negative(self.equation.right))))
+            return self._solutions()
+        self.conditions = [condition for side in sides for condition in domain(side)]
+        difference = minus(*sides)
+        if any(u[0] == "power" and X in subexpressions(u[1]) for u in subexpressions(difference)):
+            # of a negative base a power may be real: (-1)^(-1)
+            self._by_intervals(Tree("Add", (self.equation.left, _negative(self.equation.right))))
+            return self._solutions()
+        try:
+            for factor in factors(difference) or [None]:
+                if factor is None:
+                    raise Unsolved
+                self._of_factor(factor)
+        except Unsolved:
+            self.is_whole = False
+        intervals = self._intervals() if not self.is_whole else ()
+        return self._solutions(intervals)
+
+    def _solutions(self, intervals: Part = ()) -> Solutions:
+        reason = "; ".join(dict.fromkeys(self.reasons)) or "no number is left"
+        if len(reason) > LONGEST_REASON:
+            reason = f"{reason[:LONGEST_REASON]} ..."
+        return Solutions(
+            self.equation,
+            self.name,
+            tuple(sorted(self.roots, key=float)),
+            intervals,
+            reason if self.is_whole else "",
+            self.period,
+            tuple(self.extraneous),
+            tuple(dict.fromkeys(self.forms)),
+        )
+
+    def _of_factor(self, factor: Expression) -> None:
+        """Put the zeros of a factor into the equation."""
+        try:
+            found = zeros(factor, self.name)
+        except Unsolved:
+            if self._holds_on_intervals():
+                raise
+            self._by_intervals(read_infix(to_text(factor, self.name)), factor)
+            return
+        if any(zero.period is not None for zero in found.numbers) and self.period is None:
+            found = self._turned(found)
+        for zero in found.numbers:
+            self._put(zero)
+        self.reasons += found.reasons
+        self.forms += found.forms
+
+    def _put(self, zero: Zero) -> None:
+        """Keep a number that solves the equation, and one at which a part is not real."""
+        numbers = [zero.ball] if self.period is None else _within(zero, self.period)
+        for number in numbers:
+            number = self._rational(number, zero.polynomial)
+            if any(same(number, one.number) for one in (*self.roots, *self.extraneous)):
+                continue
+            found = self.real.put(number)
+            if found.outcome is Outcome.SOLVES:
+                self.roots.append(Root(number, zero.polynomial))
+            elif found.outcome is Outcome.NOT_REAL and found.part is not None:
+                self.extraneous.append(Extraneous(number, found.part))
+            elif found.outcome is Outcome.OPEN:
+                self.is_whole = False
+
+    def _rational(self, number: Number, polynomial: Sequence[int]) -> Number:
+        """A rational number exactly."""
+        if len(polynomial) == 2:
+            return fmpq(-polynomial[0], polynomial[1])
+        near = Fraction(float(number.mid())).limit_denominator(LARGEST_RATIONAL)
+        exact = fmpq(near.numerator, near.denominator)
+        return exact if not polynomial and same(number, exact) else number
+
+    def _turned(self, found: Zeros) -> Zeros:
+        """The zeros of a periodic factor of an equation that is not periodic: all in a bounded domain, or some."""
+        bounded = all(
+            any(not signs_by_balls(t, side) & signs for t, signs in self.conditions)
+            for side in (Range(-INFINITY, arb(-BOUNDED), True), Range(arb(BOUNDED), INFINITY, True))
+        )
+        self.is_whole &= bounded
+        numbers = []
+        with ctx.workprec(BITS):
+            for zero in found.numbers:
+                if zero.period is None:
+                    numbers.append(zero)
+                    continue
+                turns = ceil(BOUNDED / float(zero.period)) + 1 if bounded else SHOWN_TURNS
+                numbers += [zero._replace(ball=zero.ball + k * zero.period) for k in range(-turns, turns + 1)]
+        return found._replace(numbers=tuple(numbers))
+
+    def _by_intervals(self, tree: Tree, factor: Expression | None = None) -> None:
+        """The zeros of an expression by intervals in which its slope has one sign.
+
+        Args:
+            tree: the expression.
+            factor: the same, if its derivatives may tell more.
+        """
+        try:
+            program = Program(Equation(tree, ZERO), school=True)
+        except Unjudged:
+            self.is_whole = False
+            return
+        try:
+            found = isolate(tree, program, self.name, None if self.period is None else self.period.value)
+        except (Unjudged, RecursionError):
+            found = Isolation([], [], False)
+        brackets = list(found.brackets)
+        if not found.whole or found.doubtful:
+            brackets += sign_changes(program, self.name)
+        for low, high in brackets:
+            self._put(Zero(narrowed(program, self.name, low, high, BITS)))
+        settled = [self._is_settled(doubt, factor) for doubt in found.doubtful]
+        self.is_whole &= found.whole and all(settled)
+        self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
+
+    def _is_settled(self, doubt: Doubt, factor: Expression | None) -> bool:
+        """Whether a rational number in an interval is the only zero: f(x) = f^(n)(y)*(x - r)^n/n! for a y between."""
+        near = Fraction(doubt.least).limit_denominator(LARGEST_RATIONAL)
+        number = fmpq(near.numerator, near.denominator)
+        if abs(float(near) - doubt.least) > NEAR * max(1.0, abs(doubt.least)):
+            return False
+        if self.real.put(number).outcome is Outcome.SOLVES:
+            self._put(Zero(arb(number), (-int(number.p), int(number.q))))
+        if factor is None:
+            return False
+        place, slope = Range(arb(doubt.low), arb(doubt.high), False), factor
+        try:
+            for _ in range(HIGHEST_DERIVATIVE):
+                values = values_at(slope, number)
+                if not values.low == values.high == 0:
+                    return False
+                slope = derivative(slope)
+                if any(not signs_by_balls(t, place) <= signs for t, signs in domain(slope)):
+                    return False
+                if signs_by_balls(slope, place) in (POSITIVE, NEGATIVE):
+                    return True
+        except (Unsupported, Refused):
+            return False
+        return False
+
+    @cached_property
+    def _line(self) -> Line | None:
+        return real_line(self.equation, self.name)
+
+    def _holds_on_intervals(self) -> bool:
+        """Whether the equation holds on intervals, which are then all that is looked for."""
+        return self._line is not None and self._line.holds_somewhere
+
+    def _intervals(self) -> Part:
+        """Where it holds on more than single numbers, and whether nowhere else."""
+        if self._line is None:
+            return ()
+        if self._line.holds_somewhere:
+            self.is_whole = self._line.only
+            self.reasons.append("every part of the real line is shown")
+            self.roots.clear()
+            return self._line.part
+        places = [piece.low.value for piece in self._line.part if piece.low is not None]
+        if self._line.only and len(places) == len(self.roots):
+            self.is_whole = True
+            self.reasons.append("every part of the real line is shown")
+        return ()
+
+
+def _within(zero: Zero, turn: Period) -> Iterator[Number]:
+    """The numbers of a period around 0 that are a zero, or multiples of the zero's own period from it."""
+    with ctx.workprec(BITS):
+        length = _length(turn)
+        count = 1 if zero.period is None else max(1, round(float(length / zero.period)))
+        for k in range(count):
+            yield _reduced(zero.ball if not k else zero.ball + k * zero.period, turn)
+
+
+def _reduced(number: Number, turn: Period) -> Number:
+    """The number, multiples of the period being subtracted, from -period/2, which is left out, to period/2."""
+    with ctx.workprec(BITS):
+        length, x = _length(turn), arb(number)
+        k = round(float((x / length).mid()))
+        reduced = x - k * length if k else number
+        beyond = arb(reduced) + length / 2
+        return arb(reduced) + length if beyond < arb(2) ** -200 else reduced
+
+
+def _length(turn: Period) -> Any:
+    with ctx.workprec(BITS):
+        return arb(fmpq(turn.factor.numerator, turn.factor.denominator)) * arb.pi() ** turn.power
+
+
+def _negative(tree: Tree) -> Tree:
+    return Tree("Mul", (MINUS_ONE, tree))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_REASON // 2 else f"{text[: LONGEST_REASON // 2]} ..."
