@@ -6,11 +6,12 @@ from fractions import Fraction
 from flint import fmpq
 
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search.numbers import decimal, named, named_angle
+from dgltree.equations.search import phrases
+from dgltree.equations.search.numbers import decimal, multiples, named, named_angle
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.periods import CIRCULAR
+from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
 from dgltree.equations.truth.solutions.exact import tidied
 from dgltree.equations.truth.solutions.numbers import Number, same, value
@@ -65,6 +66,14 @@ class RootForms:
 
     def _is(self, root: Root, at: Number) -> bool:
         return same(root.number, at)
+
+
+def written_period(turn: Period) -> Tree:
+    """``2*pi``"""
+    if not turn.power:
+        return fraction(turn.factor)
+    unit = PI if turn.power == 1 else phrases.power(PI, fraction(Fraction(turn.power)))
+    return next(multiples(turn.factor, unit))
 
 
 def _valued(tree: Tree) -> Iterator[tuple[Tree, Number]]:

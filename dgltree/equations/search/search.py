@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,15 +11,14 @@ from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import only_path
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search import phrases
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolated, wanted
 from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.numbers import multiples
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.polynomials import degree
+from dgltree.equations.search.root_forms import written_period
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.stages import Stages
 from dgltree.equations.search.textbook_cost import textbook_cost
@@ -30,7 +28,6 @@ from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact, exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.periods import PI
 from dgltree.equations.truth.program import rational
 from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, solve
 from dgltree.read.infix_writer import write_infix
@@ -188,10 +185,7 @@ class Search:
     def _period(self) -> Tree | None:
         """Of which each whole multiple may be added to a solution."""
         turn = None if self.solutions is None or self.unknown is None else self.solutions.period
-        if turn is None or self.reason:
-            return None
-        unit = PI if turn.power == 1 else phrases.power(PI, fraction(Fraction(turn.power)))
-        return next(multiples(turn.factor, unit)) if turn.power else fraction(turn.factor)
+        return None if turn is None or self.reason else written_period(turn)
 
     def so_far(self) -> SearchResult:
         """The results so far."""

@@ -145,7 +145,7 @@ def _falls_to_0(e: Expression, low: float, high: float) -> bool:
 def _bisected(e: Expression, low: Any, high: Any, first: Any) -> Any:
     for _ in range(HALVED):
         middle = (low + high) / 2
-        y = _try(e, middle)
+        y = _try(e, middle, 0)
         if y is None or y == 0:
             return middle
         low, high = (middle, high) if y * first > 0 else (low, middle)
@@ -166,7 +166,7 @@ def _least(e: Expression, low: Any, high: Any) -> Any:
     """Where the size is least, by thirds; given up where the middle is no candidate any more."""
     for step in range(2 * HALVED):
         third = (high - low) / 3
-        sizes = [_try(e, x) for x in (low + third, high - third)]
+        sizes = [_try(e, x, 0) for x in (low + third, high - third)]
         if None in sizes:
             break
         low, high = (low, high - third) if abs(sizes[0]) <= abs(sizes[1]) else (low + third, high)

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, snapped
+from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.solutions.zeros import BITS
+from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -34,6 +36,16 @@ class Put(NamedTuple):
     outcome: Outcome
     part: Tree | None = None
     """The first part without a real value."""
+
+    @property
+    def reason(self) -> str:
+        """Why the number is no solution, if a part is not real."""
+        if self.part is None:
+            return "a side has no real value there"
+        exponent = exact(self.part.children[1]) if self.part.function == "Pow" else None
+        if exponent is not None and exponent < 0 and exponent.denominator == 1:
+            return f"the denominator {write_infix(self.part.children[0])} is 0 there"
+        return f"{write_infix(self.part)} has no real value there"
 
 
 class RealEquation:

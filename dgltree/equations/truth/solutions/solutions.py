@@ -89,11 +89,7 @@ class Extraneous:
     """A number that solves the equation by its rules, but at which a part has no real value."""
 
     number: Number
-    part: Tree
-
-    @property
-    def reason(self) -> str:
-        return f"{write_infix(self.part)} has no real value there"
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -245,8 +241,8 @@ class _Solving:
             found = self.real.put(number)
             if found.outcome is Outcome.SOLVES:
                 self.roots.append(Root(number, zero.polynomial))
-            elif found.outcome is Outcome.NOT_REAL and found.part is not None:
-                self.extraneous.append(Extraneous(number, found.part))
+            elif found.outcome is Outcome.NOT_REAL:
+                self.extraneous.append(Extraneous(number, found.reason))
             elif found.outcome is Outcome.OPEN:
                 self.is_whole = False
 
