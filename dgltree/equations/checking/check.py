@@ -184,9 +184,7 @@ class Checker:
 
     def _check_degrees(self, text: str, answer: Tree | None, period: Tree | None) -> None:
         """Raises ``ValueError`` for an answer with a counter that would be right in degrees, as ``30 + 360k``."""
-        found = (
-            None if answer is None or period is None else within_a_period(in_degrees(answer), period, self._names)
-        )
+        found = None if answer is None or period is None else within_a_period(in_degrees(answer), period, self._names)
         if found and all(self._one([write_infix(value)]).mark is Mark.RIGHT for value in found.values):
             raise ValueError(f"'{text.strip()}' would be right in degrees; write them with the sign °")
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.solutions.solutions import Root
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
-from dgltree.read.infix_writer import write_equation
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
@@ -184,7 +185,7 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            *((of.reason, of.period, of.more) if isinstance(of, SearchResult) else ()),
+            *((of.reason, of.period, of.more, of.extraneous) if isinstance(of, SearchResult) else ()),
             left_out=left_out,
         )
 
@@ -196,9 +197,12 @@ def _roots(asked: _Asked, search: Search, top: int) -> tuple[list[Filler], int]:
     forms = RootForms(search.solutions, asked.equation, search.isolated)
     fillers = [(root, _solution(asked, root, forms.of(root))) for root in nearest]
 
-    def place(pair: tuple[Root, Filler]) -> tuple[float, ...]:
-        x = float(pair[0])
-        return (1.0, x) if pair[1].verdict.grade is Grade.ROUNDED else (0.0, textbook_cost(pair[1].trees[0]), abs(x), -x)
+    def place(pair: tuple[Root, Filler]) -> tuple[Any, ...]:
+        x, [tree] = float(pair[0]), pair[1].trees
+        if pair[1].verdict.grade is Grade.ROUNDED:
+            return 1, x
+        text = "" if tree.function in NUMBERS else write_infix(tree)
+        return 0, textbook_cost(tree), bool(text), text, abs(x), -x
 
     return [filler for _, filler in sorted(fillers, key=place)], len(search.roots) - len(nearest)
 

@@ -18,7 +18,7 @@ from dgltree.equations.search.inverse import isolated, wanted
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.polynomials import degree
-from dgltree.equations.search.root_forms import written_period
+from dgltree.equations.search.root_forms import RootForms, written_period
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.stages import Stages
 from dgltree.equations.search.textbook_cost import textbook_cost
@@ -39,6 +39,7 @@ QUICK = 12_000  # of the first table
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
+SHOWN_EXTRANEOUS = 3
 NONE = "there is no real solution (proved)"
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
@@ -191,7 +192,18 @@ class Search:
         """The results so far."""
         stages = self._stages
         return SearchResult(
-            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, self._period, self.may_have_more
+            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, self._period, self.may_have_more,
+            self._extraneous_texts,
+        )  # fmt: skip
+
+    @cached_property
+    def _extraneous_texts(self) -> tuple[str, ...]:
+        if self.solutions is None or self.unknown is None or self.solutions.intervals:
+            return ()
+        forms = RootForms(self.solutions, self.equation)
+        return tuple(
+            f"{self.unknown} = {write_infix(forms.plainest(Root(one.number)))} is no solution: {one.reason}"
+            for one in self.extraneous[:SHOWN_EXTRANEOUS]
         )
 
     def _settled(self) -> bool:

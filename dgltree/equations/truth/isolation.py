@@ -46,18 +46,38 @@ class Isolation(NamedTuple):
     """Whether there are surely no others, except for doubtful ones."""
 
 
-def isolate(tree: Tree, program: Program, name: str, within: float | None, work: int = WORK) -> Isolation:
+class Hints:
+    """What is known of an expression by other means; this knows nothing."""
+
+    def is_free_from(self, end: float, way: int) -> bool:
+        """Whether there is surely no zero from a number on, to the right (1) or to the left (-1)."""
+        return False
+
+    def is_settled(self, low: float, high: float) -> bool:
+        """Whether the zeros between two numbers, which may be infinite, need not be looked for."""
+        return False
+
+
+def isolate(
+    tree: Tree,
+    program: Program,
+    name: str,
+    within: float | None,
+    hints: Hints | None = None,
+    work: int = WORK,
+) -> Isolation:
     """The real zeros of an expression in order; with a period those of one period around 0.
 
     Args:
         tree: the expression, in one variable.
         program: of the equation that it is 0.
         within: the period.
+        hints: of those who know more of the expression.
         work: intervals that are looked at, at most.
 
     Raises ``Unjudged`` for a function that is not enclosed.
     """
-    return _Isolating(tree, program, name, within, work).run()
+    return _Isolating(tree, program, name, within, hints or Hints(), work).run()
 
 
 class _Isolating:
@@ -66,11 +86,20 @@ class _Isolating:
     Args:
         tree: its values are the differences between the sides of ``program``.
         within: the period.
-        work: intervals.
+        hints, work: as of :func:`isolate`.
     """
 
-    def __init__(self, tree: Tree, program: Program, name: str, within: float | None, work: int) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        program: Program,
+        name: str,
+        within: float | None,
+        hints: Hints,
+        work: int,
+    ) -> None:
         self.tree, self.program, self.name, self.within, self.work = tree, program, name, within, work
+        self.hints = hints
         self.brackets: list[tuple[fmpq, fmpq]] = []
         self.narrow: list[RealInterval] = []
 
@@ -101,11 +130,12 @@ class _Isolating:
     def _is_free(self, tail: RealInterval) -> bool:
         """Whether there is surely no root: from its end on the difference goes away from 0."""
         found = enclosure(self.tree, tail)
-        if found.has_no_zero:
+        if found.has_no_zero or self.hints.is_settled(tail.low, tail.high):
             return True
         rises = self._rises(found)
         outwards = rises if tail.high == inf else -rises
-        return outwards != 0 and self._sign(tail.low if tail.high == inf else tail.high) == outwards
+        end, way = (tail.low, 1) if tail.high == inf else (tail.high, -1)
+        return (outwards != 0 and self._sign(end) == outwards) or self.hints.is_free_from(end, way)
 
     def _rises(self, found: Enclosure) -> int:
         return found.slope.sign if found.smooth and not found.off and found.slope is not None else 0
@@ -117,7 +147,7 @@ class _Isolating:
             cell = waiting.pop()
             self.work -= 1
             found = enclosure(self.tree, cell)
-            if found.has_no_zero:
+            if found.has_no_zero or self.hints.is_settled(cell.low, cell.high):
                 continue
             signs = self._sign(cell.low), self._sign(cell.high)
             if self._rises(found) and 0 not in signs:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import reduce
 from random import Random
 
-from tasks.equations.verdicts.shapes import DrawnEquation, Expression, X, minus, number, power
+from tasks.equations.verdicts.shapes import DrawnEquation, Expression, X, number, power
 
 Sides = tuple[Expression, Expression]
 Family = Callable[[Random], Sides]

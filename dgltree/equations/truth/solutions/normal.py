@@ -24,6 +24,8 @@ def normal(t: Expression) -> Expression:
             return normal(("exp", ("*", b, ("log", a))))
         case ("log", a):
             return _log(a)
+        case ("^", ("exp", a), n):
+            return ("exp", ("*", number(n), a))
         case ("exp", a):
             return product([_exp(term) for term in terms(a)])
         case ("sin" | "cos", a):

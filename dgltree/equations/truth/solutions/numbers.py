@@ -72,7 +72,9 @@ class RealEquation:
             if not (ball(left).is_finite() and ball(right).is_finite()):
                 part = self._first_without_value(point)
                 return Put(Outcome.OPEN if part is None else Outcome.NOT_REAL, part)
-            difference = left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
+            difference = (
+                left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
+            )
             if isinstance(difference, fmpq):
                 return Put(Outcome.SOLVES if difference == 0 else Outcome.DIFFERS)
             if not difference.contains(0):

@@ -3,10 +3,12 @@
 A real number at which a part of a side is not real is no solution; it is extraneous, and the part is named.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -14,14 +16,16 @@ from flint import arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.isolation import Doubt, Isolation, isolate
+from dgltree.equations.truth.isolation import Doubt, Hints, Isolation, isolate
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.proofs.enclosure import INFINITY, Range, signs_by_balls
+from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
 from dgltree.equations.truth.proofs.expression import (
     NEGATIVE,
+    NONZERO,
     POSITIVE,
+    Condition,
     Expression,
     Unsupported,
     X,
@@ -32,10 +36,11 @@ from dgltree.equations.truth.proofs.expression import (
     subexpressions,
     to_text,
 )
-from dgltree.equations.truth.proofs.fractions import Refused
+from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.place import values_at
 from dgltree.equations.truth.real_roots import narrowed, sign_changes
+from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, Outcome, Put, RealEquation, same
 from dgltree.equations.truth.solutions.zeros import BITS, Unsolved, Zero, Zeros, factors, zeros
 from dgltree.read.infix import read_infix
@@ -51,7 +56,11 @@ BOUNDED = 40.0
 """Beyond it, a domain that is bounded is looked for."""
 LONGEST_REASON = 100
 """Characters."""
-HIGHEST_DERIVATIVE = 4
+HIGHEST_DERIVATIVE, FARTHEST, HALVINGS = 6, 100.0, 2
+"""Derivatives that are looked at, from where on none are, and how often a tail is halved for their signs."""
+FLAT, HALVED = 8, 7
+"""Whole numbers up to which flat zeros are looked for, and how often the interval around one is halved."""
+CACHED = 256
 LARGEST_RATIONAL, NEAR = 1000, 1e-6
 """Denominator of a rational number that is tried, and how close it is to where an interval leaves a root open."""
 ZERO = number("0")
@@ -177,24 +186,27 @@ class _Solving:
         self.roots: list[Root] = []
         self.extraneous: list[Extraneous] = []
         self.forms: list[Expression] = []
+        self.conditions: list[Condition] = []
 
     def solutions(self) -> Solutions:
         try:
             sides = [from_tree(side, {self.name: X}) for side in self.equation]
         except Unsupported:
-            self._by_intervals(Tree("Add", (self.equation.left, _negative(self.equation.right))))
+            self._by_intervals(self._difference_tree)
             return self._solutions()
         self.conditions = [condition for side in sides for condition in domain(side)]
         difference = minus(*sides)
         if any(u[0] == "power" and X in subexpressions(u[1]) for u in subexpressions(difference)):
             # of a negative base a power may be real: (-1)^(-1)
-            self._by_intervals(Tree("Add", (self.equation.left, _negative(self.equation.right))))
+            self._by_intervals(self._difference_tree)
             return self._solutions()
         try:
-            for factor in factors(difference) or [None]:
-                if factor is None:
-                    raise Unsolved
-                self._of_factor(factor)
+            found = factors(difference)
+            if not found:
+                raise Unsolved
+            poles = [t for t, signs in self.conditions if signs == NONZERO and 0 in signs_by_balls(t, EVERYTHING)]
+            for factor in found:
+                self._of_factor(factor, factor if len(found) > 1 or poles else normal(difference))
         except Unsolved:
             self.is_whole = False
         intervals = self._intervals() if not self.is_whole else ()
@@ -215,14 +227,15 @@ class _Solving:
             tuple(dict.fromkeys(self.forms)),
         )
 
-    def _of_factor(self, factor: Expression) -> None:
-        """Put the zeros of a factor into the equation."""
+    def _of_factor(self, factor: Expression, alike: Expression) -> None:
+        """Put the zeros of a factor into the equation; ``alike`` has the same ones, and is as it was written."""
         try:
             found = zeros(factor, self.name)
         except Unsolved:
             if self._holds_on_intervals():
                 raise
-            self._by_intervals(read_infix(to_text(factor, self.name)), factor)
+            tree = read_infix(to_text(factor, self.name)) if alike is factor else self._difference_tree
+            self._by_intervals(tree, alike)
             return
         if any(zero.period is not None for zero in found.numbers) and self.period is None:
             found = self._turned(found)
@@ -233,16 +246,15 @@ class _Solving:
 
     def _put(self, zero: Zero) -> None:
         """Keep a number that solves the equation, and one at which a part is not real."""
-        numbers = [zero.ball] if self.period is None else _within(zero, self.period)
-        for number in numbers:
-            number = self._rational(number, zero.polynomial)
-            if any(same(number, one.number) for one in (*self.roots, *self.extraneous)):
+        for ball in [zero.ball] if self.period is None else _within(zero, self.period):
+            exact = self._rational(ball, zero.polynomial)
+            if any(same(exact, one.number) for one in (*self.roots, *self.extraneous)):
                 continue
-            found = self.real.put(number)
+            found = self.real.put(exact)
             if found.outcome is Outcome.SOLVES:
-                self.roots.append(Root(number, zero.polynomial))
+                self.roots.append(Root(exact, zero.polynomial))
             elif found.outcome is Outcome.NOT_REAL:
-                self.extraneous.append(Extraneous(number, found.reason))
+                self.extraneous.append(Extraneous(exact, found.reason))
             elif found.outcome is Outcome.OPEN:
                 self.is_whole = False
 
@@ -284,7 +296,10 @@ class _Solving:
             self.is_whole = False
             return
         try:
-            found = isolate(tree, program, self.name, None if self.period is None else self.period.value)
+            within = None if self.period is None else self.period.value
+            flat = [] if factor is None else list(self._flat_zeros(factor))
+            hints = KnownParts(factor, self.conditions, flat)
+            found = isolate(tree, program, self.name, within, hints)
         except (Unjudged, RecursionError):
             found = Isolation([], [], False)
         brackets = list(found.brackets)
@@ -296,30 +311,31 @@ class _Solving:
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
 
+    @property
+    def _difference_tree(self) -> Tree:
+        return Tree("Add", (self.equation.left, Tree("Mul", (MINUS_ONE, self.equation.right))))
+
+    def _flat_zeros(self, t: Expression) -> Iterator[tuple[float, float]]:
+        """Intervals around whole numbers at which an expression and its derivative are 0, without another zero."""
+        with suppress(Unsupported, Refused):
+            slope = derivative(t)
+            for r in range(-FLAT, FLAT + 1):
+                if not all(_is_zero(u, fmpq(r)) for u in (t, slope)):
+                    continue
+                if self.real.put(fmpq(r)).outcome is Outcome.SOLVES:
+                    self._put(Zero(arb(r), (-r, 1)))
+                widths = (2.0**-k for k in range(HALVED))
+                yield from islice(((r - h, r + h) for h in widths if is_only_zero(t, fmpq(r), r - h, r + h)), 1)
+
     def _is_settled(self, doubt: Doubt, factor: Expression | None) -> bool:
-        """Whether a rational number in an interval is the only zero: f(x) = f^(n)(y)*(x - r)^n/n! for a y between."""
+        """Whether a rational number is the only zero in an interval."""
         near = Fraction(doubt.least).limit_denominator(LARGEST_RATIONAL)
         number = fmpq(near.numerator, near.denominator)
         if abs(float(near) - doubt.least) > NEAR * max(1.0, abs(doubt.least)):
             return False
         if self.real.put(number).outcome is Outcome.SOLVES:
             self._put(Zero(arb(number), (-int(number.p), int(number.q))))
-        if factor is None:
-            return False
-        place, slope = Range(arb(doubt.low), arb(doubt.high), False), factor
-        try:
-            for _ in range(HIGHEST_DERIVATIVE):
-                values = values_at(slope, number)
-                if not values.low == values.high == 0:
-                    return False
-                slope = derivative(slope)
-                if any(not signs_by_balls(t, place) <= signs for t, signs in domain(slope)):
-                    return False
-                if signs_by_balls(slope, place) in (POSITIVE, NEGATIVE):
-                    return True
-        except (Unsupported, Refused):
-            return False
-        return False
+        return factor is not None and is_only_zero(factor, number, doubt.low, doubt.high)
 
     @cached_property
     def _line(self) -> Line | None:
@@ -369,8 +385,89 @@ def _length(turn: Period) -> Any:
         return arb(fmpq(turn.factor.numerator, turn.factor.denominator)) * arb.pi() ** turn.power
 
 
-def _negative(tree: Tree) -> Tree:
-    return Tree("Mul", (MINUS_ONE, tree))
+class KnownParts(Hints):
+    """Where a part of an equation is not real, and what derivatives say.
+
+    Args:
+        t: the expression whose zeros are looked for; None if nothing is known of it.
+        conditions: of real values.
+        flat: intervals whose zeros are known.
+    """
+
+    def __init__(self, t: Expression | None, conditions: Sequence[Condition], flat: Sequence[tuple[float, float]]):
+        self._t, self._conditions, self._flat = t, conditions, flat
+
+    def is_free_from(self, end: float, way: int) -> bool:
+        return self._t is not None and goes_away_from_0(self._t, end, way)
+
+    def is_settled(self, low: float, high: float) -> bool:
+        if any(a <= low and high <= b for a, b in self._flat):
+            return True
+        place = Range(arb(low), arb(high), low > 0 or high < 0)
+        return any(not signs_by_balls(t, place, 0) & signs for t, signs in self._conditions)
+
+
+def is_only_zero(t: Expression, r: fmpq, low: float, high: float) -> bool:
+    """Whether r is the only zero in an interval: t(x) = t^(n)(y)*(x - r)^n/n! for a y in between (Taylor)."""
+    place = Range(arb(low), arb(high), low > 0 or high < 0)
+    try:
+        for _ in range(HIGHEST_DERIVATIVE):
+            if not _is_zero(t, r):
+                return False
+            t = _derivative(t)
+            if any(not signs_by_balls(u, place) <= signs for u, signs in domain(t)):
+                return False
+            if signs_by_balls(t, place) in (POSITIVE, NEGATIVE):
+                return True
+    except (Unsupported, Refused):
+        return False
+    return False
+
+
+def _is_zero(t: Expression, r: fmpq) -> bool:
+    values = values_at(t, r)
+    return bool(values.low == values.high == 0)
+
+
+def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
+    """Whether an expression and its first derivatives have one sign at a number, and the next one from there on.
+
+    By Taylor's theorem the expression has that sign from there on, too; to the left signs alternate.
+    """
+    if abs(end) > FARTHEST:
+        return False
+    number = fmpq(*end.as_integer_ratio())
+    beyond = Range(arb(end), INFINITY, end >= 0) if way > 0 else Range(-INFINITY, arb(end), end <= 0)
+    outwards = None
+    try:
+        for n in range(HIGHEST_DERIVATIVE + 1):
+            if any(not signs_by_balls(u, beyond, HALVINGS) <= signs for u, signs in domain(t)):
+                return False
+            if outwards is not None and _turned(signs_by_balls(t, beyond, HALVINGS), way, n) <= {0, outwards}:
+                return True
+            [sign, *others] = _turned(values_at(t, number).signs, way, n)
+            if others or not sign or outwards not in (None, sign):
+                return False
+            outwards, t = sign, _derivative(t)
+    except (Unsupported, Refused):
+        return False
+    return False
+
+
+@lru_cache(maxsize=CACHED)
+def _derivative(t: Expression) -> Expression:
+    """Multiplied out, if it is a polynomial in x and functions."""
+    slope, ring = derivative(t), ValueRing()
+    with suppress(Refused):
+        top, bottom = ring.quotient(slope)
+        if bottom.is_constant():
+            return ring.expression(top / bottom.leading_coefficient())
+    return slope
+
+
+def _turned(signs: Iterable[int], way: int, n: int) -> set[int]:
+    """Those of the n-th derivative, in a direction."""
+    return {sign * way**n for sign in signs}
 
 
 def _short(text: str) -> str:

@@ -302,9 +302,7 @@ class _Solver:
             return found
         return [_Value(root, None) for root in real_roots_of_balls([arb(value) for value in values])]
 
-    def _logarithmic(
-        self, ring: ValueRing, p: Poly, functions: dict[int, Expression], depth: int
-    ) -> Iterator[Zero]:
+    def _logarithmic(self, ring: ValueRing, p: Poly, functions: dict[int, Expression], depth: int) -> Iterator[Zero]:
         """A sum of multiples of logarithms and a constant: a product of powers is a constant where all are real."""
         rest, counts = ring.context.constant(0), dict.fromkeys(functions, Fraction(0))
         for monomial, c in zip(p.monoms(), p.coeffs(), strict=True):
@@ -417,8 +415,7 @@ def _exponentials(functions: dict[int, Expression], name: str) -> str:
 def _is_linear(p: Poly, functions: dict[int, Expression]) -> bool:
     """Whether each term has one function at most, to the first power, with a rational factor."""
     return all(
-        sum(int(m[k]) for k in functions) == 0
-        or (sum(int(m[k]) for k in functions) == 1 and sum(map(int, m)) == 1)
+        sum(int(m[k]) for k in functions) == 0 or (sum(int(m[k]) for k in functions) == 1 and sum(map(int, m)) == 1)
         for m in p.monoms()
     )
 
