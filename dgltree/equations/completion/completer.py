@@ -129,10 +129,15 @@ class Completer:
                     listener.hear(asked.completion(lines.of(search.fillers, top), search.so_far()))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
-        if search.roots:
+        if search.roots and unknown is not None:
             fillers, left_out = _roots(asked, search, top)
             return asked.completion(fillers, search.so_far(), left_out)
+        if search.solutions is not None and search.roots:
+            forms = RootForms(search.solutions, asked.equation)
+            search.fillers.update((tree, "solved") for root in search.roots for tree in forms.of(root))
         fillers = lines.of(search.fillers, top)
+        if search.roots and not fillers:
+            fillers, _ = _roots(asked, search, top)
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
         return asked.completion(fillers, search.so_far())
@@ -185,8 +190,7 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            *((of.reason, of.period, of.more, of.extraneous) if isinstance(of, SearchResult) else ()),
-            left_out=left_out,
+            *((of.reason, of.period, of.more, of.extraneous, left_out) if isinstance(of, SearchResult) else ()),
         )
 
 

@@ -4,7 +4,7 @@ A root is a number at which every part of both sides is real and the sides agree
 of its terms at the bisected number counts as 0: a root of 0 is real, its logarithm and its reciprocal are not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -130,16 +130,16 @@ def _candidates(drawn: DrawnEquation, difference: Expression, grid: Array, seen:
 
 def _falls_to_0(e: Expression, low: float, high: float) -> bool:
     """Whether a least size is much smaller than those around it, by floats on finer grids."""
-    first = None
+    sizes: list[float] = []
     for _ in range(4):
         inner = np.linspace(low, high, 65)
         size = np.abs(floats(e, inner))
         if not np.isfinite(size).all():
             return True
         k = int(np.argmin(size))
-        first = float(size.max()) if first is None else first
+        sizes += [float(size.max()), float(size[k])]
         low, high = float(inner[max(0, k - 1)]), float(inner[min(64, k + 1)])
-    return float(size.min()) <= 1e-5 * first
+    return sizes[-1] <= 1e-5 * sizes[0]
 
 
 def _bisected(e: Expression, low: Any, high: Any, first: Any) -> Any:
@@ -166,11 +166,12 @@ def _least(e: Expression, low: Any, high: Any) -> Any:
     """Where the size is least, by thirds; given up where the middle is no candidate any more."""
     for step in range(2 * HALVED):
         third = (high - low) / 3
-        sizes = [_try(e, x, 0) for x in (low + third, high - third)]
-        if None in sizes:
+        values = [_try(e, x, 0) for x in (low + third, high - third)]
+        sizes = [abs(y) for y in values if y is not None]
+        if len(sizes) < 2:
             break
-        low, high = (low, high - third) if abs(sizes[0]) <= abs(sizes[1]) else (low + third, high)
-        if step == 40 and min(map(abs, sizes)) > 1e-9:
+        low, high = (low, high - third) if sizes[0] <= sizes[1] else (low + third, high)
+        if step == 40 and min(sizes) > 1e-9:
             break
     return (low + high) / 2
 
@@ -247,7 +248,7 @@ def _function(name: str, a: Any, rounding: Any) -> Any:
     return mpmath.mpf(0) if name in CIRCULAR and abs(found) <= small else found
 
 
-_FLOATS = {
+_FLOATS: dict[str, Callable[[Any], Any]] = {
     "sqrt": np.sqrt, "log": np.log, "exp": np.exp, "abs": np.abs, "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "sec": lambda a: 1 / np.cos(a), "csc": lambda a: 1 / np.sin(a), "cot": lambda a: 1 / np.tan(a),

@@ -15,6 +15,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.isolation import Doubt, Hints, Isolation, isolate
 from dgltree.equations.truth.part import Part
@@ -32,7 +33,6 @@ from dgltree.equations.truth.proofs.expression import (
     derivative,
     domain,
     from_tree,
-    minus,
     subexpressions,
     to_text,
 )
@@ -189,28 +189,35 @@ class _Solving:
         self.conditions: list[Condition] = []
 
     def solutions(self) -> Solutions:
+        pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
+        self.conditions = [condition for _, t in pieces if t is not None for condition in domain(t)]
         try:
-            sides = [from_tree(side, {self.name: X}) for side in self.equation]
-        except Unsupported:
-            self._by_intervals(self._difference_tree)
-            return self._solutions()
-        self.conditions = [condition for side in sides for condition in domain(side)]
-        difference = minus(*sides)
-        if any(u[0] == "power" and X in subexpressions(u[1]) for u in subexpressions(difference)):
-            # of a negative base a power may be real: (-1)^(-1)
-            self._by_intervals(self._difference_tree)
-            return self._solutions()
-        try:
-            found = factors(difference)
-            if not found:
-                raise Unsolved
-            poles = [t for t, signs in self.conditions if signs == NONZERO and 0 in signs_by_balls(t, EVERYTHING)]
-            for factor in found:
-                self._of_factor(factor, factor if len(found) > 1 or poles else normal(difference))
+            for tree, t in pieces:
+                self._of_piece(tree, t)
         except Unsolved:
             self.is_whole = False
-        intervals = self._intervals() if not self.is_whole else ()
-        return self._solutions(intervals)
+        return self._solutions(() if self.is_whole else self._intervals())
+
+    def _expression(self, tree: Tree) -> Expression | None:
+        """For elimination; None of a function without rules, and of a power that may be real for a negative base."""
+        try:
+            t = from_tree(tree, {self.name: X})
+        except Unsupported:
+            return None
+        return None if any(u[0] == "power" and X in subexpressions(u[1]) for u in subexpressions(t)) else t
+
+    def _of_piece(self, tree: Tree, t: Expression | None) -> None:
+        """Put the zeros of a factor as it was written into the equation."""
+        if t is None:
+            self._by_intervals(tree)
+            return
+        found = factors(t)
+        poles = [u for u, signs in self.conditions if signs == NONZERO and 0 in signs_by_balls(u, EVERYTHING)]
+        for factor in found:
+            if len(found) > 1 or poles:
+                self._of_factor(factor, factor, read_infix(to_text(factor, self.name)))
+            else:
+                self._of_factor(factor, normal(t), tree)
 
     def _solutions(self, intervals: Part = ()) -> Solutions:
         reason = "; ".join(dict.fromkeys(self.reasons)) or "no number is left"
@@ -227,14 +234,13 @@ class _Solving:
             tuple(dict.fromkeys(self.forms)),
         )
 
-    def _of_factor(self, factor: Expression, alike: Expression) -> None:
-        """Put the zeros of a factor into the equation; ``alike`` has the same ones, and is as it was written."""
+    def _of_factor(self, factor: Expression, alike: Expression, tree: Tree) -> None:
+        """Put the zeros of an irreducible factor into the equation; ``alike`` and ``tree`` have the same ones."""
         try:
             found = zeros(factor, self.name)
         except Unsolved:
             if self._holds_on_intervals():
                 raise
-            tree = read_infix(to_text(factor, self.name)) if alike is factor else self._difference_tree
             self._by_intervals(tree, alike)
             return
         if any(zero.period is not None for zero in found.numbers) and self.period is None:
@@ -248,7 +254,7 @@ class _Solving:
         """Keep a number that solves the equation, and one at which a part is not real."""
         for ball in [zero.ball] if self.period is None else _within(zero, self.period):
             exact = self._rational(ball, zero.polynomial)
-            if any(same(exact, one.number) for one in (*self.roots, *self.extraneous)):
+            if any(same(exact, x) for x in [*(r.number for r in self.roots), *(e.number for e in self.extraneous)]):
                 continue
             found = self.real.put(exact)
             if found.outcome is Outcome.SOLVES:
@@ -311,10 +317,6 @@ class _Solving:
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
 
-    @property
-    def _difference_tree(self) -> Tree:
-        return Tree("Add", (self.equation.left, Tree("Mul", (MINUS_ONE, self.equation.right))))
-
     def _flat_zeros(self, t: Expression) -> Iterator[tuple[float, float]]:
         """Intervals around whole numbers at which an expression and its derivative are 0, without another zero."""
         with suppress(Unsupported, Refused):
@@ -361,13 +363,29 @@ class _Solving:
         return ()
 
 
+def _factors(equation: Equation) -> list[Tree]:
+    """Trees of which one is 0 where the sides are equal: the factors of a product that is 0, or the difference."""
+    sides = [side for side in equation if exact(side) != 0]
+    if len(sides) != 1:
+        return [Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))]
+    found, waiting = [], sides
+    while waiting:
+        tree = waiting.pop()
+        if tree.function == "Mul":
+            waiting += tree.children
+        else:
+            found.append(tree)
+    return list(dict.fromkeys(found))
+
+
 def _within(zero: Zero, turn: Period) -> Iterator[Number]:
     """The numbers of a period around 0 that are a zero, or multiples of the zero's own period from it."""
     with ctx.workprec(BITS):
         length = _length(turn)
-        count = 1 if zero.period is None else max(1, round(float(length / zero.period)))
-        for k in range(count):
-            yield _reduced(zero.ball if not k else zero.ball + k * zero.period, turn)
+        yield _reduced(zero.ball, turn)
+        if zero.period is not None:
+            for k in range(1, round(float(length / zero.period))):
+                yield _reduced(zero.ball + k * zero.period, turn)
 
 
 def _reduced(number: Number, turn: Period) -> Number:

@@ -84,14 +84,16 @@ def zeros(t: Expression, name: str) -> Zeros:
 def factors(t: Expression) -> list[Expression]:
     """Irreducible polynomials in x and functions whose zeros are those of an expression where it is defined.
 
-    Empty if it is 0 wherever it has a value. Raises ``Unsolved``.
+    Raises ``Unsolved``, also for an expression that is 0 wherever it has a value.
     """
     ring = ValueRing()
     try:
         t = normal(t)
         ring.prepare([t])
         top = ring.quotient(t).top
-        return [ring.expression(factor) for factor, _ in top.factor()[1]] if not top.is_zero() else []
+        if top.is_zero():
+            raise Unsolved
+        return [ring.expression(factor) for factor, _ in top.factor()[1]]
     except (Refused, ArithmeticError, ValueError, RecursionError) as error:
         raise Unsolved(str(error)) from error
 
@@ -183,9 +185,11 @@ class _Solver:
             return self._matched(real_roots(coefficients), exact_roots([int(c) for c in coefficients.coeffs()]))
         with ctx.workprec(BITS):
             balls = real_roots_of_balls([self._value(ring, part) for part in parts])
-        written = [self._written(ring.expression(part)) for part in parts]
-        pool = [linear(written[1], written[0])] if len(written) == 2 and None not in written else []
-        if len(written) == 3 and None not in written:
+        written = [t for part in parts if (t := self._written(ring.expression(part))) is not None]
+        pool: list[Expression] = []
+        if len(parts) == len(written) == 2:
+            pool = [linear(written[1], written[0])]
+        if len(parts) == len(written) == 3:
             pool = _roots_of_quadratic(*written)
         return self._matched(balls, pool)
 
@@ -262,14 +266,14 @@ class _Solver:
         return (name,)
 
     def _exponential(self, ring: ValueRing, p: Poly, functions: dict[int, Expression], depth: int) -> Iterator[Zero]:
-        """A sum of exponentials: divided by its first term, a polynomial in one of them, or in a root of one."""
+        """A sum of exponentials: divided by its last term, a polynomial in one of them, or in a root of one."""
         exponents = [
             total([("*", number(int(m[k])), t[1]) for k, t in functions.items() if int(m[k])]) for m in p.monoms()
         ]
-        apart = [minus(a, exponents[0]) for a in exponents]
-        multiples = _multiples(ring, apart[1:])
+        *apart, base = [minus(a, exponents[-1]) for a in exponents[:-1]]
+        multiples = _multiples(ring, [base, *apart])
         shared = lcm(*(q.denominator for q in multiples))
-        powers = [0, *(int(q * shared) for q in multiples)]
+        powers = [*(int(q * shared) for q in multiples[1:]), shared, 0]
         if max(map(abs, powers)) > MOST_TURNS:
             raise Unsolved
         values = self._roots_of_powers(ring, p, powers, functions)
@@ -279,7 +283,7 @@ class _Solver:
                 with ctx.workprec(BITS):
                     exponent = root.log() * shared
                 log = None if exact is None else product([number(shared), ("log", exact)])
-                yield from self.zeros(minus(apart[1], self._named(_Value(exponent, log))), depth + 1)
+                yield from self.zeros(minus(base, self._named(_Value(exponent, log))), depth + 1)
             elif not root < 0:
                 raise Unsolved
 
@@ -534,17 +538,18 @@ def real_roots_of_balls(coefficients: Sequence[Real]) -> list[Real]:
         if len(coefficients) == 2:
             return [-coefficients[0] / coefficients[1]]
         try:
-            found = acb_poly(coefficients).roots()
+            p: Any = acb_poly(coefficients)
+            found = p.roots()
         except ValueError as error:
             raise Unsolved from error
-        real = [root.real for root in found if root.imag.contains(0)]
-        return sorted((_polished(coefficients, root) for root in real), key=lambda root: float(root.mid()))
+        real = [_polished(coefficients, z.real) for z in found if z.imag.contains(0)]
+        return sorted(real, key=lambda x: float(x.mid()))
 
 
-def _polished(coefficients: Sequence[Real], root: Real) -> Real:
+def _polished(coefficients: Sequence[Any], root: Any) -> Any:
     """A smaller ball around the one root in a ball, by Newton's method for intervals."""
     for _ in range(14):
-        value, slope, middle = arb(0), arb(0), arb(root.mid())
+        value, slope, middle = arb(0), arb(0), root.mid()
         for c in reversed(coefficients):
             value = value * middle + c
         for k in range(len(coefficients) - 1, 0, -1):
