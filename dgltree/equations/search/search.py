@@ -15,6 +15,7 @@ from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolated, wanted
+from dgltree.equations.search.numbers import named_complex
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.polynomials import degree
@@ -99,7 +100,7 @@ class Search:
         self._check_values()
         if self.unknown is not None and not self.names:
             self._solve()
-            if self.roots or (self.reason and not self._wants_complex):
+            if self.roots or (self.reason and not self._wants_complex) or self._takes_complex_pairs():
                 return
         if self.path is not None:
             for tree in filter(self._has_value, self.isolated):  # few, so however late it is
@@ -168,6 +169,17 @@ class Search:
     def extraneous(self) -> tuple[Extraneous, ...]:
         """Real numbers at which a part of the equation is not real."""
         return () if self.solutions is None else self.solutions.extraneous
+
+    def _takes_complex_pairs(self) -> bool:
+        """Whether the solutions are the roots of quadratic polynomials, which are taken."""
+        polynomials = [] if self.solutions is None else self.solutions.polynomials
+        if not polynomials or any(len(p) != 3 for p in polynomials):
+            return False
+        for c, b, a in polynomials:
+            size = math.sqrt(4 * a * c - b * b) / (2 * abs(a))
+            for z in (complex(-b / (2 * a), size), complex(-b / (2 * a), -size)):
+                self._take("solved", named_complex(z))
+        return bool(self.fillers)
 
     def _solve(self) -> None:
         """Look for the real solutions."""

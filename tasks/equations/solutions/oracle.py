@@ -82,7 +82,7 @@ def near(drawn: DrawnEquation, x: float) -> Any | None:
     with mpmath.workdps(DIGITS):
         if is_root(drawn, mpmath.mpf(x)):
             return mpmath.mpf(x)
-        reach = 2e-11 * max(1e-9, abs(x))
+        reach = 6e-12 * max(1e-9, abs(x))
         difference = minus(drawn.left, drawn.right)
         grid = np.linspace(x - reach, x + reach, 9)
         points = [mpmath.mpf(float(end)) for end in grid]

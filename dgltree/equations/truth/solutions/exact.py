@@ -173,6 +173,10 @@ def _tidied(t: Expression) -> Expression:
             return minus(b, opposite(a)) if len(a) == 2 and a[0] == "number" else minus(b, _times(-q, a))
         case ("*", a, ("^", b, -1)) if _is_negative(b):
             return _tidied(("*", opposite(a), ("^", opposite(b), -1)))
+        case ("*", a, ("^", b, -1)) if _is_negative(a) and _is_difference(b):
+            return _tidied(("*", opposite(a), ("^", opposite(b), -1)))
+        case ("*", a, ("number", q)) if q < 0 and q != -1 and _is_difference(a):
+            return ("*", opposite(a), number(-q))
         case ("*", ("number", q), a) | ("*", a, ("number", q)) if q in (1, -1):
             return a if q == 1 else opposite(a)
         case ("^", ("number", q), -1) if q:
@@ -186,8 +190,17 @@ def _is_negative(t: Expression) -> bool:
     match t:
         case ("number", q) | ("*", ("number", q), _):
             return bool(q < 0)
+        case ("*", a, ("^", _, -1)):
+            return _is_negative(a)
         case ("+", a, b):
             return _is_negative(a) and _is_negative(b)
+    return False
+
+
+def _is_difference(t: Expression) -> bool:
+    match t:
+        case ("+", a, ("*", ("number", q), _)):
+            return bool(q < 0) and not _is_negative(a)
     return False
 
 

@@ -42,7 +42,7 @@ from dgltree.equations.truth.proofs.place import values_at
 from dgltree.equations.truth.real_roots import narrowed, sign_changes
 from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, Outcome, Put, RealEquation, same
-from dgltree.equations.truth.solutions.zeros import BITS, Unsolved, Zero, Zeros, factors, zeros
+from dgltree.equations.truth.solutions.zeros import BITS, Unsolved, Zero, Zeros, factors, polynomial, zeros
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE, number
@@ -118,6 +118,8 @@ class Solutions:
     extraneous: tuple[Extraneous, ...] = ()
     forms: tuple[Expression, ...] = ()
     """Exact expressions of numbers, some of which may be roots."""
+    polynomials: tuple[tuple[int, ...], ...] = ()
+    """If it is one of polynomials: those irreducible ones whose roots are the solutions, complex ones, too."""
 
     @property
     def are_all(self) -> bool:
@@ -187,6 +189,8 @@ class _Solving:
         self.extraneous: list[Extraneous] = []
         self.forms: list[Expression] = []
         self.conditions: list[Condition] = []
+        self.polynomials: list[tuple[int, ...] | None] = []
+        """Of each factor; None of one that is not a polynomial."""
 
     def solutions(self) -> Solutions:
         pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
@@ -209,6 +213,7 @@ class _Solving:
     def _of_piece(self, tree: Tree, t: Expression | None) -> None:
         """Put the zeros of a factor as it was written into the equation."""
         if t is None:
+            self.polynomials.append(None)
             self._by_intervals(tree)
             return
         found = factors(t)
@@ -232,10 +237,12 @@ class _Solving:
             self.period,
             tuple(self.extraneous),
             tuple(dict.fromkeys(self.forms)),
+            tuple(p for p in self.polynomials if p is not None) if None not in self.polynomials else (),
         )
 
     def _of_factor(self, factor: Expression, alike: Expression, tree: Tree) -> None:
         """Put the zeros of an irreducible factor into the equation; ``alike`` and ``tree`` have the same ones."""
+        self.polynomials.append(polynomial(factor))
         try:
             found = zeros(factor, self.name)
         except Unsolved:

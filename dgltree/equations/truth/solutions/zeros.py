@@ -98,6 +98,13 @@ def factors(t: Expression) -> list[Expression]:
         raise Unsolved(str(error)) from error
 
 
+def polynomial(t: Expression) -> tuple[int, ...] | None:
+    """Whole coefficients, the constant first, of a factor that is a polynomial in x; None of another one."""
+    ring = ValueRing()
+    found = ring.in_x(ring.quotient(t).top)
+    return None if found is None else tuple(int(c) for c in found.coeffs())
+
+
 class _Solver:
     """Collects reasons on its way.
 
@@ -521,8 +528,8 @@ def real_roots(p: fmpz_poly) -> list[Real]:
     with ctx.workprec(BITS):
         if p.degree() == 1:
             return [arb(fmpq(-int(p[0]), int(p[1])))]
-        found = [root.real for root, _ in p.complex_roots() if root.imag.is_zero()]
-    return sorted(found, key=lambda root: float(root.mid()))
+        roots: Any = p.complex_roots()
+    return sorted((root.real for root, _ in roots if root.imag.is_zero()), key=lambda x: float(x.mid()))
 
 
 def real_roots_of_balls(coefficients: Sequence[Real]) -> list[Real]:
