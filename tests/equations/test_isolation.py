@@ -16,7 +16,7 @@ from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
 from dgltree.equations.truth.real_roots import narrowed
-from dgltree.equations.truth.solutions.solutions import solve
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import MINUS_ONE

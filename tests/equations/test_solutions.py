@@ -7,8 +7,9 @@ import pytest
 import dgltree
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.checking.marks import Mark
-from dgltree.equations.truth.solutions.numbers import Outcome, value
-from dgltree.equations.truth.solutions.solutions import polynomial_text, solve
+from dgltree.equations.truth.solutions.numbers import NumberOutcome, value
+from dgltree.equations.truth.solutions.solutions import polynomial_text
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.read.typed import read_typed
 
 NONE = "there is no real solution (proved)"
@@ -178,9 +179,9 @@ def test_hard_equations_take_a_bounded_time(text: str) -> None:
 
 def test_a_number_in_an_equation() -> None:
     found = solve(read_equation("1/(x - 1) = x + sqrt(x)"), "x")
-    assert found.put(value(read_infix("1"))).outcome is Outcome.NOT_REAL
+    assert found.put(value(read_infix("1"))).outcome is NumberOutcome.NOT_REAL
     assert found.put(value(read_infix("-1"))).reason == "sqrt(x) has no real value there"
-    assert found.put(value(read_infix("2"))).outcome is Outcome.DIFFERS
+    assert found.put(value(read_infix("2"))).outcome is NumberOutcome.DIFFERS
     assert value(read_infix("sqrt(-1)")) is None
     [root] = solve(read_equation("x^2 = 2*x - 1"), "x").roots
     assert (float(root), root.decimal) == (1.0, "1")

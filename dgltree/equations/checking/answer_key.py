@@ -1,4 +1,4 @@
-"""What an answer has to list: the solutions of an equation with an unknown, or the fillers of a blank."""
+"""The solutions of an equation with an unknown, or the fillers of a blank, which an answer has to list."""
 
 from collections.abc import Collection
 from functools import cached_property
@@ -14,7 +14,8 @@ from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.periods import CIRCULAR, period
 from dgltree.equations.truth.solutions.numbers import Number, Put, same, value
-from dgltree.equations.truth.solutions.solutions import Root, Solutions, solve
+from dgltree.equations.truth.solutions.solutions import Root, Solutions
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, substitute
@@ -50,7 +51,7 @@ class AnswerKey:
         return None if number is None or self.solutions is None else self.solutions.put(number)
 
     def rounded_root(self, given: Tree) -> Tree | None:
-        """What a decimal rounds, if that is a solution or a filler."""
+        """The solution or the filler that a decimal rounds; None if there is none."""
         if self.solutions is not None and self.solutions.roots:
             roots = (root for root in self.solutions.roots if rounds_number(given, root.number))
             return next((self._forms.plainest(root) for root in roots), None)

@@ -26,7 +26,7 @@ from dgltree.equations.completion.coverage import covers
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.solutions.numbers import Outcome
+from dgltree.equations.truth.solutions.numbers import NumberOutcome
 from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
@@ -199,9 +199,9 @@ class Checker:
         understood = ", ".join(map(write_infix, fillers))
         mark = mark_of(verdict, right)
         put = self._key.put(fillers[0]) if self.asked.unknown is not None else None
-        if put is not None and put.outcome is Outcome.NOT_REAL:
+        if put is not None and put.outcome is NumberOutcome.NOT_REAL:
             return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {put.reason}")
-        if put is not None and put.outcome is Outcome.SOLVES and mark is not Mark.RIGHT:
+        if put is not None and put.outcome is NumberOutcome.SOLVES and mark is not Mark.RIGHT:
             verdict, mark = Verdict(Grade.TESTED, Domain.EVERYWHERE, tested=Tested(1, 0, "", "")), Mark.RIGHT
         if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
             return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {verdict.reason} there")

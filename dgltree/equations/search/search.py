@@ -30,7 +30,8 @@ from dgltree.equations.truth.exact import exact, exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import rational
-from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, solve
+from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree

@@ -26,7 +26,7 @@ from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Point, points
-from dgltree.equations.truth.solutions.solutions import solve
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
 from dgltree.trees.equation import Equation
 

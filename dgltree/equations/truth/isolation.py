@@ -47,7 +47,7 @@ class Isolation(NamedTuple):
 
 
 class Hints:
-    """What is known of an expression by other means; this knows nothing."""
+    """Facts about an expression that are known by other means; here there are none."""
 
     def is_free_from(self, end: float, way: int) -> bool:
         """Whether there is surely no zero from a number on, to the right (1) or to the left (-1)."""

@@ -1,1 +1,1 @@
-"""A check of what is said of solutions: equations drawn by family, and their roots by a grid and bisection."""
+"""A check of solutions: equations drawn by family, and their roots by a grid and bisection."""

@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:e-?\d+)?)|([A-Za-z_]\w*)|(.))")
 
 
 class Claims(NamedTuple):
-    """What is said of the solutions of an equation."""
+    """The answer to an equation, as claims about its solutions."""
 
     numbers: tuple[tuple[str, bool], ...]
     """Each as text, and whether it has 12 digits alone."""

@@ -1,4 +1,4 @@
-"""What is said of an equation's solutions against the roots that a grid shows."""
+"""Claims about an equation's solutions against the roots that a grid shows."""
 
 import os
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ WAVES = 7.0
 """Half of the window in which the roots of equations with circular functions are looked for."""
 
 
-class Fault(NamedTuple):
+class SolutionFault(NamedTuple):
     """A kind, and the number that shows it."""
 
     kind: str
@@ -47,13 +47,13 @@ def _seconds() -> float:
     return sum(os.times()[:4])
 
 
-def fault_of(drawn: DrawnEquation, said: Claims) -> Fault | None:
+def fault_of(drawn: DrawnEquation, said: Claims) -> SolutionFault | None:
     """The first fault."""
     with mpmath.workdps(oracle.DIGITS):
         return _fault(drawn, said)
 
 
-def _fault(drawn: DrawnEquation, said: Claims) -> Fault | None:
+def _fault(drawn: DrawnEquation, said: Claims) -> SolutionFault | None:
     half = WAVES if any(name in str(drawn) for name in CIRCULAR) else oracle.FAR
     window = -half, half
     true = oracle.roots(drawn, *window)
@@ -63,16 +63,18 @@ def _fault(drawn: DrawnEquation, said: Claims) -> Fault | None:
             x = oracle.value(read(text), 0)
         except (ValueError, IndexError, oracle.NotRealError):
             if true.numbers:
-                return Fault(FALSE, f"{text}, which is not real")
+                return SolutionFault(FALSE, f"{text}, which is not real")
             continue
         exact = oracle.near(drawn, float(x)) if rounded else x
         if exact is None or not oracle.is_root(drawn, exact):
-            return Fault(FALSE, text)
+            return SolutionFault(FALSE, text)
         named.append(exact)
     if said.none and (true.numbers or true.has_interval):
-        return Fault(LOST, "no real solution, it says: " + (_short(true.numbers[0]) if true.numbers else "an interval"))
+        return SolutionFault(
+            LOST, "no real solution, it says: " + (_short(true.numbers[0]) if true.numbers else "an interval")
+        )
     if true.has_interval:
-        return None if said.not_single or said.more else Fault(LOST, "an interval")
+        return None if said.not_single or said.more else SolutionFault(LOST, "an interval")
     if said.not_single:
         return None
     if said.period:
@@ -80,10 +82,10 @@ def _fault(drawn: DrawnEquation, said: Claims) -> Fault | None:
         named = [x for one in named for x in shifted(one, turn, *window)]
     lost = [x for x in true.numbers if not any(oracle.same(x, one, SAME) for one in named)]
     if lost and not said.more:
-        return Fault(LOST, _short(lost[0]))
+        return SolutionFault(LOST, _short(lost[0]))
     if lost:
-        return Fault(LOST_WITH_A_WORD, _short(lost[0]))
-    return Fault(MORE, "") if said.more else None
+        return SolutionFault(LOST_WITH_A_WORD, _short(lost[0]))
+    return SolutionFault(MORE, "") if said.more else None
 
 
 def _short(x: Any) -> str:

@@ -39,15 +39,15 @@ class NotRealError(Exception):
     """A part has no real value."""
 
 
-class Roots(NamedTuple):
-    """What the grid shows."""
+class GridRoots(NamedTuple):
+    """The roots that the grid shows."""
 
     numbers: tuple[Any, ...]
     has_interval: bool
     """Whether the sides agree on more than single numbers."""
 
 
-def roots(drawn: DrawnEquation, low: float = -FAR, high: float = FAR) -> Roots:
+def roots(drawn: DrawnEquation, low: float = -FAR, high: float = FAR) -> GridRoots:
     """The roots between two numbers, in order."""
     grid = GRID[(low <= GRID) & (high >= GRID)]
     difference = minus(drawn.left, drawn.right)
@@ -56,11 +56,11 @@ def roots(drawn: DrawnEquation, low: float = -FAR, high: float = FAR) -> Roots:
     found: list[Any] = []
     with mpmath.workdps(DIGITS):
         if _agree_often(drawn, grid, seen):
-            return Roots((), True)
+            return GridRoots((), True)
         for candidate in _candidates(drawn, difference, grid, seen):
             if is_root(drawn, candidate) and low <= candidate <= high and not any(same(candidate, x) for x in found):
                 found.append(candidate)
-    return Roots(tuple(sorted(found)), False)
+    return GridRoots(tuple(sorted(found)), False)
 
 
 def is_root(drawn: DrawnEquation, x: Any) -> bool:

@@ -8,7 +8,7 @@ from flint import acb, arb, ctx, fmpq
 from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, snapped
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.solutions.zeros import BITS
+from dgltree.equations.truth.solutions.polynomials import BITS
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -19,7 +19,7 @@ Number = Any
 """An ``arb`` around a number, or an ``fmpq``."""
 
 
-class Outcome(enum.Enum):
+class NumberOutcome(enum.Enum):
     """Of a number in an equation."""
 
     SOLVES = "solves"
@@ -33,7 +33,7 @@ class Outcome(enum.Enum):
 class Put(NamedTuple):
     """A number in an equation."""
 
-    outcome: Outcome
+    outcome: NumberOutcome
     part: Tree | None = None
     """The first part without a real value."""
 
@@ -67,20 +67,20 @@ class RealEquation:
         point = {self.name: number if isinstance(number, fmpq) else acb(number)}
         left, right = self._program.at(point, BITS, snapped)
         if left is None or right is None:
-            return Put(Outcome.NOT_REAL, self._first_without_value(point))
+            return Put(NumberOutcome.NOT_REAL, self._first_without_value(point))
         with ctx.workprec(BITS):
             if not (ball(left).is_finite() and ball(right).is_finite()):
                 part = self._first_without_value(point)
-                return Put(Outcome.OPEN if part is None else Outcome.NOT_REAL, part)
+                return Put(NumberOutcome.OPEN if part is None else NumberOutcome.NOT_REAL, part)
             difference = (
                 left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
             )
             if isinstance(difference, fmpq):
-                return Put(Outcome.SOLVES if difference == 0 else Outcome.DIFFERS)
+                return Put(NumberOutcome.SOLVES if difference == 0 else NumberOutcome.DIFFERS)
             if not difference.contains(0):
-                return Put(Outcome.DIFFERS)
+                return Put(NumberOutcome.DIFFERS)
             size = abs(ball(left)).abs_upper() + abs(ball(right)).abs_upper() + 1
-            return Put(Outcome.SOLVES if abs(difference).abs_upper() < SAME * size else Outcome.OPEN)
+            return Put(NumberOutcome.SOLVES if abs(difference).abs_upper() < SAME * size else NumberOutcome.OPEN)
 
     def _first_without_value(self, point: dict[str, Ball]) -> Tree | None:
         if self._parts is None:
