@@ -16,4 +16,4 @@ def has_all_roots_and_no_others(number: int) -> bool:
 
 
 def solution_targets() -> dict[str, Target]:
-    return {"solutions": Target(st.integers(0, 10**9), has_all_roots_and_no_others)}
+    return {"solutions": Target(st.integers(0, 10**9), has_all_roots_and_no_others, together=4)}
