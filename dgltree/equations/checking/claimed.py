@@ -29,7 +29,7 @@ def marked_claim(claim: Claim, text: str, key: AnswerKey, judge: Judge) -> Check
         return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
     if verdict.domain is not Domain.NONE and known:
         return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
-    if verdict.domain is Domain.NONE and verdict.only:
+    if key.solutions is None and verdict.domain is Domain.NONE and verdict.only:
         return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
     if (solved := key.a_real_one) is not None:
         said = f"wrong: {key.asked.unknown} = {write_infix(solved)} is a solution"

@@ -26,7 +26,7 @@ from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array
-from dgltree.equations.truth.exact import exact, exact_blank
+from dgltree.equations.truth.exact import exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import rational
@@ -164,7 +164,7 @@ class Search:
     @property
     def _wants_complex(self) -> bool:
         """Whether answers that are not real are looked for where there are no real ones."""
-        return self.none and not self.extraneous and all(map(_is_algebraic, self.equation))
+        return self.solutions is not None and self.none and bool(self.solutions.polynomials)
 
     @property
     def extraneous(self) -> tuple[Extraneous, ...]:
@@ -305,14 +305,6 @@ class Search:
                 yield
                 if self._settled():
                     return
-
-
-def _is_algebraic(tree: Tree) -> bool:
-    """Whether the unknown is in sums, products and powers with rational exponents alone."""
-    return all(
-        not node.children or node.function in ("Add", "Mul") or (node.function == "Pow" and exact(node.children[1]))
-        for node in tree.distinct()
-    )
 
 
 def _short(tree: Tree) -> str:

@@ -26,6 +26,7 @@ from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.solutions.solutions import Solutions
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
 from dgltree.trees.equation import Equation
@@ -145,10 +146,10 @@ class Case:
         """Of the only variable."""
         return self.names[0]
 
-    @property
-    def has_no_root(self) -> bool:
-        """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
-        return solve(self.equation, self.name).are_none
+    @cached_property
+    def solutions(self) -> Solutions:
+        """The real solutions, in one variable."""
+        return solve(self.equation, self.name)
 
     @cached_property
     def line(self) -> Line | None:

@@ -1,5 +1,6 @@
 """Verdicts on equations in one real variable."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from flint import fmpq
@@ -9,11 +10,13 @@ from dgltree.equations.truth.compare import Comparison, PointOutcome, compare, c
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
+from dgltree.equations.truth.part import Interval, Part
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.proofs.checker import CellState
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.verdicts import place_on_reals, points_verdict, shown_verdict
 from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.solutions.solutions import Solutions
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -92,13 +95,23 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
     window, turn = _window(case)
     part = numeric_part(case.name, case.school, window, _watched(line)) if _often(case, line) else ()
     if not part:
+        solutions = case.solutions
         if line is not None and line.part:
-            return points_verdict(line, shown)
-        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
+            found = points_verdict(line, shown)
+            return replace(found, only=found.only or _are_all(found.part, solutions))
+        if solutions.roots and solutions.are_all and solutions.period is None:
+            part = tuple(Interval(root.end, root.end, True, True) for root in solutions.roots)
+            return Verdict(Grade.TESTED, Domain.PART, case.name, part=part, only=True, counterexample=shown)
+        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=solutions.are_none, counterexample=shown)
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),
     )  # fmt: skip
+
+
+def _are_all(part: Part, solutions: Solutions) -> bool:
+    """Whether the points of a part are all solutions."""
+    return solutions.are_all and len(part) == len(solutions.roots) and all(piece.is_point for piece in part)
 
 
 def _closer(case: Case, line: Line | None, kind: str) -> tuple[Point, Comparison] | None:

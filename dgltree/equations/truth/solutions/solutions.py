@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.part import End, Part, decimal_end
 from dgltree.equations.truth.periods import Period
 from dgltree.equations.truth.proofs.expression import (
     Expression,
@@ -37,6 +37,11 @@ class Root:
     def __float__(self) -> float:
         q = self.number
         return int(q.p) / int(q.q) if isinstance(q, fmpq) else float(q.mid())
+
+    @property
+    def end(self) -> End:
+        """As the end of a part."""
+        return End(str(self.number), float(self)) if isinstance(self.number, fmpq) else decimal_end(float(self))
 
     @property
     def source(self) -> str:

@@ -19,6 +19,7 @@ from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
 from dgltree.equations.truth.proofs.expression import (
     NONZERO,
+    POSITIVE,
     Condition,
     Expression,
     Unsupported,
@@ -31,8 +32,10 @@ from dgltree.equations.truth.proofs.expression import (
 )
 from dgltree.equations.truth.proofs.fractions import Refused
 from dgltree.equations.truth.proofs.line import Line, real_line
+from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.equations.truth.real_roots import narrowed, sign_changes
 from dgltree.equations.truth.solutions.derivatives import KnownParts, is_only_zero, is_zero
+from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
 from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
 from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
@@ -85,11 +88,14 @@ class _Solving:
         self.extraneous: list[Extraneous] = []
         self.forms: list[Expression] = []
         self.conditions: list[Condition] = []
+        self.has_rules = True
+        """Whether the certificates of verdicts read each part as it is read here."""
         self.polynomials: list[tuple[int, ...] | None] = []
         """Of each factor; None of one that is not a polynomial."""
 
     def solutions(self) -> Solutions:
         pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
+        self.has_rules = all(t is not None for _, t in pieces)
         self.conditions = [condition for _, t in pieces if t is not None for condition in domain(t)]
         try:
             for tree, t in pieces:
@@ -104,7 +110,9 @@ class _Solving:
             t = from_tree(tree, {self.name: X})
         except Unsupported:
             return None
-        return None if any(u[0] == "power" and X in subexpressions(u[1]) for u in subexpressions(t)) else t
+        bases = [u[1] for u in subexpressions(t) if u[0] == "power"]
+        plain = all(X not in subexpressions(base) and signs_by_balls(base, EVERYTHING) == POSITIVE for base in bases)
+        return t if plain else None
 
     def _of_piece(self, tree: Tree, t: Expression | None) -> None:
         """Put the zeros of a factor as it was written into the equation."""
@@ -121,7 +129,7 @@ class _Solving:
                 self._of_factor(factor, normal(t), tree)
 
     def _solutions(self, intervals: Part = ()) -> Solutions:
-        reason = "; ".join(dict.fromkeys(self.reasons)) or "no number is left"
+        reason = "; ".join(dict.fromkeys(self.reasons)) or "no factor is 0 anywhere"
         return Solutions(
             self.equation,
             self.name,
@@ -214,7 +222,7 @@ class _Solving:
             brackets += sign_changes(program, self.name)
         for low, high in brackets:
             self._put(ZeroCandidate(narrowed(program, self.name, low, high, BITS)))
-        settled = [self._is_settled(doubt, factor) for doubt in found.doubtful]
+        settled = [self._is_settled(doubt, factor, program) for doubt in found.doubtful]
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
 
@@ -225,20 +233,30 @@ class _Solving:
             for r in range(-FLAT, FLAT + 1):
                 if not all(is_zero(u, fmpq(r)) for u in (t, slope)):
                     continue
-                if self.real.put(fmpq(r)).outcome is NumberOutcome.SOLVES:
-                    self._put(ZeroCandidate(arb(r), (-r, 1)))
+                self._put_rational(Fraction(r))
                 widths = (2.0**-k for k in range(HALVED))
                 yield from islice(((r - h, r + h) for h in widths if is_only_zero(t, fmpq(r), r - h, r + h)), 1)
 
-    def _is_settled(self, doubt: Doubt, factor: Expression | None) -> bool:
-        """Whether a rational number is the only zero in an interval."""
+    def _is_settled(self, doubt: Doubt, factor: Expression | None, program: Program) -> bool:
+        """Whether a rational number is the only zero in an interval, or the domain ends there and all are known."""
+        edge = edge_within(doubt.low, doubt.high, self.conditions)
+        if edge is not None and factor is not None:
+            sides = [zeros_beside(factor, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
+            for bracket in [bracket for side in sides if side is not None for bracket in side.brackets]:
+                self._put(ZeroCandidate(narrowed(program, self.name, *bracket, BITS)))
+            self._put_rational(edge)
+            if None not in sides:
+                return True
         near = Fraction(doubt.least).limit_denominator(LARGEST_RATIONAL)
-        number = fmpq(near.numerator, near.denominator)
         if abs(float(near) - doubt.least) > NEAR * max(1.0, abs(doubt.least)):
             return False
-        if self.real.put(number).outcome is NumberOutcome.SOLVES:
-            self._put(ZeroCandidate(arb(number), (-int(number.p), int(number.q))))
-        return factor is not None and is_only_zero(factor, number, doubt.low, doubt.high)
+        self._put_rational(near)
+        return factor is not None and is_only_zero(factor, to_fmpq(near), doubt.low, doubt.high)
+
+    def _put_rational(self, q: Fraction) -> None:
+        """Keep a rational number if it solves the equation."""
+        if self.real.put(to_fmpq(q)).outcome is NumberOutcome.SOLVES:
+            self._put(ZeroCandidate(arb(to_fmpq(q)), (-q.numerator, q.denominator)))
 
     @cached_property
     def _line(self) -> Line | None:
@@ -258,7 +276,7 @@ class _Solving:
             self.roots.clear()
             return self._line.part
         places = [piece.low.value for piece in self._line.part if piece.low is not None]
-        if self._line.only and len(places) == len(self.roots):
+        if self.has_rules and self._line.only and len(places) == len(self.roots):
             self.is_whole = True
             self.reasons.append("every part of the real line is shown")
         return ()
