@@ -16,13 +16,15 @@ from dgltree.equations.truth.proofs.expression import (
     Unsupported,
     derivative,
     domain,
+    subexpressions,
 )
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.place import values_at
 
 HIGHEST_DERIVATIVE, FARTHEST, HALVINGS = 6, 100.0, 2
 """Derivatives that are looked at, from where on none are, and how often a tail is halved for their signs."""
-CACHED = 256
+CACHED, LARGEST = 256, 200
+"""Derivatives that are remembered, and parts of an expression whose derivatives are looked at."""
 
 
 class KnownParts(Hints):
@@ -74,7 +76,7 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
 
     By Taylor's theorem the expression has that sign from there on, too; to the left signs alternate.
     """
-    if abs(end) > FARTHEST:
+    if abs(end) > FARTHEST or _size(t) > LARGEST:
         return False
     number = fmpq(*end.as_integer_ratio())
     beyond = Range(arb(end), INFINITY, end >= 0) if way > 0 else Range(-INFINITY, arb(end), end <= 0)
@@ -92,6 +94,10 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
     except (Unsupported, Refused):
         return False
     return False
+
+
+def _size(t: Expression) -> int:
+    return sum(1 for _ in subexpressions(t))
 
 
 @lru_cache(maxsize=CACHED)

@@ -40,7 +40,14 @@ from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
 from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
 from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduced
-from dgltree.equations.truth.solutions.zeros import ZeroCandidate, ZeroCandidates, factors, polynomial, zeros
+from dgltree.equations.truth.solutions.zeros import (
+    ZeroCandidate,
+    ZeroCandidates,
+    factors,
+    polynomial,
+    without_roots,
+    zeros,
+)
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE, number
@@ -146,12 +153,21 @@ class _Solving:
         """Put the zeros of an irreducible factor into the equation; ``alike`` and ``tree`` have the same ones."""
         self.polynomials.append(polynomial(factor))
         try:
-            found = zeros(factor, self.name)
+            self._keep(zeros(factor, self.name))
         except Unsolved:
             if self._holds_on_intervals():
                 raise
-            self._by_intervals(tree, alike)
-            return
+            parts = without_roots(factor)
+            for part in parts:
+                try:
+                    self._keep(zeros(part, self.name))
+                except Unsolved:
+                    self._by_intervals(read_infix(to_text(part, self.name)), part)
+            if not parts:
+                self._by_intervals(tree, alike)
+
+    def _keep(self, found: ZeroCandidates) -> None:
+        """Put the zeros of a factor into the equation."""
         if any(zero.period is not None for zero in found.numbers) and self.period is None:
             found = self._turned(found)
         for zero in found.numbers:

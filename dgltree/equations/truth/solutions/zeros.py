@@ -50,6 +50,7 @@ from dgltree.equations.truth.solutions.polynomials import (
     whole_polynomial,
 )
 
+ROOTS = ("sqrt", "abs", "root")
 DEEPEST, LONGEST = 8, 60
 """Times that a problem is made a simpler one, and characters of an expression in a reason."""
 MOST_TURNS = 40
@@ -106,6 +107,27 @@ def factors(t: Expression) -> list[Expression]:
         raise Unsolved(str(error)) from error
 
 
+def without_roots(t: Expression) -> list[Expression]:
+    """Factors without roots and absolute values, among whose zeros those of a factor are; none if it has none of these.
+
+    Raises ``Unsolved``.
+    """
+    ring = ValueRing()
+    try:
+        ring.prepare([t])
+        p, before = ring.quotient(t).top, None
+        while p != before:
+            before = p
+            for k, degree in enumerate(p.degrees()):
+                meaning = ring.meanings.get(str(ring.context.gens()[k]), X)
+                if int(degree) and meaning[0] in ROOTS:
+                    p = without_root(ring, p, k, meaning)
+                    break
+        return [] if p == ring.quotient(t).top else [ring.expression(factor) for factor, _ in p.factor()[1]]
+    except (Refused, ArithmeticError, ValueError, RecursionError) as error:
+        raise Unsolved(str(error)) from error
+
+
 def polynomial(t: Expression) -> tuple[int, ...] | None:
     """Whole coefficients, the constant first, of a factor that is a polynomial in x; None of another one."""
     ring = ValueRing()
@@ -146,7 +168,7 @@ class _Solver:
             if self.constants.value(ring, p).contains(0):
                 raise Unsolved
             return
-        root = next((k for k, t in meanings.items() if t[0] in ("sqrt", "abs", "root")), None)
+        root = next((k for k, t in meanings.items() if t[0] in ROOTS), None)
         if root is not None:
             rest = without_root(ring, p, root, meanings[root])
             for factor, _ in rest.factor()[1]:
