@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from dgltree.algebra.child import algebra
 from dgltree.equations.completion.absolute import with_absolute_values
@@ -216,7 +217,8 @@ def _solution(asked: _Asked, root: Root, forms: list[Tree]) -> Filler:
     for tree in forms:
         verdict = asked.verdicts.of(tree)
         if verdict is not None and verdict.holds:
-            return Filler((tree,), verdict, "solved", forms=tuple(other for other in forms if other != tree))
+            source = "a number" if isinstance(root.number, fmpq) else "solved"
+            return Filler((tree,), verdict, source, forms=tuple(other for other in forms if other != tree))
     return Filler((number(root.decimal),), Verdict(Grade.ROUNDED, Domain.EVERYWHERE), f"a root of {root.source}")
 
 
