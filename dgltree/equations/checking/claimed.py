@@ -26,7 +26,7 @@ def marked_claim(claim: Claim, text: str, key: AnswerKey, judge: Judge) -> Check
         mark = Mark.RIGHT if _is_all(verdict) else Mark.WRONG if known else Mark.UNDECIDED
         return Checked(text, mark, verdict)
     if key.solutions is not None and key.solutions.are_none:
-        return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
+        return Checked(text, Mark.RIGHT, verdict, said=f"right: {key.solutions.none}")
     if verdict.domain is not Domain.NONE and known:
         return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
     if key.solutions is None and verdict.domain is Domain.NONE and verdict.only:

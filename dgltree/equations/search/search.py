@@ -42,7 +42,6 @@ MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
 SHOWN_EXTRANEOUS = 3
-NONE = "there is no real solution (proved)"
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
@@ -152,8 +151,8 @@ class Search:
     @property
     def reason(self) -> str:
         """Why there is no filler, that none is real, or that they are not single numbers."""
-        if self.none:
-            return NONE
+        if self.none and self.solutions is not None:
+            return self.solutions.none
         if self.unknown is None or self.solutions is None or not self.solutions.intervals:
             return self.remark
         verdict = Judge().verdict(self.solutions.equation)

@@ -102,7 +102,9 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
         if solutions.roots and solutions.are_all and solutions.period is None:
             part = tuple(Interval(root.end, root.end, True, True) for root in solutions.roots)
             return Verdict(Grade.TESTED, Domain.PART, case.name, part=part, only=True, counterexample=shown)
-        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=solutions.are_none, counterexample=shown)
+        return Verdict(
+            Grade.REFUTED, Domain.NONE, case.name, only=solutions.are_none and solutions.is_proved, counterexample=shown
+        )
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),

@@ -36,6 +36,8 @@ class Put(NamedTuple):
     outcome: NumberOutcome
     part: Tree | None = None
     """The first part without a real value."""
+    is_proved: bool = True
+    """Whether it is exact, or balls show it; else it is so to 60 digits."""
 
     @property
     def reason(self) -> str:
@@ -63,24 +65,33 @@ class RealEquation:
         self._parts: list[tuple[Tree, Program]] | None = None
 
     def put(self, number: Number) -> Put:
-        """A number in both sides. Parts that are an integer to 2^-250 count as that: a pole, the end of a domain."""
+        """A number in both sides.
+
+        If balls leave it open, parts that are an integer to 2^-250 count as that: a pole, the end of a domain.
+        """
         point = {self.name: number if isinstance(number, fmpq) else acb(number)}
-        left, right = self._program.at(point, BITS, snapped)
+        found = self._compared(point, *self._program.at(point, BITS))
+        if found.outcome is NumberOutcome.OPEN:
+            found = self._compared(point, *self._program.at(point, BITS, snapped))._replace(is_proved=False)
+        return found
+
+    def _compared(self, point: dict[str, Ball], left: Ball, right: Ball) -> Put:
         if left is None or right is None:
             return Put(NumberOutcome.NOT_REAL, self._first_without_value(point))
+        if isinstance(left, fmpq) and isinstance(right, fmpq):
+            return Put(NumberOutcome.SOLVES if left == right else NumberOutcome.DIFFERS)
         with ctx.workprec(BITS):
             if not (ball(left).is_finite() and ball(right).is_finite()):
                 part = self._first_without_value(point)
-                return Put(NumberOutcome.OPEN if part is None else NumberOutcome.NOT_REAL, part)
-            difference = (
-                left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
-            )
-            if isinstance(difference, fmpq):
-                return Put(NumberOutcome.SOLVES if difference == 0 else NumberOutcome.DIFFERS)
+                return Put(NumberOutcome.OPEN if part is None else NumberOutcome.NOT_REAL, part, False)
+            difference = ball(left) - ball(right)
             if not difference.contains(0):
                 return Put(NumberOutcome.DIFFERS)
+            if not (difference.imag.is_zero() and ball(left).imag.is_zero()):
+                return Put(NumberOutcome.OPEN)
             size = abs(ball(left)).abs_upper() + abs(ball(right)).abs_upper() + 1
-            return Put(NumberOutcome.SOLVES if abs(difference).abs_upper() < SAME * size else NumberOutcome.OPEN)
+            is_small = abs(difference).abs_upper() < SAME * size
+            return Put(NumberOutcome.SOLVES if is_small else NumberOutcome.OPEN, None, False)
 
     def _first_without_value(self, point: dict[str, Ball]) -> Tree | None:
         if self._parts is None:

@@ -82,6 +82,8 @@ class Solutions:
     extraneous: tuple[Extraneous, ...] = ()
     forms: tuple[Expression, ...] = ()
     """Exact expressions of numbers, some of which may be roots."""
+    is_proved: bool = True
+    """Whether of each number that is extraneous it is shown that a part has no value; else it has none to 60 digits."""
     polynomials: tuple[tuple[int, ...], ...] = ()
     """If it is one of polynomials: those irreducible ones whose roots are the solutions, complex ones, too."""
 
@@ -93,6 +95,11 @@ class Solutions:
     def are_none(self) -> bool:
         """Whether it is shown that there is no real solution."""
         return self.are_all and not self.roots and not self.intervals
+
+    @property
+    def none(self) -> str:
+        """The sentence that there is no real solution, if that is shown."""
+        return f"there is no real solution ({'proved' if self.is_proved else 'to 60 digits'})" if self.are_none else ""
 
     def put(self, number: Number) -> Put:
         """Whether a real number is a solution."""

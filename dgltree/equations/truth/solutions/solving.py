@@ -91,6 +91,8 @@ class _Solving:
         self.reasons: list[str] = []
         self.is_whole = True
         """Whether all solutions are among the numbers that were put into the equation."""
+        self.is_proved = True
+        """Whether balls show of each number that is left out that a part is not real there."""
         self.roots: list[Root] = []
         self.extraneous: list[Extraneous] = []
         self.forms: list[Expression] = []
@@ -146,6 +148,7 @@ class _Solving:
             self.period,
             tuple(self.extraneous),
             tuple(dict.fromkeys(self.forms)),
+            self.is_proved,
             tuple(p for p in self.polynomials if p is not None) if None not in self.polynomials else (),
         )
 
@@ -185,6 +188,7 @@ class _Solving:
             if found.outcome is NumberOutcome.SOLVES:
                 self.roots.append(Root(exact, zero.polynomial))
             elif found.outcome is NumberOutcome.NOT_REAL:
+                self.is_proved &= found.is_proved
                 self.extraneous.append(Extraneous(exact, found.reason))
             elif found.outcome is NumberOutcome.OPEN:
                 self.is_whole = False

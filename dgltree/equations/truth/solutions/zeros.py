@@ -332,7 +332,8 @@ class _Solver:
         with ctx.workprec(BITS):
             turn = abs(2 * arb.pi() * shared / slope)
             yield from (ZeroCandidate((2 * root.atan() * shared - start) / slope, period=turn) for root in roots)
-            yield ZeroCandidate((arb.pi() * shared - start) / slope, period=turn)
+            if found.degree() < 2 * max(weights):  # at t = oo, u = pi
+                yield ZeroCandidate((arb.pi() * shared - start) / slope, period=turn)
 
     def _circular_forms(self, ring: ValueRing, p: Poly, functions: Functions) -> None:
         """Expressions by inverse functions, of a polynomial in a sine, a cosine, or the tangent of one angle."""
