@@ -15,7 +15,7 @@ from dgltree.equations.truth.isolation import Isolation, isolate
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
-from dgltree.equations.truth.real_roots import narrowed
+from dgltree.equations.truth.real_roots import narrow
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
@@ -35,7 +35,7 @@ def isolated(text: str) -> tuple[list[float], Isolation]:
     program, turn = Program(equation, school=True), period(equation)
     difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
     found = isolate(difference, program, "x", None if turn is None else turn.value)
-    return [float(narrowed(program, "x", *bracket, 200).mid()) for bracket in found.brackets], found
+    return [float(narrow(program, "x", *bracket, 200).mid()) for bracket in found.brackets], found
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from flint import fmpq
 
 from dgltree.equations.truth.balls import ball
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_roots import narrowed, sign_changes
+from dgltree.equations.truth.real_roots import narrow, sign_changes
 from dgltree.read.infix import read_equation
 
 
 def roots(text: str) -> list[float]:
     program = Program(read_equation(text), school=True)
     brackets = sign_changes(program, "x")
-    return sorted(float(narrowed(program, "x", *bracket, 200).mid()) for bracket in brackets)
+    return sorted(float(narrow(program, "x", *bracket, 200).mid()) for bracket in brackets)
 
 
 @pytest.mark.parametrize(

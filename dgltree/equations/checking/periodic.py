@@ -13,7 +13,7 @@ from dgltree.trees.tree import Tree
 
 COUNTERS = ("k", "n", "m")
 """Letters for any whole number."""
-MOST, BITS = 12, 256
+MAX_VALUES, QUOTIENT_BITS = 12, 256
 """Values of an answer within a period, and bits of a quotient that may be whole."""
 SAMPLES = [fmpq(k, 11) for k in (2, -3, 5, 13, -27)]
 """Values of letters."""
@@ -31,7 +31,7 @@ def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
         return None
     letters = list(program.variables)
     points = [{name: x + fmpq(k, 97) for k, name in enumerate(letters)} for x in (SAMPLES if letters else SAMPLES[:1])]
-    values = [value for point in points if (value := program.at(point, BITS)[0]) is not None]
+    values = [value for point in points if (value := program.at(point, QUOTIENT_BITS)[0]) is not None]
     found = {whole(ball(value)) for value in values}
     return found.pop() if len(found) == 1 else None
 
@@ -57,10 +57,10 @@ def within_a_period(answer: Tree, period: Tree, letters: Collection[str] = ()) -
     if len(names) != 1 or names[0] not in COUNTERS:
         return None
     counter = Tree("Symbol", token=names[0])
-    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MOST + 1)]
+    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MAX_VALUES + 1)]
     if apart := abs(periods_between(values[1], values[0], period) or 0):
         return Within([values[0].fold(_short)], names[0], apart)
-    for count in range(2, MOST + 1):
+    for count in range(2, MAX_VALUES + 1):
         if abs(periods_between(values[count], values[0], period) or 0) == 1:
             return Within([value.fold(_short) for value in values[:count]], names[0], 1)
     return None

@@ -6,10 +6,10 @@ from fractions import Fraction
 from flint import fmpq
 
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search import phrases
-from dgltree.equations.search.numbers import decimal, multiples, named, named_angle
-from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search import written_operations
+from dgltree.equations.search.numbers import decimal, multiples, name_angle, name_number
 from dgltree.equations.search.textbook_cost import textbook_cost
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
@@ -56,7 +56,7 @@ class RootForms:
             return [fraction(exact)] if written is None else [written, fraction(exact)]
         x = float(root)
         trees = [tree for tree, at in self._pool if self._is(root, at)]
-        guesses = [*named(x), *(named_angle(x) if self._is_circular else ())]
+        guesses = [*name_number(x), *(name_angle(x) if self._is_circular else ())]
         trees += [tree for guess in guesses for tree, at in _valued(self._order(guess)) if self._is(root, at)]
         return sorted(dict.fromkeys(trees), key=textbook_cost)[:MOST_FORMS]
 
@@ -72,7 +72,7 @@ def written_period(turn: Period) -> Tree:
     """``2*pi``"""
     if not turn.power:
         return fraction(turn.factor)
-    unit = PI if turn.power == 1 else phrases.power(PI, fraction(Fraction(turn.power)))
+    unit = PI if turn.power == 1 else written_operations.power(PI, fraction(Fraction(turn.power)))
     return next(multiples(turn.factor, unit))
 
 

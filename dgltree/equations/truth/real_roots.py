@@ -15,7 +15,7 @@ STEPS = 600
 BITS, FINE = 64, 160
 HALVED, CONTINUOUS = 90, 12
 """Halvings of a bracket, and after how many of them the difference has to be continuous in it."""
-MOST = 8
+MAX_ROOTS = 8
 Bracket = tuple[fmpq, fmpq]
 
 
@@ -30,7 +30,7 @@ def sign_changes(program: Program, name: str) -> list[Bracket]:
         closer = _halved(program, name, *bracket, CONTINUOUS)
         if _is_continuous(program, name, *closer):
             found.append(closer)
-        if len(found) == MOST:
+        if len(found) == MAX_ROOTS:
             break
     return found
 
@@ -61,7 +61,7 @@ def _halved(program: Program, name: str, low: fmpq, high: fmpq, times: int) -> B
     return low, high
 
 
-def narrowed(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any:
+def narrow(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any:
     """A ball around the one root between two numbers, of about half as many bits.
 
     A secant guesses a bracket that is 2^n times as narrow, with n twice as large after each guess that was right.

@@ -13,7 +13,7 @@ from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dgltree.training.objectives.metrics import ClassMetrics
 
-SMALLEST, HOTTEST = 1e-12, 3.0
+MIN_PROBABILITY, MAX_LOG_TEMPERATURE = 1e-12, 3.0
 """The lowest probability that has a logarithm, and of a temperature the highest logarithm."""
 MOST_CELLS = 1 << 24
 """Probabilities that a temperature is fitted to."""
@@ -92,7 +92,7 @@ class Classes(Objective):
         """Of the examples whose class is known."""
         known = targets != UNSEEN
         right = answers[known].gather(1, targets[known].unsqueeze(1)).double()
-        return float(-right.clamp(min=SMALLEST).log().mean())
+        return float(-right.clamp(min=MIN_PROBABILITY).log().mean())
 
     def score(self, predicted: Tensor, targets: Tensor) -> float:
         return float((predicted == targets).double().mean())
@@ -106,17 +106,17 @@ class Classes(Objective):
         rows = rows[:: max(1, -(-answers.shape[1] * len(rows) // MOST_CELLS))]  # of very many classes some examples
         if not len(rows):
             return 1.0
-        logs = answers[rows].double().clamp(min=SMALLEST).log()
+        logs = answers[rows].double().clamp(min=MIN_PROBABILITY).log()
         right = logs.gather(1, targets[rows].unsqueeze(1)).squeeze(1)
 
         def lost(log: float) -> float:
-            fitted = (right / math.exp(log) - (logs / math.exp(log)).logsumexp(1)).clamp(min=math.log(SMALLEST))
+            fitted = (right / math.exp(log) - (logs / math.exp(log)).logsumexp(1)).clamp(min=math.log(MIN_PROBABILITY))
             return float(int(known.sum()) * -fitted.mean()) + log * log / 2
 
-        return math.exp(minimize_scalar(lost, bounds=(-HOTTEST, HOTTEST), method="bounded").x)
+        return math.exp(minimize_scalar(lost, bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), method="bounded").x)
 
     def tempered(self, answers: Tensor, temperature: float) -> Tensor:
-        return answers if temperature == 1 else (answers.clamp(min=SMALLEST).log() / temperature).softmax(-1)
+        return answers if temperature == 1 else (answers.clamp(min=MIN_PROBABILITY).log() / temperature).softmax(-1)
 
     def predicted(self, answers: Tensor) -> Tensor:
         return answers.argmax(1)
@@ -145,7 +145,7 @@ class Classes(Objective):
         return ClassMetrics(self.classes)
 
     def texts(self, answers: Tensor) -> list[str]:
-        names = [shown(name) for name in self.classes]
+        names = [one_line(name) for name in self.classes]
         best = [names[i] for i in self.predicted(answers).tolist()]
         return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(best, answers.tolist(), strict=True)]
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 from dgltree.equations.truth.proofs.expression import Expression, X, minus, number, subexpressions
-from dgltree.equations.truth.proofs.fractions import Refused, ValueRing, product, raised, total
+from dgltree.equations.truth.proofs.fractions import Refused, ValueRing, product, raise_to, total
 
 LARGEST_PRIME = 1000
 LARGEST_NUMBER = 10**12
@@ -83,7 +83,7 @@ def _exp(term: Expression) -> Expression:
         case ("log", a):
             return a
         case ("*", ("number", n), ("log", ("number", _) as a)) if n.denominator == 1 and abs(n) <= LARGEST_POWER:
-            return raised(a, int(n))
+            return raise_to(a, int(n))
         case ("number", q) if q == 0:
             return number(1)
     return ("exp", term)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, snapped
+from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, snap
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.solutions.polynomials import BITS
@@ -72,7 +72,7 @@ class RealEquation:
         point = {self.name: number if isinstance(number, fmpq) else acb(number)}
         found = self._compared(point, *self._program.at(point, BITS))
         if found.outcome is NumberOutcome.OPEN:
-            found = self._compared(point, *self._program.at(point, BITS, snapped))._replace(is_proved=False)
+            found = self._compared(point, *self._program.at(point, BITS, snap))._replace(is_proved=False)
         return found
 
     def _compared(self, point: dict[str, Ball], left: Ball, right: Ball) -> Put:
@@ -98,7 +98,7 @@ class RealEquation:
             parts = dict.fromkeys(node for side in self.equation for node in side.distinct() if node.children)
             self._parts = [(part, Program(Equation(part, part), school=True)) for part in parts]
         for part, program in self._parts:
-            found = program.at(point, BITS, snapped)[0] if self.name in program.variables else fmpq(0)
+            found = program.at(point, BITS, snap)[0] if self.name in program.variables else fmpq(0)
             if found is None or _is_pole(part, found):
                 return part
         return None
@@ -114,7 +114,7 @@ def value(tree: Tree) -> Number | None:
     program = Program(Equation(tree, tree), school=True)
     if program.variables:
         raise Unjudged("it has a variable")
-    found = program.at({}, BITS, snapped)[0]
+    found = program.at({}, BITS, snap)[0]
     if found is None or isinstance(found, fmpq):
         return found
     return found.real if is_real(found) else None

@@ -33,7 +33,7 @@ from dgltree.equations.truth.proofs.expression import (
 from dgltree.equations.truth.proofs.fractions import Refused
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.place import to_fmpq
-from dgltree.equations.truth.real_roots import narrowed, sign_changes
+from dgltree.equations.truth.real_roots import narrow, sign_changes
 from dgltree.equations.truth.solutions.derivatives import KnownParts, is_only_zero, is_zero
 from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
 from dgltree.equations.truth.solutions.normal import normal
@@ -241,7 +241,7 @@ class _Solving:
         if not found.whole or found.doubtful:
             brackets += sign_changes(program, self.name)
         for low, high in brackets:
-            self._put(ZeroCandidate(narrowed(program, self.name, low, high, BITS)))
+            self._put(ZeroCandidate(narrow(program, self.name, low, high, BITS)))
         settled = [self._is_settled(doubt, factor, program) for doubt in found.doubtful]
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
@@ -263,7 +263,7 @@ class _Solving:
         if edge is not None and factor is not None:
             sides = [zeros_beside(factor, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
             for bracket in [bracket for side in sides if side is not None for bracket in side.brackets]:
-                self._put(ZeroCandidate(narrowed(program, self.name, *bracket, BITS)))
+                self._put(ZeroCandidate(narrow(program, self.name, *bracket, BITS)))
             self._put_rational(edge)
             if None not in sides:
                 return True

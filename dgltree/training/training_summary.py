@@ -1,0 +1,89 @@
+"""The summary of a training that is printed before its first step."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+
+from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
+from dgltree.datasets.splitting.splits import count_shared_examples, count_shared_groups
+from dgltree.datasets.translation import stands_at
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import first_of
+from dgltree.training.deciding import Decision
+from dgltree.training.input_sensitivity import measure_sensitivity
+from dgltree.training.parameter_budget import count_weights
+from dgltree.training.processes import say
+from dgltree.training.stepping.module import TreeTraining
+
+
+def print_summary(decision: Decision, module: TreeTraining) -> None:
+    """Print what the encoder reads, the model, the data and the classes."""
+    splits, options = decision.splits, decision.options
+    found = measure_sensitivity(module.encoder, splits["train"])
+    say(f"the encoder reads {found}")
+    for what in found.unseen:
+        say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
+    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
+    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
+    for line in _unknown(splits, module.encoder.vocabulary):
+        say(line)
+    if decision.objective.classes and not options.nodes:
+        for line in _of_classes(splits, decision.objective.classes):
+            say(line)
+    for name, count in count_shared_examples(splits).items():
+        if count:
+            say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
+    for name, count in count_shared_groups(splits).items():
+        if count:
+            say(
+                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
+
+
+def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:
+    """Which shares of the functions and of the tokens of each split are read as ``<unk>``."""
+    shares = {name: unknown_shares(data, vocabulary) for name, data in splits.items()}
+    for k, what in enumerate(("functions", "tokens")):
+        if any(of[k] for of in shares.values()):
+            yield f"{what} read as {UNKNOWN}: " + ", ".join(f"{of[k]:.1%} in {name}" for name, of in shares.items())
+
+
+def unknown_shares(data: TreeDataset, vocabulary: Vocabulary) -> tuple[float, float]:
+    """The shares of the nodes of a data set whose function, and of those with a token whose token, is ``<unk>``."""
+    read = data.as_read()
+    own = read.own_vocabulary
+    functions, tokens = stands_at((block.trees for block in read.blocks()), own)
+    strange = [_strange(vocabulary, name, arity) for name, arity in own.functions]
+    found = zip(own.tokens, vocabulary.find_tokens(own.tokens), strict=True)
+    unknown = [token != UNKNOWN and (i == UNSEEN or vocabulary.tokens[i] == UNKNOWN) for token, i in found]
+    return _share(functions, strange), _share(tokens, unknown)
+
+
+def _strange(vocabulary: Vocabulary, name: str, arity: int | None) -> bool:
+    found = vocabulary.find_function(name, arity)
+    return name != UNKNOWN and (found is None or vocabulary.functions[found][0] == UNKNOWN)
+
+
+def _share(counts: torch.Tensor, chosen: Sequence[bool]) -> float:
+    return float(counts[torch.tensor(chosen, dtype=torch.bool)].sum() / counts.sum().clamp(min=1))
+
+
+def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> Iterator[str]:
+    """How many training examples the classes have, and which have one alone, or none in the test set."""
+    counts = Counter(splits["train"].labels)
+    least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
+    each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
+    yield f"{len(classes):,} classes, with {each}"
+    rare = [name for name in classes if counts[name] == 1]
+    if rare:
+        yield f"{_have(rare)} one training example: {first_of(rare)}"
+    if "test" in splits:
+        missing = sorted(set(classes) - {label for label in splits["test"].labels if label is not None})
+        if missing:
+            yield f"{_have(missing)} no test example: {first_of(missing)}"
+
+
+def _have(names: Sequence[str]) -> str:
+    return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"
