@@ -29,6 +29,8 @@ class Target(NamedTuple):
     example: st.SearchStrategy[Any]
     run: Callable[[Any], bool]
     """Whether the example was taken; a refusal is ``False``, a defect an exception."""
+    together: int = 100
+    """Examples between two looks at the clock."""
 
 
 @st.composite

@@ -19,7 +19,9 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 SECONDS = 5.0
-"""That SymPy may take for one question, its start not counted."""
+"""CPU time that SymPy may take for one question, its start not counted: on a busy machine it answers the same."""
+WAIT = 60.0
+"""Seconds that an answer may take on a busy machine."""
 START = 30.0
 """Further seconds that the start may take on a busy machine."""
 MAX_NODES = 400
@@ -71,8 +73,9 @@ class Algebra:
                     begun = time.monotonic()
                     self._ready = bool(_line(running.stdout, min(seconds, START)))
                     seconds -= time.monotonic() - begun
-                limit = min(seconds, self._seconds) if self._ready else 0.0
-                running.stdin.write(json.dumps({"what": what, "trees": texts, "seconds": math.ceil(limit) + 1}) + "\n")
+                limit = min(seconds, WAIT) if self._ready else 0.0
+                question = {"what": what, "trees": texts, "seconds": self._seconds, "wait": math.ceil(limit) + 1}
+                running.stdin.write(json.dumps(question) + "\n")
                 running.stdin.flush()
                 line = _line(running.stdout, limit)
             except OSError:  # it ended

@@ -1,7 +1,7 @@
 """The process that runs SymPy: a JSON line with a question on its input, a JSON line with the answer on its output.
 
 ``python -m dgltree.algebra.serve``. Expressions are infix text. It ends with its input, and by itself when a question
-takes longer than was said.
+takes more CPU time, or longer, than was said.
 """
 
 import json
@@ -41,12 +41,14 @@ def main() -> None:
     print(flush=True)  # ready
     for line in sys.stdin:
         question = json.loads(line)
-        signal.alarm(question["seconds"])
+        signal.alarm(question["wait"])
+        signal.setitimer(signal.ITIMER_PROF, question["seconds"])
         try:
             found = answer(question)
         except Exception:  # SymPy raises errors of many kinds
             found = None
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(found), flush=True)
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "own-blanks": Command("equations.completion.own_blanks", "make blanks of our own in the published form"),
     "benchmark": Command("evidence.benchmark.command", "how well solvers complete equations of school and first year"),
     "verdicts": Command("evidence.verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
+    "solutions": Command("evidence.solutions.command", "solutions that are lost or false, against roots by a grid"),
     "wrong-answers": Command("evidence.verdicts.wrong_answers", "whether distractors are right after all"),
     "textbook": Command("equations.completion.textbook", "the rank of a right filler for each textbook identity"),
     "fillers": Command("equations.fillers", "write the list of fillers that the shipped model ranks"),

@@ -9,7 +9,7 @@ import pytest
 
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.algebra import child, rewriting
-from dgltree.algebra.child import MAX_NODES, SECONDS, Algebra
+from dgltree.algebra.child import MAX_NODES, WAIT, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
 
 
@@ -94,6 +94,6 @@ def test_an_answer_is_waited_for_no_longer_than_the_search_has(
         return line(stream, seconds)
 
     monkeypatch.setattr(child, "_line", noted)
-    for seconds, limit in ((2 * SECONDS, SECONDS), (SECONDS / 2, SECONDS / 2)):
+    for seconds, limit in ((2 * WAIT, WAIT), (WAIT / 2, WAIT / 2)):
         algebra.forms(read_infix("x + x"), seconds)
         assert waited[-1] == limit

@@ -6,12 +6,14 @@ from flint import fmpq
 
 from dgltree.equations.truth.balls import ball
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_roots import real_roots
+from dgltree.equations.truth.real_roots import narrow, sign_changes
 from dgltree.read.infix import read_equation
 
 
 def roots(text: str) -> list[float]:
-    return [float(root) for root in real_roots(Program(read_equation(text), school=True), "x")]
+    program = Program(read_equation(text), school=True)
+    brackets = sign_changes(program, "x")
+    return sorted(float(narrow(program, "x", *bracket, 200).mid()) for bracket in brackets)
 
 
 @pytest.mark.parametrize(

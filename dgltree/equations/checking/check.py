@@ -1,15 +1,15 @@
 """``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from dgltree.arguments import nearest
+from dgltree.equations.checking.answer_key import AnswerKey
 from dgltree.equations.checking.answer_parts import parts
 from dgltree.equations.checking.claims import mark_all_but, mark_claim
 from dgltree.equations.checking.forms import FORMS, NAMES
 from dgltree.equations.checking.marks import SEVERITY, Checked, Mark, mark_of
 from dgltree.equations.checking.periodic import COUNTERS, in_degrees, within_a_period
-from dgltree.equations.checking.rounding import rounds
 from dgltree.equations.checking.solution_lists import (
     bare,
     exceptions,
@@ -20,14 +20,14 @@ from dgltree.equations.checking.solution_lists import (
     split_set,
     thousands,
 )
-from dgltree.equations.checking.solutions import Solutions
 from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.coverage import covers
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.verdict import Domain, Verdict
+from dgltree.equations.truth.solutions.numbers import NumberOutcome
+from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
 from dgltree.read.typed.mixed_numbers import with_mixed_numbers
@@ -114,12 +114,12 @@ class Checker:
         self._names = variables(*self.asked.equation)
         self.rounded = rounded
         self._judge, self._bases = Judge(), frozenset[str]()
-        self._solutions = Solutions(self.asked, self._names, self._judge, rounded)
+        self._key = AnswerKey(self.asked, self._names, self._judge, rounded)
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer, which has all solutions if an unknown is asked for."""
         if isinstance(answer, Tree):
-            return self._one([write_infix(answer)])
+            return self._marked(write_infix(answer), frozenset())
         plain = self._plain(answer)
         found = self._marked(plain.text, plain.bases)
         notes = (*plain.notes, *found.notes)
@@ -139,10 +139,10 @@ class Checker:
             left_out = None if "R" in self._names else exceptions(answer, self.asked.unknown)  # R may be a variable
             if left_out is not None:
                 every = list(map(self._one, ([text] for text in left_out)))
-                return mark_all_but(every, answer.strip(), self._solutions, self._judge)
+                return mark_all_but(every, answer.strip(), self._key, self._judge)
         text, claim = bare(answer, self.asked.unknown, self._names), parse_claim(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable
-            return mark_claim(claim, answer.strip(), self._solutions, self._judge)
+            return mark_claim(claim, answer.strip(), self._key, self._judge)
         if self.asked.unknown is None:
             blanks = len(self.asked.blanks)
             texts = parts(text, blanks)
@@ -157,30 +157,34 @@ class Checker:
             raise ValueError(f"'{text.strip()}' can mean {whole}, a decimal or two numbers; write the one you mean")
         if is_decimal(inside(text)) and (decimal := self._one([inside(text)])).mark is Mark.RIGHT:
             return self._list([decimal])
-        readings = (self._list(list(self._each(parts))) for parts in listings(text, self.asked.unknown))
+        readings = (self._list(*self._each(parts)) for parts in listings(text, self.asked.unknown))
         return min(readings, key=lambda found: SEVERITY.index(found.mark))
 
-    def _each(self, texts: list[str]) -> Iterator[Checked]:
-        """The marks of solutions, one by one; of ``pi/4 + k*pi`` those within a period of the equation."""
+    def _each(self, texts: list[str]) -> tuple[list[Checked], list[tuple[str, str]]]:
+        """The marks of solutions, one by one, of ``pi/4 + k*pi`` those within a period; and those with a counter."""
+        found: list[Checked] = []
+        general: list[tuple[str, str]] = []
         for text in texts:
             counts = any(letter in text for letter in COUNTERS if letter not in self._names)
-            period = self._solutions.found.period if counts else None
+            period = self._key.period if counts else None
             tree = None if period is None else read_typed_expression(text, self._names, names=self._one_name)
-            several = None if tree is None or period is None else within_a_period(tree, period)
-            if several is None or period is None:
+            several = None if tree is None or period is None else within_a_period(tree, period, self._names)
+            if several is None or period is None or tree is None:
                 self._check_degrees(text, tree, period)
-                yield self._one([text])
+                found.append(self._one([text]))
                 continue
+            general.append((write_infix(tree), several.counter))
             for each in several.values:
-                found = self._one([write_infix(each)])
-                if several.periods > 1 and found.mark is Mark.RIGHT:
+                one = self._one([write_infix(each)])
+                if several.periods > 1 and one.mark is Mark.RIGHT:
                     said = f"right, but not all solutions: the next one is {write_infix(period)} apart"
-                    found = found._replace(mark=Mark.INCOMPLETE, said=said)
-                yield found
+                    one = one._replace(mark=Mark.INCOMPLETE, said=said)
+                found.append(one)
+        return found, general
 
     def _check_degrees(self, text: str, answer: Tree | None, period: Tree | None) -> None:
         """Raises ``ValueError`` for an answer with a counter that would be right in degrees, as ``30 + 360k``."""
-        found = None if answer is None or period is None else within_a_period(in_degrees(answer), period)
+        found = None if answer is None or period is None else within_a_period(in_degrees(answer), period, self._names)
         if found and all(self._one([write_infix(value)]).mark is Mark.RIGHT for value in found.values):
             raise ValueError(f"'{text.strip()}' would be right in degrees; write them with the sign °")
 
@@ -194,10 +198,15 @@ class Checker:
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
         mark = mark_of(verdict, right)
+        put = self._key.put(fillers[0]) if self.asked.unknown is not None else None
+        if put is not None and put.outcome is NumberOutcome.NOT_REAL:
+            return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {put.reason}")
+        if put is not None and put.outcome is NumberOutcome.SOLVES and mark is not Mark.RIGHT:
+            verdict, mark = Verdict(Grade.TESTED, Domain.EVERYWHERE, tested=Tested(1, 0, "", "")), Mark.RIGHT
         if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
             return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {verdict.reason} there")
         if mark is Mark.WRONG and self.rounded and len(fillers) == 1:
-            exact = next((tree for tree in self._solutions.known if rounds(fillers[0], tree)), None)
+            exact = self._key.rounded_root(fillers[0])
             if exact is not None:
                 notes = (*notes, f"{understood} rounds {write_infix(exact)}")
                 return Checked(understood, Mark.RIGHT, verdict, notes=notes, said="right, rounded")
@@ -207,7 +216,7 @@ class Checker:
             lack = next((f"not {NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
             shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is not 3/4 here
             return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
-        if mark is Mark.WRONG and self._solutions.is_periodic and len(fillers) == 1:
+        if mark is Mark.WRONG and self._key.is_periodic and len(fillers) == 1:
             right_so = self._verdict([in_degrees(fillers[0])])[1]
             notes += (f"right in degrees: write {understood}°",) * right_so
         return Checked(understood, mark, verdict, notes=notes)
@@ -231,8 +240,8 @@ class Checker:
                 readings = f"{letter}*{name[len(letter) :]} or a variable {name}"
                 raise ValueError(f"'{name}' can mean {readings}; write the one you mean")
 
-    def _list(self, several: list[Checked]) -> Checked:
-        """The mark of several solutions, or of one."""
+    def _list(self, several: list[Checked], general: Sequence[tuple[str, str]] = ()) -> Checked:
+        """The mark of several solutions, or of one; ``general`` are those with a counter, and the counter."""
         several = list({part.answer: part for part in several}.values())
         answer = ", ".join(part.answer for part in several)
         notes = tuple(dict.fromkeys(note for part in several for note in part.notes))
@@ -242,29 +251,29 @@ class Checker:
         if worst.mark is not Mark.RIGHT:
             said = f"{worst.answer} is {worst}"
             return worst._replace(answer=answer, notes=notes, said=said)
-        if self._solutions.every is not None:
+        if self._key.every is not None:
             all_of = (
                 f"every {self.asked.unknown} is one"
-                if self._solutions.every.domain is Domain.EVERYWHERE
-                else f"it {self._solutions.every.place}"
+                if self._key.every.domain is Domain.EVERYWHERE
+                else f"it {self._key.every.place}"
             )
             said = f"right, but not all solutions: {all_of}"
-            return Checked(answer, Mark.INCOMPLETE, self._solutions.every, notes=notes, said=said)
-        missing = self._solutions.missing([read_typed_expression(part.answer, self._names) for part in several])
+            return Checked(answer, Mark.INCOMPLETE, self._key.every, notes=notes, said=said)
+        missing = self._key.missing([read_typed_expression(part.answer, self._names) for part in several])
         if missing:
             named = ", ".join(f"{self.asked.unknown} = {write_infix(tree)}" for tree in missing)
             said = f"right, but not all solutions: {named} {'is' if len(missing) == 1 else 'are'} missing"
             return Checked(answer, Mark.INCOMPLETE, worst.verdict, notes=notes, said=said)
-        if self._solutions.found.period is not None:
-            unknown, period = self.asked.unknown, write_infix(self._solutions.found.period)
-            notes = (*notes, f"so is {unknown} + {period}*k for each whole k")
-        elif self._solutions.is_periodic and self._names:
-            notes = (*notes, f"more solutions may exist: {self.asked.unknown} is in a periodic function")
-        elif self._solutions.found.more:
+        said = worst.said if len(several) == 1 else f"right: {len(several)} solutions"
+        if self._key.may_have_more:
             notes = (*notes, "there may be more solutions")
-        if len(several) == 1:
-            return worst._replace(notes=notes)
-        return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(several)} solutions")
+        elif general:
+            texts, counters = zip(*general, strict=True)
+            all_ = "all solutions: " if self._key.solutions is not None else ""
+            said = f"right: {all_}{', '.join(texts)} for each integer {', '.join(dict.fromkeys(counters))}"
+        elif self._key.period is not None:
+            notes = (*notes, f"so is {self.asked.unknown} + {write_infix(self._key.period)}*k for each whole k")
+        return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=said)
 
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """Of the filled equation, and whether that holds wherever the rest has a value."""

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
+from dgltree.equations.checking.answer_key import AnswerKey
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.solution_lists import ALL, Claim
-from dgltree.equations.checking.solutions import Solutions
-from dgltree.equations.completion.values import Values
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_infix
@@ -14,38 +13,39 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 
-def mark_claim(claim: Claim, text: str, solutions: Solutions, judge: Judge) -> Checked:
+def mark_claim(claim: Claim, text: str, key: AnswerKey, judge: Judge) -> Checked:
     """The mark of an answer that there is no solution, or that all numbers are some.
 
     Raises ``ValueError`` for an equation without an unknown.
     """
-    verdict = _of_the_unknown(text, solutions, judge)
+    verdict = _of_the_unknown(text, key, judge)
     known = verdict.grade is not Grade.UNDECIDED
     if claim is ALL:
         if _is_all(verdict) and verdict.conditions:
             return _on_a_part(text, verdict)
         mark = Mark.RIGHT if _is_all(verdict) else Mark.WRONG if known else Mark.UNDECIDED
         return Checked(text, mark, verdict)
+    if key.solutions is not None and key.solutions.are_none:
+        return Checked(text, Mark.RIGHT, verdict, said=f"right: {key.solutions.none}")
     if verdict.domain is not Domain.NONE and known:
         return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
-    if verdict.domain is Domain.NONE and verdict.only:
+    if key.solutions is None and verdict.domain is Domain.NONE and verdict.only:
         return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
-    real = [tree for tree in solutions.known if Values(()).is_real(tree)]
-    if real:
-        said = f"wrong: {solutions.asked.unknown} = {write_infix(real[0])} is a solution"
+    if (solved := key.a_real_one) is not None:
+        said = f"wrong: {key.asked.unknown} = {write_infix(solved)} is a solution"
         return Checked(text, Mark.WRONG, verdict, said=said)
     return Checked(text, Mark.UNDECIDED, verdict, said="undecided: no solution was found, which is no proof")
 
 
-def mark_all_but(left_out: Sequence[Checked], text: str, solutions: Solutions, judge: Judge) -> Checked:
+def mark_all_but(left_out: Sequence[Checked], text: str, key: AnswerKey, judge: Judge) -> Checked:
     """The mark of an answer that all numbers are solutions but these, whose marks as solutions are given.
 
     Raises ``ValueError`` for an equation without an unknown.
     """
-    verdict = _of_the_unknown(text, solutions, judge)
+    verdict = _of_the_unknown(text, key, judge)
     if not _is_all(verdict):
         return Checked(text, Mark.WRONG if verdict.grade is not Grade.UNDECIDED else Mark.UNDECIDED, verdict)
-    unknown = solutions.asked.unknown
+    unknown = key.asked.unknown
     if solved := next((one for one in left_out if one.mark is Mark.RIGHT), None):
         said = f"right, but not all solutions: {unknown} = {solved.answer} is one, too"
         return Checked(text, Mark.INCOMPLETE, verdict, said=said)
@@ -55,10 +55,10 @@ def mark_all_but(left_out: Sequence[Checked], text: str, solutions: Solutions, j
     return _on_a_part(text, verdict)
 
 
-def _of_the_unknown(text: str, solutions: Solutions, judge: Judge) -> Verdict:
-    if solutions.asked.unknown is None:
+def _of_the_unknown(text: str, key: AnswerKey, judge: Judge) -> Verdict:
+    if key.asked.unknown is None:
         raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
-    return judge.verdict(solutions.whole)
+    return judge.verdict(key.whole)
 
 
 def _is_all(verdict: Verdict) -> bool:

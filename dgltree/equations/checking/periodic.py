@@ -1,6 +1,9 @@
 """Answers to periodic equations: solutions that are periods apart, and ``pi/6 + 2 k pi`` for all of them."""
 
+from collections.abc import Collection
 from typing import NamedTuple
+
+from flint import fmpq
 
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.balls import Unjudged, ball, whole
@@ -12,16 +15,25 @@ COUNTERS = ("k", "n", "m")
 """Letters for any whole number."""
 MAX_VALUES, QUOTIENT_BITS = 12, 256
 """Values of an answer within a period, and bits of a quotient that may be whole."""
+SAMPLES = [fmpq(k, 11) for k in (2, -3, 5, 13, -27)]
+"""Values of letters."""
 
 
 def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
-    """How many periods two numbers are apart; None if that is not a whole number."""
+    """How many periods two numbers are apart; None if that is not a whole number.
+
+    Letters in them get several values: the number has to be the same for all.
+    """
     quotient = Tree("Mul", (_minus(first, second), Tree("Pow", (period, Tree("NegativeOne", token="-1")))))
     try:
-        value = Program(Equation(quotient, quotient), school=True).at({}, QUOTIENT_BITS)[0]
+        program = Program(Equation(quotient, quotient), school=True)
     except Unjudged:
         return None
-    return None if value is None else whole(ball(value))
+    letters = list(program.variables)
+    points = [{name: x + fmpq(k, 97) for k, name in enumerate(letters)} for x in (SAMPLES if letters else SAMPLES[:1])]
+    values = [value for point in points if (value := program.at(point, QUOTIENT_BITS)[0]) is not None]
+    found = {whole(ball(value)) for value in values}
+    return found.pop() if len(found) == 1 else None
 
 
 class Within(NamedTuple):
@@ -29,22 +41,28 @@ class Within(NamedTuple):
 
     values: list[Tree]
     """Its different values."""
+    counter: str
+    """The letter that is any whole number."""
     periods: int
     """How many periods lie between two of its values, if it has one alone in each; else 1."""
 
 
-def within_a_period(answer: Tree, period: Tree) -> Within | None:
-    """None for an answer without a counter alone, and for one whose steps are neither parts of the period nor some."""
-    names = variables(answer)
+def within_a_period(answer: Tree, period: Tree, letters: Collection[str] = ()) -> Within | None:
+    """None for an answer without one counter, and for one whose steps are neither parts of the period nor some.
+
+    Args:
+        letters: those of the equation, which may be in the answer as well.
+    """
+    names = [name for name in variables(answer) if name not in letters]
     if len(names) != 1 or names[0] not in COUNTERS:
         return None
     counter = Tree("Symbol", token=names[0])
     values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MAX_VALUES + 1)]
     if apart := abs(periods_between(values[1], values[0], period) or 0):
-        return Within([values[0].fold(_short)], apart)
+        return Within([values[0].fold(_short)], names[0], apart)
     for count in range(2, MAX_VALUES + 1):
         if abs(periods_between(values[count], values[0], period) or 0) == 1:
-            return Within([value.fold(_short) for value in values[:count]], 1)
+            return Within([value.fold(_short) for value in values[:count]], names[0], 1)
     return None
 
 

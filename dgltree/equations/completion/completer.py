@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from dgltree.algebra.child import algebra
 from dgltree.equations.completion.absolute import with_absolute_values
@@ -13,13 +15,15 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
+from dgltree.equations.search.root_forms import RootForms
 from dgltree.equations.search.search import BUDGET, Search
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, name_unit, with_unit
+from dgltree.equations.truth.solutions.solutions import Root
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
-from dgltree.read.infix_writer import write_equation
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
@@ -126,9 +130,15 @@ class Completer:
                     listener.hear(asked.completion(lines.of(search.fillers, top), search.so_far()))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
+        if search.roots and unknown is not None:
+            fillers, left_out = _roots(asked, search, top)
+            return asked.completion(fillers, search.so_far(), left_out)
+        if search.solutions is not None and search.roots:
+            forms = RootForms(search.solutions, asked.equation)
+            search.fillers.update((tree, "solved") for root in search.roots for tree in forms.of(root))
         fillers = lines.of(search.fillers, top)
-        nearest = sorted(search.roots, key=lambda root: abs(float(root)))[: top - len(fillers)]
-        fillers += [_rounded(root) for root in sorted(nearest, key=float)]
+        if search.roots and not fillers:
+            fillers, _ = _roots(asked, search, top)
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
         return asked.completion(fillers, search.so_far())
@@ -162,7 +172,9 @@ class _Asked:
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock)
 
-    def completion(self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult) -> Completion:
+    def completion(
+        self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult, left_out: int = 0
+    ) -> Completion:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
         name = self._unit or next((name for name in UNITS if name not in taken), None)
@@ -179,13 +191,35 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            *((of.reason, of.period, of.more) if isinstance(of, SearchResult) else ()),
+            *((of.reason, of.period, of.more, of.extraneous, left_out) if isinstance(of, SearchResult) else ()),
         )
 
 
-def _rounded(root: str) -> Filler:
-    """A real root without an expression."""
-    return Filler((number(root),), Verdict(Grade.ROUNDED, Domain.EVERYWHERE), "a root of the equation")
+def _roots(asked: _Asked, search: Search, top: int) -> tuple[list[Filler], int]:
+    """The real solutions, exact ones first, and how many are not among them: those farthest from 0."""
+    assert search.solutions is not None
+    nearest = sorted(search.roots, key=lambda root: (abs(float(root)), -float(root)))[:top]
+    forms = RootForms(search.solutions, asked.equation, search.isolated)
+    fillers = [(root, _solution(asked, root, forms.of(root))) for root in nearest]
+
+    def place(pair: tuple[Root, Filler]) -> tuple[Any, ...]:
+        x, [tree] = float(pair[0]), pair[1].trees
+        if pair[1].verdict.grade is Grade.ROUNDED:
+            return 1, x
+        text = "" if tree.function in NUMBERS else write_infix(tree)
+        return 0, textbook_cost(tree), bool(text), text, abs(x), -x
+
+    return [filler for _, filler in sorted(fillers, key=place)], len(search.roots) - len(nearest)
+
+
+def _solution(asked: _Asked, root: Root, forms: list[Tree]) -> Filler:
+    """A root by the plainest expression that is judged to hold, or by 12 digits."""
+    for tree in forms:
+        verdict = asked.verdicts.of(tree)
+        if verdict is not None and verdict.holds:
+            source = "a number" if isinstance(root.number, fmpq) else "solved"
+            return Filler((tree,), verdict, source, forms=tuple(other for other in forms if other != tree))
+    return Filler((number(root.decimal),), Verdict(Grade.ROUNDED, Domain.EVERYWHERE), f"a root of {root.source}")
 
 
 def _named(filler: Filler, unit: str) -> Filler:

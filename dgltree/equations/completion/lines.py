@@ -13,6 +13,7 @@ from dgltree.equations.expressions.paths import count_blanks, find_blank
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.fingerprint import Reach
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.verdict import Domain, Verdict, undecided
@@ -52,6 +53,9 @@ class Lines:
         self._values = Values(variables(*equation))
         self._most = _longest(equation)
         self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
+        powers = [node for side in equation for node in side.distinct() if node.function == "Pow"]
+        exponents = [exact_value(node.children[1]) for node in powers]
+        self._has_odd_roots = any(n is not None and n.denominator % 2 and n.denominator > 1 for n in exponents)
         self.is_one_sided = BLANK in equation and count_blanks(equation) == 1
         """Whether a side is the bare blank, and the other one has none."""
 
@@ -96,9 +100,16 @@ class Lines:
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
         # the shortest, too: the order may have them behind many that do not hold
         reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*kept, *judged, *candidates[:JUDGED]])}
-        likely = [tree for tree, reach in reaches.items() if reach.likely]
-        likely.sort(key=lambda tree: costs[tree] + LENGTH[reaches[tree]])
+        likely = [
+            tree for tree, reach in reaches.items() if reach.likely or self._holds_by_odd_roots(tree, found[tree])
+        ]
+        likely.sort(key=lambda tree: costs[tree] + LENGTH.get(reaches[tree], LENGTH[Reach.POSITIVE]))
         return self._copies_behind(likely, found)
+
+    def _holds_by_odd_roots(self, tree: Tree, source: str) -> bool:
+        """Whether a branch of an inverse function holds, which by principal values it does not: (-8)^(2/3) = 4."""
+        verdict = self._verdicts.of(tree) if source == "isolated" and self._has_odd_roots else None
+        return verdict is not None and verdict.holds
 
     def _copies_behind(self, holding: list[Tree], found: dict[Tree, str]) -> list[Tree]:
         """Moves fillers that contain a side of the equation after all forms that are no longer than they are.

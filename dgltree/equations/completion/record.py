@@ -25,6 +25,8 @@ def describe_completion(found: Completion, notes: Sequence[str] = ()) -> dict[st
         **({"reason": found.reason} if found.reason else {}),
         **({"period": _written(found.period)} if found.period is not None and found.fillers else {}),
         **({"more": True} if found.more and found.found else {}),
+        **({"extraneous": list(found.extraneous)} if found.extraneous else {}),
+        **({"left_out": found.left_out} if found.left_out else {}),
         "fillers": [_row(filler, found.blanks) for filler in found.fillers],
         "tried": found.tried,
         "seconds": round(found.seconds, 6),

@@ -64,6 +64,10 @@ class Completion:
     """Of which each whole multiple, added to a solution, gives another one."""
     more: bool = False
     """Whether there may be other real solutions."""
+    extraneous: tuple[str, ...] = ()
+    """Sentences about numbers that solve the equation by its rules, but at which a part is not real."""
+    left_out: int = 0
+    """Solutions that are known and not among the fillers: those farthest from 0."""
 
     @property
     def found(self) -> bool:
@@ -97,6 +101,9 @@ class Completion:
         found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         if self.fillers and self.period is not None:
             found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
+        found += self.extraneous
+        if self.left_out:
+            found.append(f"{self.left_out} more farther from 0; --top {len(self.fillers) + self.left_out} shows them")
         if self.found and self.more:
             found.append("there may be more solutions")
         return found

@@ -12,7 +12,7 @@ from dgltree.equations.search.arithmetic import value
 from dgltree.equations.search.points import COMPLEX, Points
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array, power
-from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.exact import exact_value
 from dgltree.read.functions import BY_NAME
 from dgltree.read.notation import EXP1
 from dgltree.trees.equation import BLANK, Equation, substitute
@@ -104,7 +104,7 @@ def _log(tree: Tree) -> Tree:
 
 def _roots(exponent: Tree) -> tuple[Tree, ...]:
     """The bases of a power that is ``BLANK``."""
-    n = exact(exponent)
+    n = exact_value(exponent)
     if not n:
         return (Tree("Pow", (BLANK, written_operations.divide(written_operations.ONE, exponent))),)
     root = written_operations.power(BLANK, fraction(1 / n)) if n != 1 else BLANK

@@ -15,10 +15,10 @@ from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolate, solve_for_blank
-from dgltree.equations.search.numbers import name_angle, name_number
+from dgltree.equations.search.numbers import name_complex
 from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, TABLE_POINTS, Points, points, regions
 from dgltree.equations.search.polynomials import degree
-from dgltree.equations.search.real_solutions import RealSolutions
+from dgltree.equations.search.root_forms import RootForms, written_period
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.search_space import SearchSpace, search_space
 from dgltree.equations.search.stages import Stages
@@ -28,17 +28,20 @@ from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import rational
+from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
 BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
 MAX_FILLERS = 3000  # fillers found, from which the best are chosen
 FIRST_JUDGED = 40  # fillers of which verdicts are asked before more are looked for
-BESIDE_ROOTS = 2.0  # seconds for SymPy if all real solutions are known as decimals
 MIN_UNSOLVED_DEGREE = 3  # degree of a polynomial from which on its roots have no short expression, mostly
+SHOWN_EXTRANEOUS = 3
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
@@ -73,11 +76,9 @@ class Search:
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self._stages = Stages(self.world, self.clock, self._take)
-        self.line: RealSolutions | None = None
-        """The real solutions, as far as they were looked for."""
+        self.solutions: Solutions | None = None
+        """The real solutions, if they were looked for."""
         self.remark = ""  # why nothing was found
-        self.roots: list[str] = []
-        """Real fillers as decimals, if no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
         self._copies: dict[Tree, bool] = {}
 
@@ -98,21 +99,19 @@ class Search:
             return
         self._check_values()
         if self.unknown is not None and not self.names:
-            self._look_at_the_line()
-            if self.reason and not self._wants_complex:
+            self._solve()
+            if self.roots or (self.reason and not self._wants_complex) or self._takes_complex_pairs():
                 return
         if self.path is not None:
-            for tree in filter(self._has_value, isolate(self.equation, self.path)):  # few, so however late it is
+            for tree in filter(self._has_value, self.isolated):  # few, so however late it is
                 self.fillers.setdefault(self._order(tree), "isolated")
-        elif self.solves and not self._all_named:
-            self._ask_algebra()
-        if self.line is None and not self.names and not self._settled():
-            self._look_at_the_line()
+        elif self.solves:
+            self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
+        if self.solutions is None and not self.names and not self._settled():
+            self._solve()
         if self.none and self.path is not None:
-            self._ask_algebra()  # all complex ones
+            self._take("solved", algebra().solutions(self.equation, self.clock.to_search))  # all complex ones
         yield
-        if self._all_taken():
-            return
         for region in [COMPLEX] if self.none else self.regions:
             targets = self._targets(points(region, self.names, CHECK_POINTS))
             if targets:
@@ -121,13 +120,11 @@ class Search:
                     break
         if self.clock.late or self.none:
             return
-        if not any(map(self._verdicts.likely, self.fillers)):
+        if not any(map(self._verdicts.likely, self.fillers)) and not self.roots:
             if self._degree >= MIN_UNSOLVED_DEGREE:
                 self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
                 return
             yield from self._by_trial()
-        if self.line is not None and (not self._settled() or self.may_have_more or self.line.period is not None):
-            self._take_roots(self.line)
 
     @cached_property
     def _degree(self) -> int:
@@ -136,75 +133,89 @@ class Search:
             return 0
         return degree(self.equation, self.unknown, self.names) or 0
 
-    def _ask_algebra(self) -> None:
-        is_known = self._degree >= MIN_UNSOLVED_DEGREE if self.line is None else self.line.has_roots and not self.none
-        seconds = BESIDE_ROOTS if is_known else self.clock.to_search
-        self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
+    @property
+    def isolated(self) -> list[Tree]:
+        """The values of the blank by inverse functions; whether they hold is not known."""
+        return [] if self.path is None else isolate(self.equation, self.path)
 
-    none = property(lambda self: self.line is not None and self.line.none)
-    reason = property(lambda self: self.remark if self.line is None else self.line.reason)
+    @property
+    def none(self) -> bool:
+        """Whether it is proved that no real number is a filler."""
+        return self.solutions is not None and self.solutions.are_none
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The real solutions that are known by their values."""
+        return () if self.solutions is None else self.solutions.roots
+
+    @property
+    def reason(self) -> str:
+        """Why there is no filler, that none is real, or that they are not single numbers."""
+        if self.none and self.solutions is not None:
+            return self.solutions.none
+        if self.unknown is None or self.solutions is None or not self.solutions.intervals:
+            return self.remark
+        verdict = Judge().verdict(self.solutions.equation)
+        if all(piece.low is piece.high is None for piece in self.solutions.intervals) and verdict.holds:
+            return f"every {self.unknown} is a solution: {verdict.short}"
+        return f"not single numbers: {verdict.short}"
 
     @property
     def _wants_complex(self) -> bool:
         """Whether answers that are not real are looked for where there are no real ones."""
-        return self.none and (self.line is None or self.line.is_algebraic or has_imaginary_unit(*self.equation))
-
-    def _look_at_the_line(self) -> None:
-        """Find out whether no real number is a filler, or, if an unknown is asked for, what the solutions are."""
-        self.line = RealSolutions(self.equation, self.unknown)
-        for point in self.line.points:
-            self._take("a number", name_number(point))
+        return self.solutions is not None and self.none and bool(self.solutions.polynomials)
 
     @property
-    def _all_named(self) -> bool:
-        """Whether no other real solutions are to be found, by their names at least."""
-        if self.line is None or self.none or not (self.line.isolated.whole or self.line.is_mixed):
+    def extraneous(self) -> tuple[Extraneous, ...]:
+        """Real numbers at which a part of the equation is not real."""
+        return () if self.solutions is None else self.solutions.extraneous
+
+    def _takes_complex_pairs(self) -> bool:
+        """Whether the solutions are the roots of quadratic polynomials, which are taken."""
+        polynomials = [] if self.solutions is None else self.solutions.polynomials
+        if not polynomials or any(len(p) != 3 for p in polynomials):
             return False
-        found = [self._named(float(root)) for root in self.line.roots]
-        found += [self._named(x) for x in self.line.isolated.doubtful]
-        self._take("a number", [tree for tree in found if tree is not None])
-        return self.line.has_roots if self.line.is_mixed else None not in found
+        for c, b, a in polynomials:
+            size = math.sqrt(4 * a * c - b * b) / (2 * abs(a))
+            for z in (complex(-b / (2 * a), size), complex(-b / (2 * a), -size)):
+                self._take("solved", name_complex(z))
+        return bool(self.fillers)
 
-    def _all_taken(self) -> bool:
-        """Take all real solutions, if they are known to be all, and the unknown is at several places."""
-        line = self.line
-        if line is None or self.none or not self.solves or not (line.isolated.whole or line.is_mixed):
-            return False
-        self._take_roots(line)
-        return bool(line.all_known or self.roots or self._settled())
-
-    def _named(self, root: float) -> Tree | None:
-        angles = name_angle(root) if self.line is not None and self.line.period is not None else ()
-        return next((tree for tree in (*name_number(root), *angles) if self._verdicts.holds(tree)), None)
-
-    def _take_roots(self, line: RealSolutions) -> None:
-        """Real fillers: by their names, or else as decimals."""
-        if line.all_known and not has_imaginary_unit(*self.equation):
-            # three real roots of a cubic are decimals rather than roots of complex numbers
-            self.fillers = {tree: source for tree, source in self.fillers.items() if not has_imaginary_unit(tree)}
-        at, known = points(COMPLEX, [], 1), list[complex]()
-        for tree in filter(self._verdicts.holds, list(self.fillers)):
-            number = complex(value(tree, at, {}).flat[0])
-            if line.is_periods_from(number.real, known):
-                del self.fillers[tree]  # 3*pi/2 next to -pi/2
-            known.append(number)
-        for root in line.roots:
-            if not line.is_known(float(root), known):
-                written = self._named(float(root))
-                self.roots += [] if written else [root]
-                self._take("a number", [written] if written else [])
+    def _solve(self) -> None:
+        """Look for the real solutions."""
+        name = self.unknown or "x"
+        variable = Tree("Symbol", token=name)
+        self.solutions = solve(Equation(*(substitute(side, {BLANK: variable}) for side in self.equation)), name)
 
     @property
     def may_have_more(self) -> bool:
         """Whether there may be other real solutions than those that were found."""
-        return self.line is not None and self.unknown is not None and self.line.may_have_more(self.path is not None)
+        if self.unknown is None or self.reason or self.solutions is None:
+            return False
+        return not self.solutions.are_all and not has_imaginary_unit(*self.equation)
+
+    @property
+    def _period(self) -> Tree | None:
+        """Of which each whole multiple may be added to a solution."""
+        turn = None if self.solutions is None or self.unknown is None else self.solutions.period
+        return None if turn is None or self.reason else written_period(turn)
 
     def so_far(self) -> SearchResult:
         """The results so far."""
-        line, stages = self.line, self._stages
-        period = None if line is None or self.unknown is None else line.period_of_solutions
+        stages = self._stages
         return SearchResult(
-            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, period, self.may_have_more
+            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, self._period, self.may_have_more,
+            self._extraneous_texts,
+        )  # fmt: skip
+
+    @cached_property
+    def _extraneous_texts(self) -> tuple[str, ...]:
+        if self.solutions is None or self.unknown is None or self.solutions.intervals:
+            return ()
+        forms = RootForms(self.solutions, self.equation)
+        return tuple(
+            f"{self.unknown} = {write_infix(forms.plainest(Root(one.number)))} is no solution: {one.reason}"
+            for one in self.extraneous[:SHOWN_EXTRANEOUS]
         )
 
     def _settled(self) -> bool:

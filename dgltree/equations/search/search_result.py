@@ -22,3 +22,5 @@ class SearchResult(NamedTuple):
     """Of which each whole multiple may be added to a solution."""
     more: bool = False
     """Whether there may be other real solutions than those that were found."""
+    extraneous: tuple[str, ...] = ()
+    """Real numbers that solve the equation by its rules, but at which a part is not real, with the part."""

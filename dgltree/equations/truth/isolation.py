@@ -1,6 +1,6 @@
-"""All real roots of an equation in one variable, each between two numbers, with a proof that there are no others.
+"""All real zeros of an expression in one variable, each between two numbers, with a proof that there are no others.
 
-The line is cut until in each interval the difference of the sides is not 0, or rises or falls all the way, so that its
+The line is cut until in each interval the expression is not 0, or rises or falls all the way, so that its
 signs at the ends tell whether it has its one root there (Moore, Kearfott and Cloud, Introduction to Interval Analysis,
 2009, section 8.2).
 """
@@ -11,15 +11,10 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.enclosures import Enclosure, enclosure
-from dgltree.equations.truth.one_fraction import ONE, one_fraction
-from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
-from dgltree.equations.truth.real_roots import least, may_be_0, narrow, sign_at
-from dgltree.read.notation import MINUS_ONE, number
-from dgltree.trees.equation import Equation
+from dgltree.equations.truth.real_roots import least, may_be_0, sign_at
 from dgltree.trees.tree import Tree
 
 EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
@@ -27,65 +22,62 @@ EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
 PIECES = 64
 NARROW = 1e-4
 """Width of an interval that is cut no further."""
-WORK, FIRST_WORK = 1500, 150
-"""Intervals that are looked at: for all roots, and until there may be one."""
+WORK = 1500
+"""Intervals that are looked at."""
 ASIDE = 1 / 9973
 """By which ends are off the numbers at which roots often are."""
 
 
-ZERO = number("0")
+class Doubt(NamedTuple):
+    """An interval in which there may be roots."""
+
+    low: float
+    high: float
+    least: float
+    """Where the expression is least."""
 
 
 class Isolation(NamedTuple):
-    """The roots that were found, each between two numbers at which the difference has opposite signs."""
+    """The roots that were found, each between two numbers at which the expression has opposite signs."""
 
     brackets: list[tuple[fmpq, fmpq]]
-    doubtful: list[float]
-    """Numbers next to which there may be roots."""
+    doubtful: list[Doubt]
     whole: bool
     """Whether there are surely no others, except for doubtful ones."""
 
 
-def has_no_root(equation: Equation, program: Program) -> bool:
-    """Whether it is proved that no real number is a solution; it stops at the first place where one may be."""
-    return isolation(equation, program, FIRST_WORK, to_the_first=True) == Isolation([], [], True)
+class Hints:
+    """Facts about an expression that are known by other means; here there are none."""
+
+    def is_free_from(self, end: float, way: int) -> bool:
+        """Whether there is surely no zero from a number on, to the right (1) or to the left (-1)."""
+        return False
+
+    def is_settled(self, low: float, high: float) -> bool:
+        """Whether the zeros between two numbers, which may be infinite, need not be looked for."""
+        return False
 
 
-def isolation(equation: Equation, program: Program, work: int = WORK, to_the_first: bool = False) -> Isolation:
-    """The real roots in order; of a periodic equation those of one period around 0.
+def isolate(
+    tree: Tree,
+    program: Program,
+    name: str,
+    within: float | None,
+    hints: Hints | None = None,
+    work: int = WORK,
+) -> Isolation:
+    """The real zeros of an expression in order; with a period those of one period around 0.
 
     Args:
-        equation: in one variable.
-        program: of the same equation.
+        tree: the expression, in one variable.
+        program: of the equation that it is 0.
+        within: the period.
+        hints: of those who know more of the expression.
         work: intervals that are looked at, at most.
-        to_the_first: whether to stop at the first root, or where there may be one.
+
+    Raises ``Unjudged`` for a function that is not enclosed.
     """
-    difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
-    turn, [name] = period(equation), program.variables
-    within = None if turn is None else turn.value
-    try:
-        found = _Isolating(difference, program, name, within, work, to_the_first).run()
-        top, bottom = one_fraction(difference)
-        if (found.whole and not found.doubtful) or bottom == ONE or (found.brackets and to_the_first):
-            return found
-        over = Program(Equation(top, ZERO), school=True)
-        other = _Isolating(top, over, name, within, work, to_the_first).run()
-    except (Unjudged, RecursionError):
-        return Isolation([], [], False)
-    return _without_poles(other, top, bottom, name)
-
-
-def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isolation:
-    """The roots of a numerator at which the denominator is not 0; if that is open, they are doubtful."""
-    program = Program(Equation(top, ZERO), school=True)
-    brackets, doubtful = [], list(found.doubtful)
-    for bracket in found.brackets:
-        low, high = map(_inexactly, narrow(program, name, *bracket))
-        if enclosure(bottom, RealInterval(low, high)).has_no_zero:
-            brackets.append((_exactly(low), _exactly(high)))
-        else:
-            doubtful.append((low + high) / 2)
-    return Isolation(brackets, sorted(doubtful), found.whole)
+    return _Isolating(tree, program, name, within, hints or Hints(), work).run()
 
 
 class _Isolating:
@@ -94,14 +86,20 @@ class _Isolating:
     Args:
         tree: its values are the differences between the sides of ``program``.
         within: the period.
-        work, to_the_first: as of :func:`isolation`.
+        hints, work: as of :func:`isolate`.
     """
 
     def __init__(
-        self, tree: Tree, program: Program, name: str, within: float | None, work: int, to_the_first: bool
+        self,
+        tree: Tree,
+        program: Program,
+        name: str,
+        within: float | None,
+        hints: Hints,
+        work: int,
     ) -> None:
-        self.tree, self.program, self.name, self.within = tree, program, name, within
-        self.work, self.to_the_first = work, to_the_first
+        self.tree, self.program, self.name, self.within, self.work = tree, program, name, within, work
+        self.hints = hints
         self.brackets: list[tuple[fmpq, fmpq]] = []
         self.narrow: list[RealInterval] = []
 
@@ -113,11 +111,8 @@ class _Isolating:
             tails = [self._tail(RealInterval(-inf, cuts[0])), self._tail(RealInterval(cuts[-1], inf))]
         cells = [RealInterval(low, high) for low, high in pairwise(cuts)]
         cells += [cell for tail in tails for cell in tail or []]
-        if self.to_the_first and None in tails:
-            return Isolation([], [], False)
         for cell in cells:
-            if not (self.to_the_first and (self.brackets or self.narrow)):
-                self._resolve(cell)
+            self._resolve(cell)
         brackets = sorted(self.brackets, key=_middle)
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
@@ -135,11 +130,12 @@ class _Isolating:
     def _is_free(self, tail: RealInterval) -> bool:
         """Whether there is surely no root: from its end on the difference goes away from 0."""
         found = enclosure(self.tree, tail)
-        if found.has_no_zero:
+        if found.has_no_zero or self.hints.is_settled(tail.low, tail.high):
             return True
         rises = self._rises(found)
         outwards = rises if tail.high == inf else -rises
-        return outwards != 0 and self._sign(tail.low if tail.high == inf else tail.high) == outwards
+        end, way = (tail.low, 1) if tail.high == inf else (tail.high, -1)
+        return (outwards != 0 and self._sign(end) == outwards) or self.hints.is_free_from(end, way)
 
     def _rises(self, found: Enclosure) -> int:
         return found.slope.sign if found.smooth and not found.off and found.slope is not None else 0
@@ -151,7 +147,7 @@ class _Isolating:
             cell = waiting.pop()
             self.work -= 1
             found = enclosure(self.tree, cell)
-            if found.has_no_zero:
+            if found.has_no_zero or self.hints.is_settled(cell.low, cell.high):
                 continue
             signs = self._sign(cell.low), self._sign(cell.high)
             if self._rises(found) and 0 not in signs:
@@ -171,15 +167,16 @@ class _Isolating:
             self.program, self.name, fmpq(0)
         )
 
-    def _doubtful(self) -> list[float]:
-        """Where the difference is least in each run of intervals that are next to each other."""
+    def _doubtful(self) -> list[Doubt]:
+        """Runs of intervals that are next to each other."""
         runs: list[RealInterval] = []
         for cell in sorted(self.narrow):
             if runs and cell.low <= runs[-1].high:
                 runs[-1] = runs[-1]._replace(high=cell.high)
             else:
                 runs.append(cell)
-        return [_inexactly(least(self.program, self.name, *map(_exactly, run[:2]))) for run in runs]
+        places = [_inexactly(least(self.program, self.name, *map(_exactly, run[:2]))) for run in runs]
+        return [Doubt(run.low, run.high, place) for run, place in zip(runs, places, strict=True)]
 
     def _sign(self, x: float) -> int:
         return sign_at(self.program, self.name, _exactly(x))

@@ -20,13 +20,14 @@ from dgltree.equations.truth.compare import (
 )
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.isolation import has_no_root
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import prove
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.rational_functions import NoValue
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.solutions.solutions import Solutions
+from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
 from dgltree.trees.equation import Equation
 
@@ -145,10 +146,10 @@ class JudgedEquation:
         """Of the only variable."""
         return self.names[0]
 
-    @property
-    def has_no_root(self) -> bool:
-        """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
-        return has_no_root(self.equation, self.school)
+    @cached_property
+    def solutions(self) -> Solutions:
+        """The real solutions, in one variable."""
+        return solve(self.equation, self.name)
 
     @cached_property
     def line(self) -> Line | None:

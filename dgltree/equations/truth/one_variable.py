@@ -10,12 +10,13 @@ from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.exceptional_points import exceptional_points
 from dgltree.equations.truth.judged_equation import DOMAINS, MIN_TESTED_POINTS, ROOTS, JudgedEquation, no_value
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
-from dgltree.equations.truth.part import Part, join_parts
+from dgltree.equations.truth.part import Interval, Part, join_parts
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.proofs.checker import CellState
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.verdicts import line_verdict, place_on_reals, points_verdict
 from dgltree.equations.truth.sample_points import Point, points
+from dgltree.equations.truth.solutions.solutions import Solutions
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -104,13 +105,26 @@ def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
     window, turn = _window(case)
     part = numeric_part(case.name, case.school, window, _watched(line)) if _often(case, line) else ()
     if not part:
+        solutions = case.solutions
         if line is not None and line.part:
-            return replace(points_verdict(line, shown), agrees=_agreeing(case, line))
-        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
+            found = points_verdict(line, shown)
+            only = found.only or _are_all(found.part, solutions)
+            return replace(found, only=only, agrees=() if only else _agreeing(case, line))
+        if solutions.roots and solutions.are_all and solutions.period is None:
+            part = tuple(Interval(root.end, root.end, True, True) for root in solutions.roots)
+            return Verdict(Grade.TESTED, Domain.PART, case.name, part=part, only=True, counterexample=shown)
+        return Verdict(
+            Grade.REFUTED, Domain.NONE, case.name, only=solutions.are_none and solutions.is_proved, counterexample=shown
+        )
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),
     )  # fmt: skip
+
+
+def _are_all(part: Part, solutions: Solutions) -> bool:
+    """Whether the points of a part are all solutions."""
+    return solutions.are_all and len(part) == len(solutions.roots) and all(piece.is_point for piece in part)
 
 
 def _closer(case: JudgedEquation, line: Line | None, kind: str) -> tuple[Point, Comparison] | None:

@@ -33,10 +33,14 @@ class Period(NamedTuple):
         return above if bottom == 1 else f"{above}/{bottom}"
 
 
-def period(equation: Equation) -> Period | None:
-    """Of both sides; None of an equation with a variable outside of circular functions."""
+def period(equation: Equation, name: str | None = None) -> Period | None:
+    """Of both sides; None of an equation with a variable outside of circular functions.
+
+    Args:
+        name: of the variable; other letters are constants, but not factors of it. None: all letters are variables.
+    """
     found: list[tuple[Period, bool]] = []
-    if not all(_collect(side, found) for side in equation) or not found:
+    if not all(_collect(side, found, name) for side in equation) or not found:
         return None
     powers = {one.power for one, _ in found}
     if len(powers) > 1:
@@ -46,29 +50,29 @@ def period(equation: Equation) -> Period | None:
     return Period(Fraction(top, gcd(*(turn.denominator for turn in turns))), powers.pop())
 
 
-def _collect(tree: Tree, found: list[tuple[Period, bool]]) -> bool:
+def _collect(tree: Tree, found: list[tuple[Period, bool]], name: str | None) -> bool:
     """Collect the periods of circular functions, and whether each is one half; False if a variable is elsewhere."""
     if tree.function == "Symbol":
-        return False
-    if tree.function not in CIRCULAR or not _has_variable(tree):
-        return all(_collect(child, found) for child in tree.children)
-    slope = _slope(tree.children[0])
+        return not _has_variable(tree, name)
+    if tree.function not in CIRCULAR or not _has_variable(tree, name):
+        return all(_collect(child, found, name) for child in tree.children)
+    slope = _slope(tree.children[0], name)
     if slope is None or not slope.factor:
         return False
     found.append((Period(2 / abs(slope.factor), 1 - slope.power), tree.function in HALF_TURN))
     return True
 
 
-def _has_variable(tree: Tree) -> bool:
-    return any(node.function == "Symbol" for node in tree.distinct())
+def _has_variable(tree: Tree, name: str | None) -> bool:
+    return any(node.function == "Symbol" and name in (None, node.token) for node in tree.distinct())
 
 
-def _slope(tree: Tree) -> Period | None:
+def _slope(tree: Tree, name: str | None) -> Period | None:
     """The factor of the variable in a linear expression."""
     if tree.function == "Symbol":
         return Period(Fraction(1), 0)
     if tree.function == "Add":
-        slopes = [_slope(child) for child in tree.children if _has_variable(child)]
+        slopes = [_slope(child, name) for child in tree.children if _has_variable(child, name)]
         known = [slope for slope in slopes if slope is not None]
         if len(known) < len(slopes) or len({slope.power for slope in known}) != 1:
             return None
@@ -77,8 +81,8 @@ def _slope(tree: Tree) -> Period | None:
         return None
     factor, power, variables = Fraction(1), 0, 0
     for child in tree.children:
-        variables += _has_variable(child)
-        part = _slope(child) if _has_variable(child) else _constant(child)
+        variables += _has_variable(child, name)
+        part = _slope(child, name) if _has_variable(child, name) else _constant(child)
         if part is None or variables > 1:
             return None
         factor, power = factor * part.factor, power + part.power

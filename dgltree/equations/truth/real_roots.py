@@ -1,7 +1,4 @@
-"""Real roots of an equation in one variable as decimals, if no expression for them is known.
-
-A root lies where the difference of the sides changes its sign, and balls show that it is continuous in between.
-"""
+"""Real roots of an equation in one variable between numbers at which the difference of the sides has opposite signs."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -13,31 +10,32 @@ from flint import acb, arb, ctx, fmpq
 from dgltree.equations.truth.balls import Ball, ball
 from dgltree.equations.truth.program import Program
 
-DIGITS = 12
 STEPS = 600
 """Points on either side of 0, up to some 900."""
 BITS, FINE = 64, 160
 HALVED, CONTINUOUS = 90, 12
 """Halvings of a bracket, and after how many of them the difference has to be continuous in it."""
 MAX_ROOTS = 8
+Bracket = tuple[fmpq, fmpq]
 
 
-def real_roots(program: Program, name: str) -> list[str]:
-    """Decimals of 12 digits: at most 8, those next to 0, and none beyond some 900."""
+def sign_changes(program: Program, name: str) -> list[Bracket]:
+    """Brackets around roots that a grid shows: at most 8, those next to 0, and none beyond some 900."""
     half = [fmpq(k * k, 400) + fmpq(1, 997) for k in range(STEPS)]
     at = [-x for x in reversed(half)] + half
     signs = [(x, sign_at(program, name, x)) for x in at]
     brackets = [(low, high) for (low, a), (high, b) in pairwise(signs) if a * b < 0]
-    roots: list[str] = []
-    for low, high in sorted(brackets, key=_distance):
-        root = _root(program, name, low, high)
-        roots += [root] if root else []
-        if len(roots) == MAX_ROOTS:
+    found: list[Bracket] = []
+    for bracket in sorted(brackets, key=_distance):
+        closer = _halved(program, name, *bracket, CONTINUOUS)
+        if _is_continuous(program, name, *closer):
+            found.append(closer)
+        if len(found) == MAX_ROOTS:
             break
-    return sorted(roots, key=float)
+    return found
 
 
-def _distance(bracket: tuple[fmpq, fmpq]) -> float:
+def _distance(bracket: Bracket) -> float:
     return abs(float(Fraction(int(bracket[0].p), int(bracket[0].q))))
 
 
@@ -52,43 +50,53 @@ def may_be_0(program: Program, name: str, x: fmpq) -> bool:
     return value is not None and bool(ball(value).contains(0))
 
 
-def _root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
-    """The root in a bracket; nothing if the difference may jump."""
+def _halved(program: Program, name: str, low: fmpq, high: fmpq, times: int) -> Bracket:
     sign = _sign(_difference(program, name, low, FINE))
-    for step in range(HALVED):
-        middle = (low + high) / 2
-        value = _difference(program, name, middle, FINE)
-        found = _sign(value)
-        if step == CONTINUOUS and not _is_continuous(program, name, low, high):
-            return ""
-        if not found and (value is None or not value.is_zero()):
-            return ""
-        if not found:
-            low = high = middle
-            break
-        low, high = (middle, high) if found == sign else (low, middle)
-    with ctx.workprec(FINE):
-        return str(arb((low + high) / 2).str(DIGITS, radius=False))
-
-
-def bisect_root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
-    """The one root between two numbers at which the signs are opposite, of a continuous difference."""
-    low, high = narrow(program, name, low, high)
-    with ctx.workprec(FINE):
-        middle = arb((low + high) / 2)
-        return "0" if abs(middle) < arb(2) ** -(HALVED - 10) else str(middle.str(DIGITS, radius=False))
-
-
-def narrow(program: Program, name: str, low: fmpq, high: fmpq) -> tuple[fmpq, fmpq]:
-    """Two numbers much nearer to the one root between two."""
-    sign = _sign(_difference(program, name, low, FINE))
-    for _ in range(HALVED):
+    for _ in range(times):
         middle = (low + high) / 2
         found = _sign(_difference(program, name, middle, FINE))
         if not found:  # it may be 0
             return middle, middle
         low, high = (middle, high) if found == sign else (low, middle)
     return low, high
+
+
+def narrow(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any:
+    """A ball around the one root between two numbers, of about half as many bits.
+
+    A secant guesses a bracket that is 2^n times as narrow, with n twice as large after each guess that was right.
+    """
+    with ctx.workprec(bits):
+        a, b = arb(low).mid(), arb(high).mid()
+        first, last = (_real(_difference(program, name, acb(x), bits)) for x in (a, b))
+        shrink = 4
+        for _ in range(bits):
+            if first is None or last is None or (b - a).abs_upper() < arb(2) ** (-bits // 2) * (1 + abs(a)):
+                break
+            guess = ((a * last - b * first) / (last - first)).mid()
+            half = ((b - a) * arb(2) ** -shrink).mid()
+            inner = [x for x in ((guess - half).mid(), (guess + half).mid()) if a < x < b]
+            closer = False
+            for x in [*inner, ((a + b) / 2).mid()]:
+                if not a < x < b:
+                    continue
+                y = _real(_difference(program, name, acb(x), bits))
+                if y is None or y.contains(0):
+                    return x if y is not None and y.is_zero() else a.union(b)
+                if bool(y > 0) == bool(first > 0):
+                    a, first = x, y
+                else:
+                    b, last = x, y
+                closer = len(inner) == 2 and bool((b - a) <= 3 * half)
+                if closer:
+                    break
+            shrink = min(2 * shrink, bits // 4) if closer else max(4, shrink // 2)
+        return a.union(b)
+
+
+def _real(value: Ball) -> Any | None:
+    found = None if value is None else ball(value)
+    return found.real if found is not None and found.is_finite() and found.imag.is_zero() else None
 
 
 def least(program: Program, name: str, low: fmpq, high: fmpq) -> fmpq:
@@ -111,7 +119,7 @@ def _is_continuous(program: Program, name: str, low: fmpq, high: fmpq) -> bool:
     return all(value is not None and bool(ball(value).is_finite()) for value in program.values({name: between}, FINE))
 
 
-def _difference(program: Program, name: str, x: fmpq, bits: int) -> Ball:
+def _difference(program: Program, name: str, x: Ball, bits: int) -> Ball:
     left, right = program.at({name: x}, bits)
     with ctx.workprec(bits):
         return None if left is None or right is None else ball(left) - ball(right)

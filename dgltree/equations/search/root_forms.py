@@ -1,0 +1,88 @@
+"""Roots of an equation as expressions: candidates that agree with a root to 60 digits, the plainest first."""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from flint import fmpq
+
+from dgltree.equations.expressions.textbook_order import TextbookOrder
+from dgltree.equations.search import written_operations
+from dgltree.equations.search.numbers import decimal, multiples, name_angle, name_number
+from dgltree.equations.search.textbook_cost import textbook_cost
+from dgltree.equations.search.written_operations import fraction
+from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.periods import CIRCULAR, PI, Period
+from dgltree.equations.truth.proofs.expression import Unsupported, to_text
+from dgltree.equations.truth.solutions.exact import tidied
+from dgltree.equations.truth.solutions.numbers import Number, same, value
+from dgltree.equations.truth.solutions.solutions import Root, Solutions
+from dgltree.read.infix import read_infix
+from dgltree.read.notation import number
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+LONGEST = 60
+"""Nodes of an expression for a root."""
+MOST_FORMS = 8
+
+
+class RootForms:
+    """Expressions for the roots of one equation.
+
+    Args:
+        solutions: with the roots.
+        equation: as it was asked, for the order in which a textbook writes.
+        others: expressions that may be roots, among those that are tried.
+    """
+
+    def __init__(self, solutions: Solutions, equation: Equation, others: Iterable[Tree] = ()) -> None:
+        self._solutions, self._order = solutions, TextbookOrder(equation)
+        nodes = {node.function for side in equation for node in side.distinct()}
+        self._has_decimals, self._is_circular = "Float" in nodes, bool(nodes & CIRCULAR)
+        self._pool = [pair for tree in (*others, *self._own()) for pair in _valued(self._order(tree))]
+
+    def _own(self) -> Iterator[Tree]:
+        for form in self._solutions.forms:
+            try:
+                yield read_infix(to_text(tidied(form)))
+            except (ValueError, Unsupported, ZeroDivisionError):  # too large to be written, or without a value
+                continue
+
+    def of(self, root: Root) -> list[Tree]:
+        """The expressions of a root, the plainest first; none if only its digits are known."""
+        if isinstance(root.number, fmpq):
+            exact = Fraction(int(root.number.p), int(root.number.q))
+            written = decimal(float(exact)) if self._has_decimals else None
+            return [fraction(exact)] if written is None else [written, fraction(exact)]
+        x = float(root)
+        trees = [tree for tree, at in self._pool if self._is(root, at)]
+        guesses = [*name_number(x), *(name_angle(x) if self._is_circular else ())]
+        trees += [tree for guess in guesses for tree, at in _valued(self._order(guess)) if self._is(root, at)]
+        return sorted(dict.fromkeys(trees), key=textbook_cost)[:MOST_FORMS]
+
+    def plainest(self, root: Root) -> Tree:
+        """The plainest expression, or 12 digits."""
+        return next(iter(self.of(root)), number(root.decimal))
+
+    def _is(self, root: Root, at: Number) -> bool:
+        return same(root.number, at)
+
+
+def written_period(turn: Period) -> Tree:
+    """``2*pi``"""
+    if not turn.power:
+        return fraction(turn.factor)
+    unit = PI if turn.power == 1 else written_operations.power(PI, fraction(Fraction(turn.power)))
+    return next(multiples(turn.factor, unit))
+
+
+def _valued(tree: Tree) -> Iterator[tuple[Tree, Number]]:
+    """An expression of numbers with its value, if that is real."""
+    if tree.size > LONGEST:
+        return
+    try:
+        at = value(tree)
+    except Unjudged:
+        return
+    if at is not None and (isinstance(at, fmpq) or at.is_finite()):
+        yield tree, at

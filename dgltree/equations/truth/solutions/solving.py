@@ -1,0 +1,331 @@
+"""How the solutions of an equation in one real unknown are found: ``solve``."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from math import ceil
+
+from flint import arb, ctx, fmpq
+
+from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.isolation import Doubt, Isolation, isolate
+from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.periods import Period, period
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
+from dgltree.equations.truth.proofs.expression import (
+    NONZERO,
+    POSITIVE,
+    Condition,
+    Expression,
+    Unsupported,
+    X,
+    derivative,
+    domain,
+    from_tree,
+    subexpressions,
+    to_text,
+)
+from dgltree.equations.truth.proofs.fractions import Refused
+from dgltree.equations.truth.proofs.line import Line, real_line
+from dgltree.equations.truth.proofs.place import to_fmpq
+from dgltree.equations.truth.real_roots import narrow, sign_changes
+from dgltree.equations.truth.solutions.derivatives import KnownParts, is_only_zero, is_zero
+from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
+from dgltree.equations.truth.solutions.normal import normal
+from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
+from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
+from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduced
+from dgltree.equations.truth.solutions.zeros import (
+    ZeroCandidate,
+    ZeroCandidates,
+    factors,
+    polynomial,
+    without_roots,
+    zeros,
+)
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
+from dgltree.read.notation import MINUS_ONE, number
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+SHOWN_TURNS = 6
+"""Periods to either side of 0, of solutions of which only some are multiples of a period apart."""
+BOUNDED = 40.0
+"""Beyond it, a domain that is bounded is looked for."""
+LONGEST = 60
+"""Characters of an expression in a reason."""
+FLAT, HALVED = 8, 7
+"""Whole numbers up to which flat zeros are looked for, and how often the interval around one is halved."""
+LARGEST_RATIONAL, NEAR = 1000, 1e-6
+"""Denominator of a rational number that is tried, and how close it is to where an interval leaves a root open."""
+ZERO = number("0")
+
+
+def solve(equation: Equation, name: str) -> Solutions:
+    """The real solutions of an equation in one unknown, without other variables and the imaginary unit."""
+    if has_imaginary_unit(*equation):
+        return Solutions(equation, name)
+    try:
+        real = RealEquation(equation, name)
+    except Unjudged:
+        return Solutions(equation, name)
+    return _Solving(equation, name, real).solutions()
+
+
+class _Solving:
+    """Collects numbers and reasons.
+
+    Args:
+        equation, name, real: the equation.
+    """
+
+    def __init__(self, equation: Equation, name: str, real: RealEquation) -> None:
+        self.equation, self.name, self.real = equation, name, real
+        self.period = period(equation)
+        self.reasons: list[str] = []
+        self.is_whole = True
+        """Whether all solutions are among the numbers that were put into the equation."""
+        self.is_proved = True
+        """Whether balls show of each number that is left out that a part is not real there."""
+        self.roots: list[Root] = []
+        self.extraneous: list[Extraneous] = []
+        self.forms: list[Expression] = []
+        self.conditions: list[Condition] = []
+        self.has_rules = True
+        """Whether the certificates of verdicts read each part as it is read here."""
+        self.polynomials: list[tuple[int, ...] | None] = []
+        """Of each factor; None of one that is not a polynomial."""
+
+    def solutions(self) -> Solutions:
+        pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
+        self.has_rules = all(t is not None for _, t in pieces)
+        self.conditions = [condition for _, t in pieces if t is not None for condition in domain(t)]
+        try:
+            for tree, t in pieces:
+                self._of_piece(tree, t)
+        except Unsolved:
+            self.is_whole = False
+        return self._solutions(() if self.is_whole else self._intervals())
+
+    def _expression(self, tree: Tree) -> Expression | None:
+        """For elimination; None of a function without rules, and of a power that may be real for a negative base."""
+        try:
+            t = from_tree(tree, {self.name: X})
+        except Unsupported:
+            return None
+        bases = [u[1] for u in subexpressions(t) if u[0] == "power"]
+        plain = all(X not in subexpressions(base) and signs_by_balls(base, EVERYTHING) == POSITIVE for base in bases)
+        return t if plain else None
+
+    def _of_piece(self, tree: Tree, t: Expression | None) -> None:
+        """Put the zeros of a factor as it was written into the equation."""
+        if t is None:
+            self.polynomials.append(None)
+            self._by_intervals(tree)
+            return
+        found = factors(t)
+        poles = [u for u, signs in self.conditions if signs == NONZERO and 0 in signs_by_balls(u, EVERYTHING)]
+        for factor in found:
+            if len(found) > 1 or poles:
+                self._of_factor(factor, factor, read_infix(to_text(factor, self.name)))
+            else:
+                self._of_factor(factor, normal(t), tree)
+
+    def _solutions(self, intervals: Part = ()) -> Solutions:
+        reason = "; ".join(dict.fromkeys(self.reasons)) or "no factor is 0 anywhere"
+        return Solutions(
+            self.equation,
+            self.name,
+            tuple(sorted(self.roots, key=float)),
+            intervals,
+            reason if self.is_whole else "",
+            self.period,
+            tuple(self.extraneous),
+            tuple(dict.fromkeys(self.forms)),
+            self.is_proved,
+            tuple(p for p in self.polynomials if p is not None) if None not in self.polynomials else (),
+        )
+
+    def _of_factor(self, factor: Expression, alike: Expression, tree: Tree) -> None:
+        """Put the zeros of an irreducible factor into the equation; ``alike`` and ``tree`` have the same ones."""
+        self.polynomials.append(polynomial(factor))
+        try:
+            self._keep(zeros(factor, self.name))
+        except Unsolved:
+            if self._holds_on_intervals():
+                raise
+            parts = without_roots(factor)
+            for part in parts:
+                try:
+                    self._keep(zeros(part, self.name))
+                except Unsolved:
+                    self._by_intervals(read_infix(to_text(part, self.name)), part)
+            if not parts:
+                self._by_intervals(tree, alike)
+
+    def _keep(self, found: ZeroCandidates) -> None:
+        """Put the zeros of a factor into the equation."""
+        if any(zero.period is not None for zero in found.numbers) and self.period is None:
+            found = self._turned(found)
+        for zero in found.numbers:
+            self._put(zero)
+        self.reasons += found.reasons
+        self.forms += found.forms
+
+    def _put(self, zero: ZeroCandidate) -> None:
+        """Keep a number that solves the equation, and one at which a part is not real."""
+        for ball in [zero.ball] if self.period is None else _within(zero, self.period):
+            exact = self._rational(ball, zero.polynomial)
+            if any(same(exact, x) for x in [*(r.number for r in self.roots), *(e.number for e in self.extraneous)]):
+                continue
+            found = self.real.put(exact)
+            if found.outcome is NumberOutcome.SOLVES:
+                self.roots.append(Root(exact, zero.polynomial))
+            elif found.outcome is NumberOutcome.NOT_REAL:
+                self.is_proved &= found.is_proved
+                self.extraneous.append(Extraneous(exact, found.reason))
+            elif found.outcome is NumberOutcome.OPEN:
+                self.is_whole = False
+
+    def _rational(self, number: Number, polynomial: Sequence[int]) -> Number:
+        """A rational number exactly."""
+        if len(polynomial) == 2:
+            return fmpq(-polynomial[0], polynomial[1])
+        near = Fraction(float(number.mid())).limit_denominator(LARGEST_RATIONAL)
+        exact = fmpq(near.numerator, near.denominator)
+        return exact if not polynomial and same(number, exact) else number
+
+    def _turned(self, found: ZeroCandidates) -> ZeroCandidates:
+        """The zeros of a periodic factor of an equation that is not periodic: all in a bounded domain, or some."""
+        bounded = all(
+            any(not signs_by_balls(t, side) & signs for t, signs in self.conditions)
+            for side in (Range(-INFINITY, arb(-BOUNDED), True), Range(arb(BOUNDED), INFINITY, True))
+        )
+        self.is_whole &= bounded
+        numbers = []
+        with ctx.workprec(BITS):
+            for zero in found.numbers:
+                if zero.period is None:
+                    numbers.append(zero)
+                    continue
+                turns = ceil(BOUNDED / float(zero.period)) + 1 if bounded else SHOWN_TURNS
+                numbers += [zero._replace(ball=zero.ball + k * zero.period) for k in range(-turns, turns + 1)]
+        return found._replace(numbers=tuple(numbers))
+
+    def _by_intervals(self, tree: Tree, factor: Expression | None = None) -> None:
+        """The zeros of an expression by intervals in which its slope has one sign.
+
+        Args:
+            tree: the expression.
+            factor: the same, if its derivatives may tell more.
+        """
+        try:
+            program = Program(Equation(tree, ZERO), school=True)
+        except Unjudged:
+            self.is_whole = False
+            return
+        try:
+            within = None if self.period is None else self.period.value
+            flat = [] if factor is None else list(self._flat_zeros(factor))
+            hints = KnownParts(factor, self.conditions, flat)
+            found = isolate(tree, program, self.name, within, hints)
+        except (Unjudged, RecursionError):
+            found = Isolation([], [], False)
+        brackets = list(found.brackets)
+        if not found.whole or found.doubtful:
+            brackets += sign_changes(program, self.name)
+        for low, high in brackets:
+            self._put(ZeroCandidate(narrow(program, self.name, low, high, BITS)))
+        settled = [self._is_settled(doubt, factor, program) for doubt in found.doubtful]
+        self.is_whole &= found.whole and all(settled)
+        self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
+
+    def _flat_zeros(self, t: Expression) -> Iterator[tuple[float, float]]:
+        """Intervals around whole numbers at which an expression and its derivative are 0, without another zero."""
+        with suppress(Unsupported, Refused):
+            slope = derivative(t)
+            for r in range(-FLAT, FLAT + 1):
+                if not all(is_zero(u, fmpq(r)) for u in (t, slope)):
+                    continue
+                self._put_rational(Fraction(r))
+                widths = (2.0**-k for k in range(HALVED))
+                yield from islice(((r - h, r + h) for h in widths if is_only_zero(t, fmpq(r), r - h, r + h)), 1)
+
+    def _is_settled(self, doubt: Doubt, factor: Expression | None, program: Program) -> bool:
+        """Whether a rational number is the only zero in an interval, or the domain ends there and all are known."""
+        edge = edge_within(doubt.low, doubt.high, self.conditions)
+        if edge is not None and factor is not None:
+            sides = [zeros_beside(factor, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
+            for bracket in [bracket for side in sides if side is not None for bracket in side.brackets]:
+                self._put(ZeroCandidate(narrow(program, self.name, *bracket, BITS)))
+            self._put_rational(edge)
+            if None not in sides:
+                return True
+        near = Fraction(doubt.least).limit_denominator(LARGEST_RATIONAL)
+        if abs(float(near) - doubt.least) > NEAR * max(1.0, abs(doubt.least)):
+            return False
+        self._put_rational(near)
+        return factor is not None and is_only_zero(factor, to_fmpq(near), doubt.low, doubt.high)
+
+    def _put_rational(self, q: Fraction) -> None:
+        """Keep a rational number if it solves the equation."""
+        if self.real.put(to_fmpq(q)).outcome is NumberOutcome.SOLVES:
+            self._put(ZeroCandidate(arb(to_fmpq(q)), (-q.numerator, q.denominator)))
+
+    @cached_property
+    def _line(self) -> Line | None:
+        return real_line(self.equation, self.name)
+
+    def _holds_on_intervals(self) -> bool:
+        """Whether the equation holds on intervals, which are then all that is looked for."""
+        return self._line is not None and self._line.holds_somewhere
+
+    def _intervals(self) -> Part:
+        """Where it holds on more than single numbers, and whether nowhere else."""
+        if self._line is None:
+            return ()
+        if self._line.holds_somewhere:
+            self.is_whole = self._line.only
+            self.reasons.append("every part of the real line is shown")
+            self.roots.clear()
+            return self._line.part
+        places = [piece.low.value for piece in self._line.part if piece.low is not None]
+        if self.has_rules and self._line.only and len(places) == len(self.roots):
+            self.is_whole = True
+            self.reasons.append("every part of the real line is shown")
+        return ()
+
+
+def _factors(equation: Equation) -> list[Tree]:
+    """Trees of which one is 0 where the sides are equal: the factors of a product that is 0, or the difference."""
+    sides = [side for side in equation if exact(side) != 0]
+    if len(sides) != 1:
+        return [Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))]
+    found, waiting = [], sides
+    while waiting:
+        tree = waiting.pop()
+        if tree.function == "Mul":
+            waiting += tree.children
+        else:
+            found.append(tree)
+    return list(dict.fromkeys(found))
+
+
+def _within(zero: ZeroCandidate, turn: Period) -> Iterator[Number]:
+    """The numbers of a period around 0 that are a zero, or multiples of the zero's own period from it."""
+    with ctx.workprec(BITS):
+        length = length_of(turn)
+        yield reduced(zero.ball, turn)
+        if zero.period is not None:
+            for k in range(1, round(float(length / zero.period))):
+                yield reduced(zero.ball + k * zero.period, turn)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else "the difference of the sides"
