@@ -83,9 +83,10 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     n = len(level)
     own = ranks(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
-    if batch.value is not None:
-        bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
-        own = ranks(own * n + ranks(bits))
+    for numbers in (batch.value, None if batch.numbers is batch.value else batch.numbers):
+        if numbers is not None:  # equal ones at places of other scales are not read alike
+            bits = (numbers.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
+            own = ranks(own * n + ranks(bits))
     if batch.x is not None:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
         own = ranks(own * n + same)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.cells import CELLS, Cell, SumCell
 from dgltree.datasets.settings.field_texts import number
@@ -202,7 +203,12 @@ class _Choosing:
         )
         self.of_numbers: dict[str, Any] = {}
         if self.cell is not None and self.train.has_numbers:
-            self.of_numbers = {"numbers": True, "number_scale": number_scale(self.train)}
+            self.of_numbers = {"numbers": True}
+            if "number_scale" not in self.given and known is None:
+                scales = NumberScales.of(block.trees for block in self.train.blocks())
+                self.vocabulary = self.vocabulary.with_scales(scales)
+            if self.vocabulary.scales is None:
+                self.of_numbers["number_scale"] = number_scale(self.train)
         self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
 
     def of(self, width: int) -> EncoderChoice:
