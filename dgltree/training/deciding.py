@@ -110,7 +110,7 @@ def decide(
     encoder = choose_encoder(splits["train"], settings, vocabulary, head)
     if encoder.numbers:
         say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
-        splits = {name: data.with_numbers() for name, data in splits.items()}
+        splits = {name: encoder.read(data) for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
     known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
     left_out = {

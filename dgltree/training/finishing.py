@@ -169,7 +169,7 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(decision.splits["train"], objective, _scales(decision))
+    return choose(decision.splits["train"], objective, _scales(decision), decision.encoder.vocabulary.scales)
 
 
 def _scales(decision: Decision) -> list[LabelScale]:

@@ -111,7 +111,7 @@ class TrainedModel:
         if (folder / BASELINE).exists():
             from dgltree.training.baseline.average import Average
 
-            found.average = Average.load(folder / BASELINE, found.objective)
+            found.average = Average.load(folder / BASELINE, found.objective, found.model.encoder.vocabulary.scales)
         elif (folder / EARLIER_BASELINE).exists():
             from dgltree.training.baseline.earlier import load_earlier
 
@@ -169,7 +169,7 @@ class TrainedModel:
         )
         self.check_kind(given)
         if self.reading.numbers and given.reading.numbers is None:
-            given = given.with_numbers()
+            given = given.with_numbers(self.reading.dates)
         vocabulary = self.model.encoder.vocabulary
         return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
 

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.baseline import Baseline, logs
@@ -54,7 +55,12 @@ class BaselineCandidate:
     linear: bool
 
 
-def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale] = (AS_THEY_ARE,)) -> Baseline:
+def choose(
+    train: TreeDataset,
+    objective: Objective,
+    scales: Sequence[LabelScale] = (AS_THEY_ARE,),
+    places: NumberScales | None = None,
+) -> Baseline:
     """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
 
     R2 is that of the numbers in their own unit.
@@ -65,9 +71,10 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
         train: every example of it has a label.
         objective: what is predicted.
         scales: on which numbers are fitted; the first of equal ones is taken.
+        places: the scales of the numbers at leaves.
     """
     train = _some(train)
-    columns = Columns.of(train.as_read())
+    columns = Columns.of(train.as_read(), places)
     counts, numbers = columns(train.as_read()), objective.targets(train.labels)
     with _ALONE, threadpool_limits(1), without_warnings():  # of a solver that could continue, and of small classes
         best, scale = _best(_candidates(counts, objective), counts, numbers.numpy(), train, objective, scales)
@@ -76,8 +83,8 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
     what = best.what if scale.name == "none" else f"{best.what} on the scale {scale.name}"
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())
-        return Baseline(Columns(columns.codes[chosen]), model, False, objective, what, scale=scale)
-    model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
+        return Baseline(Columns(columns.codes[chosen], places), model, False, objective, what, scale=scale)
+    model.coef_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"])  # an intercept may be far from 0
     return Baseline(columns, model, True, objective, what, scale=scale)
 
 

@@ -61,7 +61,7 @@ class Objective(ABC):
         return with_labels(data, cls.labels_are_numbers)
 
     def targets(self, labels: Sequence[str | None]) -> Tensor:
-        """(E,) int64 class numbers or float32; see :func:`dgltree.datasets.batches.label_numbers`."""
+        """(E,) int64 class numbers or float64; see :func:`dgltree.datasets.batches.label_numbers`."""
         return label_numbers(labels, self.classes or None)
 
     @property
