@@ -58,11 +58,9 @@ class PlaceScale:
 
     @property
     def name(self) -> str:
-        """The place, for people."""
-        if self.leaf is None:
-            return "elsewhere"
-        above = "" if self.parent in (None, NO_PARENT) else f"{self.parent} "
-        return f"{above}{self.leaf}" if self.position is None else f"{above}{self.leaf} {self.position + 1}"
+        """The place, for people: ``order.amount``, ``item.atom[0]``."""
+        above = f"{self.parent}." if self.parent else ""
+        return f"{above}{self.leaf}" + ("" if self.position is None else f"[{self.position}]")
 
 
 class NumberScales:
@@ -119,6 +117,18 @@ class NumberScales:
                     alone[group] = False
         places.append(PlaceScale(None, None, None, *_measured(value[alone] if alone.any() else value)))
         return cls(places)
+
+    @property
+    def narrowest(self) -> list[PlaceScale]:
+        """The places that no narrower one of these is part of, without that of any leaf."""
+        wider = {
+            (place.leaf, None if place.position is None else place.parent)
+            for place in self.places[:-1]
+            if place.parent is not None
+        }
+        return [
+            place for place in self.places[:-1] if place.position is not None or (place.leaf, place.parent) not in wider
+        ]
 
     def __eq__(self, other: object) -> bool:
         return self.places == other.places if isinstance(other, NumberScales) else NotImplemented

@@ -154,9 +154,7 @@ class NumberReadout(Readout):
 
     gives = "numbers"
 
-    def __init__(
-        self, size: int, scale: dict[str, Any] | None = None, centre: Sequence[float] | None = None
-    ) -> None:
+    def __init__(self, size: int, scale: dict[str, Any] | None = None, centre: Sequence[float] | None = None) -> None:
         super().__init__()
         if size < 1:
             raise ValueError(f"size is {size}; it must be 1 or more")

@@ -2,19 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 import torch
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
 from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import first_of
+from dgltree.read.text import first_of, shown
 from dgltree.training.deciding import Decision
 from dgltree.training.evidence import taken
+from dgltree.training.objectives.numbers import number_text
 from dgltree.training.processes import say
 from dgltree.training.sight import sight_of
 from dgltree.training.stepping.module import TreeTraining
+
+FEW = 5
+"""Places of numbers that are listed."""
+EARLIEST, LATEST = 631152000, 4102444800
+"""The years 1990 to 2100 as Unix times: numbers of a place all of which are between them are shown as dates."""
 
 
 def tell(decision: Decision, module: TreeTraining) -> None:
@@ -26,6 +34,8 @@ def tell(decision: Decision, module: TreeTraining) -> None:
         say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
     counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
     say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {taken(module.model)}")
+    if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
+        say(_of_places(scales))
     for line in _unknown(splits, module.encoder.vocabulary):
         say(line)
     if decision.objective.classes and not options.nodes:
@@ -40,6 +50,22 @@ def tell(decision: Decision, module: TreeTraining) -> None:
                 f"warning: {count} files or groups of the {name} set also have examples in the training set; "
                 "--group-by file keeps each in one split"
             )
+
+
+def _of_places(scales: NumberScales) -> str:
+    """Which places have a scale of their own, and what their numbers are."""
+    each = [f"{shown(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
+    more = f" and {len(each) - FEW:,} more" if len(each) > FEW else ""
+    return f"numbers are read on a scale of their own at {len(each):,} places: {', '.join(each[:FEW])}{more}"
+
+
+def _range(low: float, high: float) -> str:
+    """The ends of the numbers of a place; as dates, if they are Unix times, in seconds or milliseconds."""
+    for unit in (1, 1000):
+        if EARLIEST <= low / unit <= high / unit <= LATEST:
+            first, last = (datetime.fromtimestamp(end / unit, UTC).date().isoformat() for end in (low, high))
+            return f"times from {first} to {last}"
+    return f"{number_text(low)} to {number_text(high)}"
 
 
 def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:

@@ -82,7 +82,9 @@ class Average:
 
     @classmethod
     def load(cls, path: Path, objective: Objective, places: NumberScales | None = None) -> "Average":
-        """Read what :meth:`save` wrote, for a network of this objective and these scales of numbers. Raises ``ValueError`` for a damaged file.
+        """Read what :meth:`save` wrote, for a network of this objective and these scales of numbers.
+
+        Raises ``ValueError`` for a damaged file.
 
         Only the types of scikit-learn and NumPy that a baseline is made of are constructed.
         """

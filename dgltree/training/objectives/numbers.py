@@ -27,8 +27,8 @@ MOST_WRITTEN = 1e15
 class Numbers(Objective):
     """The number of each example. A readout in training gives ``(s - mean) / deviation`` of it on a scale, s.
 
-    Epochs are compared on that scale, too, where one number far from all others does not decide alone. The mean is taken
-    off and put back in float64: 32 bits do not tell numbers such as Unix times apart that differ by less than 128.
+    Epochs are compared on that scale, too, where one number far from all others does not decide alone. The mean is
+    taken off and put back in float64: 32 bits do not tell Unix times apart that differ by less than 128.
     """
 
     mean: float = 0.0
@@ -136,4 +136,6 @@ class Numbers(Objective):
 
 def number_text(number: float) -> str:
     """A number to six digits, or with all digits before the point and two after it if it has more than six of these."""
-    return f"{number:.6g}" if abs(number) < 1e6 or abs(number) >= MOST_WRITTEN else f"{number:.2f}".rstrip("0").rstrip(".")
+    return (
+        f"{number:.6g}" if abs(number) < 1e6 or abs(number) >= MOST_WRITTEN else f"{number:.2f}".rstrip("0").rstrip(".")
+    )
