@@ -112,8 +112,9 @@ class NumberScales:
             for group in np.split(order, starts[1:]) if len(order) else ():
                 if len(group) >= FEWEST:
                     i = group[0]
-                    where = (named[leaf[i]], named[parent[i]], int(position[i]))[:parts] + (None,) * (3 - parts)
-                    places.append(PlaceScale(*where, *_measured(value[group])))
+                    where = (named[leaf[i]], named[parent[i]], int(position[i]))
+                    kept = [part if k < parts else None for k, part in enumerate(where)]
+                    places.append(PlaceScale(*kept, *_measured(value[group])))  # type: ignore[arg-type, call-arg]
                     alone[group] = False
         places.append(PlaceScale(None, None, None, *_measured(value[alone] if alone.any() else value)))
         return cls(places)

@@ -278,6 +278,15 @@ class TreeDataset(Dataset[Any]):
         changed.reading = replace(self.reading, numbers=self.reading.numbers is not False, dates=dates)
         return changed
 
+    def by_value(self) -> "TreeDataset":
+        """The same as it was read, with numbers and dates at leaves as values whatever ``reading`` says of them.
+
+        So trees of files can be compared that were read with other settings of these.
+        """
+        same = self.as_read()
+        same._numbers, same.reading = True, replace(self.reading, numbers=True, dates=True)
+        return same
+
     def bad_at(self, i: int, message: str) -> Bad:
         """The fault of example ``i``."""
         return Bad(self.lines[i], message, self.files[i], self.ids[i])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.labels import check_spelling, present, unified
 from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.splitting.duplicates import contradicted
-from dgltree.datasets.splitting.splits import SPLITS, split
+from dgltree.datasets.splitting.splits import SPLITS, SplitRule, rule_for, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
@@ -20,11 +21,12 @@ from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.text import first_of
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
-from dgltree.training.folder import digest_of
+from dgltree.training.folder import digest_of, split_seed
 from dgltree.training.labels_asked import asked, check_classes
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
+from dgltree.training.split_file import EarlierSplit
 from dgltree.training.threads import computing, loaders
 
 MOST_BAD = 0.1
@@ -48,6 +50,10 @@ class Decision:
     readout_options: dict[str, Any]
     splits: dict[str, TreeDataset]
     """In the vocabulary of the model."""
+    as_split: dict[str, TreeDataset]
+    """As they were read, before what the model does not know was left out."""
+    split: dict[str, Any]
+    """The rule and the seed of a choice by chance."""
     left_out: dict[str, int]
     """Records of each split that are not in it."""
     refused: dict[str, int]
@@ -67,10 +73,12 @@ def decide(
     settings: FitOptions,
     vocabulary: Vocabulary | None = None,
     classes: Sequence[str] | None = None,
+    rule: SplitRule | None = None,
 ) -> Decision:
     """Decide a training on ``train``, and on the files for validation and for tests where they are given.
 
-    The vocabulary and the classes are those of ``train`` unless they are given. What is left out of the data, or read
+    The vocabulary and the classes are those of ``train`` unless they are given, and ``rule``, by which examples are
+    split, follows from their number. What is left out of the data, or read
     in another way than it is written, is printed.
 
     Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
@@ -96,7 +104,7 @@ def decide(
             say(told)
     if several := contradicted(labelled["train"]):
         say(f"train: {several:,} examples have trees that occur with different labels")
-    splits = _splits(labelled, settings.seed)
+    as_split = splits = _splits(labelled, settings, rule)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     _check(splits["train"], settings)
@@ -118,7 +126,11 @@ def decide(
     }
     takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes))
     refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
-    return Decision(options, objective, encoder, model, readout, takes, known, left_out, refused, digest_of(known))
+    how = {"rule": rule or rule_for(labelled["train"]), "seed": settings.seed}
+    if settings.split_of is not None:
+        how["seed"] = split_seed(Path(settings.split_of))
+    digest = digest_of(known)
+    return Decision(options, objective, encoder, model, readout, takes, known, as_split, how, left_out, refused, digest)
 
 
 def labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
@@ -135,7 +147,7 @@ def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple
     """
     readout, _ = _readout(replace(settings, task=settings.task or asked(files["train"]).task))
     kind = OBJECTIVES[readout.gives]
-    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings.seed)["train"]
+    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings)["train"]
     return train, kind.of(train, settings.nodes, False)
 
 
@@ -182,15 +194,22 @@ def _readout_options(readout: type[Readout], options: FitOptions, width: int, cl
     return {name: values[name] for name in signature(readout).parameters if name in values}
 
 
-def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+def _splits(
+    files: dict[str, TreeDataset], settings: FitOptions, rule: SplitRule | None = None
+) -> dict[str, TreeDataset]:
     """The splits, by files of their own if there are some, else out of the training file."""
     data = files["train"]
     given = {name: dataset for name, dataset in files.items() if name != "train"}
     if any(dataset.each != data.each for dataset in given.values()):
         raise ValueError("some files hold trees and others pairs of trees")
+    if settings.split_of is not None:
+        if given or any(data.splits):
+            others = "a column of splits" if any(data.splits) else "files for validation or tests"
+            raise ValueError(f"split_of takes over a split, and the data has {others}: leave one of them out")
+        return EarlierSplit.of(Path(settings.split_of)).continued(data)
     if "validation" in given and not any(data.splits):
         return {"train": data, **given}
-    return split(data, seed, SPLITS[:2] if given else SPLITS) | given
+    return split(data, settings.seed, SPLITS[:2] if given else SPLITS, rule) | given
 
 
 def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOptions) -> FitOptions:

@@ -68,7 +68,7 @@ class TreeEstimator(BaseEstimator):
         data: TreeDataset,
         task: Literal["classify", "regress"],
     ) -> None:
-        parts = split(data, self.seed, SPLITS[:2])
+        parts = split(data, self.seed, SPLITS[:2], "stratified")
         settings = {
             **self._settings(),
             "epochs": self.epochs,
@@ -211,7 +211,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """(E,) float32 numbers."""
+        """(E,) float64 numbers."""
         return self._answers(X)
 
 

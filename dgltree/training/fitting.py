@@ -21,11 +21,12 @@ from dgltree.training import threads
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
 from dgltree.training.finishing import finish
-from dgltree.training.folder import finished
+from dgltree.training.folder import finished, split_rule
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
 from dgltree.training.scale_choice import with_scale
+from dgltree.training.split_file import write_split
 from dgltree.training.stepping.trainer import step
 from dgltree.training.telling import tell
 from dgltree.training.trained_model import TrainedModel
@@ -115,7 +116,7 @@ def fit(
     with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
         with threads.limited(settings.threads or 1):
-            decision = with_scale(decide(files, settings, vocabulary, classes), folder)
+            decision = with_scale(decide(files, settings, vocabulary, classes, split_rule(folder)), folder)
             module = build(decision)
 
         def leave(model: TreeModel) -> None:
@@ -123,10 +124,12 @@ def fit(
 
         with owned(folder) if first() else nullcontext():
             with threads.limited(settings.threads or 1):
-                if done := finished(folder, decision.options, decision.digest):
+                if done := finished(folder, decision.options, decision.digest, decision.split):
                     say(f"the training in {folder} is already finished; nothing to do")
                 else:
                     tell(decision, module)
+                    if first():
+                        write_split(decision.as_split, folder)
             if not done:
                 with decision.computing(module.encoder):
                     trainer = step(decision, module, folder, leave, given_callbacks, loggers)

@@ -10,7 +10,7 @@ from dgltree.models.label_scales import LabelScaleName
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
-PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
+PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "split_of", "devices", "machines"}
 """Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
 LEAST = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
@@ -122,6 +122,8 @@ class FitOptions:
         class_weights: "balanced" gives rare classes as much weight in the loss as frequent ones.
         log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
         no_baseline: fit no baseline; the network answers alone.
+        split_of: take over the split of the earlier training in this folder: its examples stay where they are, and new
+            ones are dealt out by their hash.
 
     Raises ``ValueError`` for what cannot be.
     """
@@ -170,6 +172,7 @@ class FitOptions:
     class_weights: Literal["balanced"] | None = None
     log: Literal["csv", "tensorboard"] | None = None
     no_baseline: bool = False
+    split_of: str | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
