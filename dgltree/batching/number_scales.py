@@ -8,6 +8,7 @@ as an object has keys, it counts those of the leaf's own, because some keys may 
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import astuple, dataclass
 from math import isfinite
 from typing import Any
@@ -175,8 +176,8 @@ class ScaleTable:
                 keys[level].append(((leaf, pair, pair * (POSITIONS + 1) + (place.position or 0))[level], row))
         self._levels = [tuple(torch.tensor(sorted(level)).view(-1, 2).long().T.contiguous()) for level in keys]
         self._last = len(scales.places) - 1
-        numbers = [(place.middle, place.spread) for place in scales.places]
-        self._middle, self._spread = torch.tensor(numbers, dtype=torch.float64).unbind(1)
+        numbers = [(place.middle, place.spread, place.low, place.high) for place in scales.places]
+        self._middle, self._spread, self._low, self._high = torch.tensor(numbers, dtype=torch.float64).unbind(1)
         self._moved: dict[torch.device, ScaleTable] = {}
 
     def on(self, device: torch.device) -> "ScaleTable":
@@ -184,12 +185,11 @@ class ScaleTable:
         if device == self._name.device:
             return self
         if device not in self._moved:
-            moved = self._moved[device] = object.__new__(ScaleTable)
-            moved._count, moved._last, moved._moved = self._count, self._last, {}
+            moved = self._moved[device] = copy(self)
+            moved._moved = {}
             moved._levels = [tuple(column.to(device) for column in level) for level in self._levels]
-            moved._name, moved._keyed, moved._middle, moved._spread = (
-                tensor.to(device) for tensor in (self._name, self._keyed, self._middle, self._spread)
-            )
+            for name in ("_name", "_keyed", "_middle", "_spread", "_low", "_high"):
+                setattr(moved, name, getattr(self, name).to(device))
         return self._moved[device]
 
     def rows(self, leaf: Tensor, parent: Tensor, position: Tensor, rank: Tensor) -> Tensor:
@@ -216,6 +216,10 @@ class ScaleTable:
         middle, spread = self._middle[rows], self._spread[rows]
         # halves, so that the difference of two numbers near the largest is none above it
         return ((values / 2 - middle / 2) / spread).clamp(-FARTHEST, FARTHEST) * 2
+
+    def outside(self, values: Tensor, rows: Tensor) -> Tensor:
+        """(K,) bool, which numbers are below or above all that training had at their places; NaN is not."""
+        return (values < self._low[rows]) | (values > self._high[rows])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_moved": {}}

@@ -55,6 +55,8 @@ also has the line and the id of each vector, and with --nodes a row for each nod
 examples:
   dgltree evaluate runs/trees test.tsv --label class
   dgltree evaluate runs/trees test.parquet --out answers --ray
+  dgltree evaluate runs/june june.tsv --against runs/may
+  dgltree evaluate runs/may june.jsonl --by "created:^[0-9]{4}-[0-9]{2}"
 """,
 }
 
@@ -108,8 +110,20 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
+        parser.add_argument(
+            "--against",
+            metavar="OLD_MODEL",
+            help="compare with an earlier model, on the examples that neither was trained on or chosen by",
+        )
+        parser.add_argument(
+            "--by",
+            metavar="COLUMN",
+            help="print the metrics, and what is new, for each value of a column, given as COLUMN or COLUMN:REGEX",
+        )
     add_reading(parser)
     options = parser.parse_args(arguments)
+    if name == "evaluate" and (options.against or options.by) and (options.ray or (options.against and options.by)):
+        parser.error("--against and --by are given one at a time, without --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
         parser.error("--context is for --nodes, without --ray")
     if options.ray and not options.out:
@@ -174,14 +188,49 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    reading = model.reading.but(**given_reading(options))
-    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
-    labelled = model.objective.labelled(data)
+    if options.against:
+        return _compare(model, options)
+    labelled = _labelled(model, options)
     known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
     if count := also_trained_on(known, Path(options.model)):
         print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)
+    if options.by:
+        from dgltree.training.by_column import by_column, table
+
+        rows = by_column(model, known)
+        as_json = write_json([row._asdict() for row in rows])
+        print(as_json if options.json else table(rows, "accuracy" if model.classes else "mae"))
+        return 0
     return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
+
+
+def _labelled(model: TrainedModel, options: argparse.Namespace) -> TreeDataset:
+    """The examples of the file with a label, as the model reads them."""
+    by = {"group_by": options.by} if options.by else {}
+    reading = model.reading.but(**given_reading(options), **by)
+    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
+    found: TreeDataset = model.objective.labelled(data)
+    return found
+
+
+def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
+    from dgltree.training.against import Contender, compare
+
+    check_answers(options.against)
+    old = TrainedModel.load(options.against, options.device or "cpu", options.cell)
+    new, before = (
+        Contender(each, Path(folder), _labelled(each, options))
+        for each, folder in ((model, options.model), (old, options.against))
+    )
+    report_bad(options.file, new.data.bad, options.strict)
+    found = compare(new, before)
+    if options.json:
+        print(write_json(found.to_json()))
+        return 0
+    print(f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or chosen by")
+    print(found)
+    return 0
 
 
 def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refused: int | None = None) -> int:

@@ -17,8 +17,9 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.as_given import given_texts, written
 from dgltree.explore.endpoint import RequestFields
 from dgltree.explore.open_models import OwnTrees
-from dgltree.training.folder import CARD
+from dgltree.training.folder import CARD, split_rule, split_seed
 from dgltree.training.objectives import Classes, Numbers, Objective
+from dgltree.training.split_file import earlier
 
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""
@@ -38,7 +39,7 @@ class ModelAnswers(ABC):
     def __init__(self, own: OwnTrees) -> None:
         assert own.data is not None
         self.trained, self._path = own.trained, own.path
-        self.card = read_card(own.folder)
+        self.card, self._folder = read_card(own.folder), own.folder
         self._all = own.trained.objective.labelled(own.data)
 
     @cached_property
@@ -115,7 +116,10 @@ class ModelAnswers(ABC):
     def _part(self) -> TreeDataset | None:
         """The test set, if the file was split as for the training."""
         try:
-            return split(self._all, (self.card or {}).get("options", {}).get("seed", 0)).get("test")
+            if (kept := earlier(self._folder)) is not None:
+                rows = [i for i, name in enumerate(kept.known(self._all)) if name == "test"]
+                return self._all.select(rows) if rows else None
+            return split(self._all, split_seed(self._folder), rule=split_rule(self._folder)).get("test")
         except ValueError:  # too few trees, or a column of splits that names others
             return None
 

@@ -15,9 +15,10 @@ from dgltree.read.json_text import write_json
 from dgltree.training.at_once import processes_for, train_at_once
 from dgltree.training.deciding import labelled
 from dgltree.training.fitting import fit
-from dgltree.training.folder import CARD, write
+from dgltree.training.folder import CARD, split_rule, write
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import first, say
+from dgltree.training.split_file import EarlierSplit
 
 SUMMARY = "summary"
 """The stem of the files with the means."""
@@ -89,6 +90,8 @@ def fit_folds(
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
+    if settings.split_of is not None:
+        raise ValueError("folds make splits of their own: leave out split_of")
     data = labelled(data, settings)
     given = folds(data, count, settings.seed)
     trainings = {
@@ -130,7 +133,11 @@ def fit_seeds(
     files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
     if not files:
         data = labelled(data, settings)
-        parts = split(data, settings.seed)
+        if settings.split_of is None:
+            parts = split(data, settings.seed, rule=split_rule(Path(out) / f"seed-{settings.seed}"))
+        else:
+            parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
+            options = {**options, "split_of": None}
         if "test" not in parts:
             raise ValueError("trainings are compared by their test set; the column of splits names none")
         data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}

@@ -1,7 +1,7 @@
 """The split of a training as a table in its folder, and what a later training or evaluation takes over from it."""
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,14 +103,6 @@ class EarlierSplit:
             if not found[name]:
                 raise ValueError(f"the earlier split leaves no examples for a {name} set of these {len(data)}")
         return {name: data.select(rows) for name, rows in found.items() if rows}
-
-
-def unseen_by(folders: Iterable[Path], data: TreeDataset) -> np.ndarray:
-    """(E,) bool, the examples that no model of these folders was trained on or chosen by."""
-    free = np.ones(len(data), bool)
-    for folder in folders:
-        free &= np.array([name in (None, "test") for name in EarlierSplit.of(folder).known(data)])
-    return free
 
 
 def earlier(folder: Path) -> EarlierSplit | None:

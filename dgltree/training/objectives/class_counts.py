@@ -35,5 +35,15 @@ class ClassCounts(Metric):
 
     def compute(self) -> Tensor:
         """(), the mean of the F1 of the classes that occur among the labels or the predictions: scikit-learn's."""
-        both = self.predicted + self.actual
-        return (2 * self.hits.double() / both.clamp(min=1))[both > 0].mean()
+        return _mean_f1(self.hits, self.predicted + self.actual)
+
+
+def macro_f1(predicted: Tensor, labels: Tensor, count: int) -> float:
+    """The same of class numbers (E,) below ``count``."""
+    hits = torch.bincount(labels[predicted == labels], minlength=count)
+    both = torch.bincount(predicted, minlength=count) + torch.bincount(labels, minlength=count)
+    return float(_mean_f1(hits, both))
+
+
+def _mean_f1(hits: Tensor, both: Tensor) -> Tensor:
+    return (2 * hits.double() / both.clamp(min=1))[both > 0].mean()
