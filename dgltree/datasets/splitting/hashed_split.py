@@ -10,14 +10,14 @@ from dgltree.datasets.tree_dataset import TreeDataset
 
 FEWEST, FEWEST_UNITS = 200, 50
 """Examples, and groups or different trees, from which on a hash deals them out: of fewer, parts are too unequal."""
-STEP = np.uint64(0x9E3779B97F4A7C15)
+STEP = 0x9E3779B97F4A7C15
 
 
 def tree_keys(data: TreeDataset) -> np.ndarray:
     """(E,) uint64, equal for examples of equal trees, in any file and however numbers at leaves are read."""
     found = np.zeros(len(data), np.uint64)
     for side in tree_digests(data.by_value()).T:
-        found = scattered(found + STEP) ^ side
+        found = scattered(found + np.uint64(STEP)) ^ side
     return scattered(found)
 
 
@@ -32,5 +32,5 @@ def unit_keys(data: TreeDataset) -> np.ndarray:
 
 def hashed_parts(keys: np.ndarray, count: int, seed: int) -> np.ndarray:
     """(E,) int64, the part of each key, from 0 to ``count`` - 1: a function of the key and the seed alone."""
-    drawn = scattered(scattered(keys) + STEP * np.uint64(seed + 1))
+    drawn = scattered(scattered(keys) + np.uint64(STEP * (seed + 1) % 2**64))
     return (drawn % np.uint64(count)).astype(np.int64)
