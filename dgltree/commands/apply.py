@@ -23,6 +23,7 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.compared import with_refused
+from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
@@ -69,9 +70,19 @@ def run(name: str, arguments: list[str]) -> int:
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
     if name != "encode":
         check_answers(options.model)
+        if options.threshold is not None:
+            _predict_from(model, options.threshold)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     with threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
+
+
+def _predict_from(model: TrainedModel, text: str) -> None:
+    """Predict by the threshold that the command line gives."""
+    rule = ThresholdRule.of(text)
+    if rule.by != "given":
+        raise ValueError(f"threshold is {text!r:.60}; fit chooses one by validation, here it is given as CLASS=P")
+    model.predict_from(Threshold(rule.place(model.classes), rule.number) if model.classes else None)
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -108,6 +119,12 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder"
         )
+    if name != "encode":
+        parser.add_argument(
+            "--threshold",
+            metavar="CLASS=P",
+            help="predict this class from a probability of P on (default: as in training)",
+        )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
         parser.add_argument(
@@ -126,6 +143,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.error("--against and --by are given one at a time, without --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
         parser.error("--context is for --nodes, without --ray")
+    if options.ray and name != "encode" and options.threshold is not None:
+        parser.error("--threshold is for one process; a cluster predicts as the model's folder says")
     if options.ray and not options.out:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if options.ray and options.threads:
@@ -237,9 +256,12 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
     """Print the metrics; the exit code. A cluster counts what is refused with all that is left out: None."""
     if options.json:
         of_them = {} if refused is None else {"refused": refused}
-        print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **found.metrics}))
+        by_class = {"by_class": [row._asdict() for row in found.by_class]} if found.by_class else {}
+        metrics = {**found.metrics, **found.probabilities, **by_class}
+        print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **metrics}))
         return 0
     print(f"{found}, {left_out} left out")
+    print(found.shown_classes(), end="")
     if refused:
         print(with_refused(options.file, found, refused))
     if found.confusion is not None:

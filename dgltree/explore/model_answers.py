@@ -128,7 +128,10 @@ class ClassAnswers(ModelAnswers):
     """The same of classes."""
 
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
-        return abs(float((answers.argmax(1) == labels).float().mean()) - metrics["accuracy"]) <= CLOSE
+        return (
+            abs(float((self.trained.objective.predicted(answers) == labels).float().mean()) - metrics["accuracy"])
+            <= CLOSE
+        )
 
     @cached_property
     def wrongness(self) -> Tensor:
@@ -138,7 +141,7 @@ class ClassAnswers(ModelAnswers):
 
     def asked_for(self, asked: RequestFields) -> Tensor:
         """All mistakes, or the examples of one field of the confusion matrix."""
-        predicted, names = self.answers.argmax(1), len(self.trained.classes)
+        predicted, names = self.trained.objective.predicted(self.answers), len(self.trained.classes)
         if asked.flag("all"):
             return predicted != self.labels
         true = asked.whole("true", 0, names)
@@ -147,7 +150,7 @@ class ClassAnswers(ModelAnswers):
 
     def said(self, example: int) -> dict[str, Any]:
         answer = self.answers[example]
-        best = int(answer.argmax())
+        best = int(self.trained.objective.predicted(answer.unsqueeze(0)))
         return {"predicted": self.trained.classes[best], "probability": round(float(answer[best]), 4)}
 
     def ranked(self, example: int) -> list[dict[str, Any]]:
@@ -158,7 +161,7 @@ class ClassAnswers(ModelAnswers):
         """The confusion matrix."""
         names = list(self.trained.classes)
         true = torch.where(self.labels == UNSEEN, len(names), self.labels)
-        pairs = true * len(names) + self.answers.argmax(1)
+        pairs = true * len(names) + self.trained.objective.predicted(self.answers)
         counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
         if not counts[-1].any():
             return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}

@@ -13,8 +13,7 @@ from dgltree.datasets.settings.label_texts import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.compared import Interval, interval
 from dgltree.training.folder import SPLIT_FILE, TRAINED_ON
-from dgltree.training.objectives.class_counts import macro_f1
-from dgltree.training.objectives.classes import SMALLEST
+from dgltree.training.objectives.class_means import SMALLEST, macro_f1
 from dgltree.training.split_file import EarlierSplit
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.trained_on import trained_on
@@ -116,11 +115,11 @@ def _difference(new: Callable[[Tensor], float], old: Callable[[Tensor], float]) 
 def _numbers(each: Contender) -> Metrics:
     targets = each.model.objective.targets(each.data.labels)
     answers = each.model.answers_to(each.data).double()
-    return {
-        "r2": lambda rows: each.model.objective.score(answers[rows], targets[rows]),
-        "rmse": lambda rows: float((answers[rows] - targets[rows]).square().mean().sqrt()),
-        "mae": lambda rows: float((answers[rows] - targets[rows]).abs().mean()),
-    }
+    return {name: _of(metric, answers, targets) for name, metric in each.model.objective.scores().items()}
+
+
+def _of(metric: Callable[[Tensor, Tensor], float], answers: Tensor, targets: Tensor) -> Callable[[Tensor], float]:
+    return lambda rows: metric(answers[rows], targets[rows])
 
 
 def _classes(contenders: list[Contender]) -> list[Metrics]:
@@ -136,7 +135,7 @@ def _of_classes(each: Contender, names: list[str], targets: Tensor) -> Metrics:
     answers = each.model.answers_to(each.data).double()
     place = torch.tensor([names.index(name) for name in each.model.classes])
     wide = answers.new_zeros(len(answers), len(names) + 1).index_copy(1, place, answers)
-    predicted = place[answers.argmax(1)]
+    predicted = place[each.model.objective.predicted(answers)]
     losses = -wide.gather(1, targets.unsqueeze(1)).squeeze(1).clamp(min=SMALLEST).log()
     return {
         "accuracy": lambda rows: float((predicted[rows] == targets[rows]).double().mean()),

@@ -24,6 +24,7 @@ from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
 from dgltree.training.folder import digest_of, split_seed
 from dgltree.training.labels_asked import asked, check_classes
 from dgltree.training.objectives import OBJECTIVES, Objective
+from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
 from dgltree.training.split_file import EarlierSplit
@@ -111,6 +112,10 @@ def decide(
     if not kind.labels_are_numbers and not settings.nodes and classes is None:
         check_classes(splits["train"].labels)
     objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
+    if settings.threshold is not None:
+        if not objective.classes:
+            raise ValueError("threshold is for classes; the labels are numbers")
+        ThresholdRule.of(settings.threshold).place(objective.classes)
 
     def head(width: int) -> Readout:
         return readout(**_readout_options(readout, settings, width, len(objective.classes)))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
+from torch import from_numpy
 
 from dgltree.datasets.objects import listed, read_objects, with_notation
 from dgltree.datasets.settings.reading import Reading
@@ -189,8 +190,9 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """(E,) the most probable of ``classes_``."""
-        best = self.predict_proba(X).argmax(1)
-        found: np.ndarray = self.classes_[best]
+        predicted = self.model_.objective.predicted(from_numpy(self._answers(X))).numpy()
+        place = {name: i for i, name in enumerate(names_of(self.classes_))}
+        found: np.ndarray = self.classes_[np.array([place[name] for name in self.model_.classes])[predicted]]
         return found
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -24,6 +25,7 @@ from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.baseline import Baseline, logs
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
+from dgltree.training.objectives.class_means import SMALLEST
 from dgltree.unwarned import without_warnings
 
 STRENGTHS = (1.0, 10.0, 100.0)
@@ -78,7 +80,8 @@ def choose(
     counts, numbers = columns(train.as_read()), objective.targets(train.labels)
     with _ALONE, threadpool_limits(1), without_warnings():  # of a solver that could continue, and of small classes
         best, scale = _best(_candidates(counts, objective), counts, numbers.numpy(), train, objective, scales)
-        fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=train.weights)
+        weights = _weights(train, objective, numbers)
+        fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=weights)
         model = fitted["model"]
     what = best.what if scale.name == "none" else f"{best.what} on the scale {scale.name}"
     if not best.linear:
@@ -89,7 +92,9 @@ def choose(
 
 
 def score(train: TreeDataset, objective: Objective) -> float:
-    """The mean accuracy or R2 of the best candidate over the folds; NaN with too few examples.
+    """The mean score of the best candidate over the folds; NaN with too few examples.
+
+    That is the accuracy or R2, and if classes are weighted the negative of the weighted log loss.
 
     ``train`` and ``objective`` are as of :func:`choose`.
     """
@@ -98,6 +103,24 @@ def score(train: TreeDataset, objective: Objective) -> float:
     with _ALONE, threadpool_limits(1), without_warnings():
         labels = objective.targets(train.labels).numpy()
         return max(_scores(_candidates(counts, objective), counts, labels, train, objective), default=math.nan)
+
+
+def _weights(train: TreeDataset, objective: Objective, targets: torch.Tensor) -> np.ndarray | None:
+    """(E,) what each example weighs: by itself, and by its class."""
+    of_classes = getattr(objective, "weights", None)
+    if of_classes is None:
+        return train.weights
+    found: np.ndarray = of_classes.double().numpy()[targets.numpy()]
+    return found if train.weights is None else found * train.weights
+
+
+def _weighted_loss(estimator: Any, counts: csr_matrix, labels: np.ndarray, of_classes: np.ndarray) -> float:
+    """The log loss of examples that weigh as much as their classes, as a score: higher is better."""
+    answers = estimator.predict_proba(counts)
+    place = np.searchsorted(estimator.classes_, labels).clip(max=len(estimator.classes_) - 1)
+    right = answers[np.arange(len(labels)), place] * (estimator.classes_[place] == labels)
+    weights = of_classes[labels]
+    return float((weights * np.log(right.clip(min=SMALLEST))).sum() / weights.sum())
 
 
 def _narrow(weights: np.ndarray) -> np.ndarray:
@@ -168,6 +191,12 @@ def _scores(
         return []
     folds = _folds(bool(objective.classes), grouped=groups is not None)
     scores = list[float]()
+    of_classes, params = getattr(objective, "weights", None), None
+    scoring: Any = "accuracy" if objective.classes else "r2"
+    if of_classes is not None:
+        scoring = partial(_weighted_loss, of_classes=of_classes.double().numpy())
+        weights = _weights(train, objective, torch.from_numpy(labels))
+        params = {"model__sample_weight": None if weights is None else weights[rows]}
     for one in candidates:
         try:
             found = cross_val_score(
@@ -176,7 +205,8 @@ def _scores(
                 labels[rows],
                 groups=groups,
                 cv=folds,
-                scoring="accuracy" if objective.classes else "r2",
+                scoring=scoring,
+                params=params,
             )
             scores.append(float(np.nanmean(found)))
         except ValueError:  # no fold has two classes to train on

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
+from dgltree.training.objectives.class_means import mean_f1, mean_recall
+
 
 class ClassCounts(Metric):
     """How often each class was right, predicted and the label.
@@ -34,16 +36,13 @@ class ClassCounts(Metric):
         self.actual = self.actual + torch.bincount(labels, minlength=count)
 
     def compute(self) -> Tensor:
-        """(), the mean of the F1 of the classes that occur among the labels or the predictions: scikit-learn's."""
-        return _mean_f1(self.hits, self.predicted + self.actual)
+        """(), the macro F1."""
+        return mean_f1(self.hits, self.predicted, self.actual)
 
 
-def macro_f1(predicted: Tensor, labels: Tensor, count: int) -> float:
-    """The same of class numbers (E,) below ``count``."""
-    hits = torch.bincount(labels[predicted == labels], minlength=count)
-    both = torch.bincount(predicted, minlength=count) + torch.bincount(labels, minlength=count)
-    return float(_mean_f1(hits, both))
+class BalancedAccuracy(ClassCounts):
+    """The same counts."""
 
-
-def _mean_f1(hits: Tensor, both: Tensor) -> Tensor:
-    return (2 * hits.double() / both.clamp(min=1))[both > 0].mean()
+    def compute(self) -> Tensor:
+        """(), the balanced accuracy."""
+        return mean_recall(self.hits, self.actual)

@@ -1,7 +1,7 @@
 """A number: squared error of standardised numbers, and R2."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,13 @@ class Numbers(Objective):
     def score(self, predicted: Tensor, targets: Tensor) -> float:
         spread = (targets.double() - targets.double().mean()).square().mean()
         return 1 - self.answer_loss(predicted, targets) / float(spread) if spread else math.nan
+
+    def scores(self) -> dict[str, Callable[[Tensor, Tensor], float]]:
+        return {
+            "r2": self.score,
+            "rmse": lambda predicted, targets: self.answer_loss(predicted, targets) ** 0.5,
+            "mae": lambda predicted, targets: float((predicted.double() - targets.double()).abs().mean()),
+        }
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         return 1.0
