@@ -261,9 +261,9 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
         print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **metrics}))
         return 0
     print(f"{found}, {left_out} left out")
-    print(found.shown_classes(), end="")
     if refused:
         print(with_refused(options.file, found, refused))
+    print(found.shown_classes(), end="")
     if found.confusion is not None:
         print(found.shown_confusions(), end="")
     return 0

@@ -190,7 +190,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """(E,) the most probable of ``classes_``."""
-        predicted = self.model_.objective.predicted(from_numpy(self._answers(X))).numpy()
+        answers = from_numpy(self._answers(X))
+        predicted = self.model_.objective.predicted(answers).numpy()
         place = {name: i for i, name in enumerate(names_of(self.classes_))}
         found: np.ndarray = self.classes_[np.array([place[name] for name in self.model_.classes])[predicted]]
         return found

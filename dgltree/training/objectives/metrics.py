@@ -57,7 +57,7 @@ class Evaluation:
     """Of classes the log loss in nats, the Brier score (0 to 2), and of two classes the average precision of the one
     that is rarer among the labels."""
     by_class: list[ClassRow] = field(default_factory=list)
-    """Of classes that occur among the labels or the predictions."""
+    """Of classes that occur among the labels or the predictions; of up to 1,000 classes."""
 
     def __str__(self) -> str:
         return ", ".join(
@@ -156,8 +156,8 @@ class ClassMetrics:
         if self._weighted:
             metrics["balanced_accuracy"] = balanced_accuracy(predicted, labels, len(self.classes) + 1)
         evaluation = Evaluation(examples, metrics, probabilities=self._probabilities(examples, labels))
-        evaluation.by_class = self._by_class(predicted, labels)
         if confusion is not None:
+            evaluation.by_class = self._by_class(predicted, labels)
             if not int(counts.actual[-1]):
                 confusion, names = confusion[:-1, :-1], self.classes
             evaluation.confusion, evaluation.names = confusion, names
