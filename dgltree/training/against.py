@@ -45,7 +45,7 @@ class PairedDifferences:
     """95 % of bootstrap resamples of the examples."""
 
     def __str__(self) -> str:
-        rows = ["metric\tnew\told\tnew - old\t95 % of resamples"]
+        rows = ["\t".join(("metric", "new", "old", "new - old", "95 % of resamples"))]
         for name, (low, high) in self.differences.items():
             new, old = self.new[name], self.old[name]
             rows.append(f"{name}\t{new:.4f}\t{old:.4f}\t{new - old:+.4f}\t{low:+.4f} to {high:+.4f}")

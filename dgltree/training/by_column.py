@@ -1,6 +1,7 @@
 """A model's metrics and answers by the values of a column, such as months: where, and since when, is it worse?"""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -43,15 +44,8 @@ def by_column(model: TrainedModel, data: TreeDataset) -> list[ValueRow]:
 
     Raises ``ValueError`` for too many different values, and if no example has one.
     """
-    values = [NONE if group is None else group for group in data.groups]
+    values = values_of(data.groups)
     counts = Counter(values)
-    if set(counts) == {NONE}:
-        raise ValueError("no example has a value in the column of --by")
-    if len(counts) > MOST:
-        raise ValueError(
-            f"the column of --by has {len(counts):,} different values, such as {min(counts)!r:.60}; up to {MOST} make "
-            "a table: take a part of them by COLUMN:REGEX"
-        )
     answers = model.answers_to(data)
     targets = model.objective.targets(data.labels)
     rows = []
@@ -59,6 +53,20 @@ def by_column(model: TrainedModel, data: TreeDataset) -> list[ValueRow]:
         some = torch.tensor([i for i, other in enumerate(values) if other == value])
         rows.append(_row(model, value, data.select(some), answers[some], targets[some]))
     return rows
+
+
+def values_of(groups: Sequence[str | None]) -> list[str]:
+    """The value of each example. Errors as of :func:`by_column`."""
+    values = [NONE if group is None else group for group in groups]
+    different = set(values)
+    if different == {NONE}:
+        raise ValueError("no example has a value in the column of --by")
+    if len(different) > MOST:
+        raise ValueError(
+            f"the column of --by has {len(different):,} different values, such as {min(different)!r:.60}; up to {MOST} "
+            "make a table: take a part of them by COLUMN:REGEX"
+        )
+    return values
 
 
 def table(rows: list[ValueRow], metric: str) -> str:

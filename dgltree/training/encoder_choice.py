@@ -98,8 +98,8 @@ def reads_numbers(data: TreeDataset, min_count: int) -> bool:
     """Whether leaves that are written as numbers are better read as such than as words, by an encoder that can.
 
     They are where nothing was said of them, and some are not whole or most of the different ones are rare, that is
-    occur at fewer nodes than ``min_count``. Dates count as whole numbers; if all is said of numbers and nothing of
-    dates, there need to be some.
+    occur at fewer nodes than ``min_count``. Dates count as whole numbers; with ``--numbers`` and nothing about dates,
+    there need to be some.
     """
     ways = [*([number] if data.reading.numbers is None else []), *([moment] if data.reading.dates is None else [])]
     if data.reading.numbers is False or not ways:

@@ -77,7 +77,9 @@ def rare(seed: int, share: float, count: int) -> Iterator[tuple[str, str]]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.sets.objects", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--out", type=Path, required=True, help="the folder of the trainings; it goes on where it was")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the folder of the trainings; finished ones are not repeated"
+    )
     out = parser.parse_args(arguments).out
     print("\n".join([*_mixed_table(out), "", *_rare_table(out)]))
     return 0

@@ -98,5 +98,5 @@ class Threshold:
             or not isinstance(number, int | float)
             or not 0 <= number <= 1
         ):
-            raise ValueError("no threshold of one of the classes of the model")
+            raise ValueError("not a class of the model and a probability")
         return cls(classes.index(name), float(number))
