@@ -105,10 +105,11 @@ def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> It
     rare = [name for name in classes if counts[name] == 1]
     if rare:
         yield f"{_have(rare)} one training example: {first_of(rare)}"
-    if "test" in splits:
-        missing = sorted(set(classes) - {label for label in splits["test"].labels if label is not None})
-        if missing:
-            yield f"{_have(missing)} no test example: {first_of(missing)}"
+    for split in ("validation", "test"):
+        if split in splits:
+            missing = sorted(set(classes) - {label for label in splits[split].labels if label is not None})
+            if missing:
+                yield f"{_have(missing)} no {split} example: {first_of(missing)}"
 
 
 def _have(names: Sequence[str]) -> str:
