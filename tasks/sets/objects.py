@@ -110,9 +110,8 @@ def _rare_table(out: Path) -> list[str]:
         for seed in SEEDS:
             records = list(rare(seed, share, count))
             for options in ({}, {"class_weights": "balanced"}, {"threshold": "rare=f1"}):
-                called = " ".join(
-                    ["`dgltree fit`", *(f"`--{key.replace('_', '-')} {v}`" for key, v in options.items())]
-                )
+                given = "".join(f" --{key.replace('_', '-')} {value}" for key, value in options.items())
+                called = f"`dgltree fit{given}`"
                 card = _trained(records, out / f"rare-{share}-{seed}-{'-'.join(options)}", **options)
                 [own] = [row for row in card["by class"]["test"] if row["name"] == "rare"]
                 precision = card["probabilities"]["test"]["average_precision"]
