@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.datasets.labels import check_known
 from dgltree.datasets.settings.label_texts import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.compared import Interval, interval
@@ -79,7 +80,8 @@ def unseen(each: Contender) -> np.ndarray:
 def compare(new: Contender, old: Contender) -> PairedDifferences:
     """Compare two models on the examples of a file, by file and line.
 
-    Raises ``ValueError`` for models of other kinds of answers, and if no example is left.
+    Raises ``ValueError`` for models of other kinds of answers, for one that knows none of the labels, and if no example
+    is left.
     """
     kinds = [type(each.model.objective) for each in (new, old)]
     if kinds[0] is not kinds[1]:
@@ -124,6 +126,8 @@ def _of(metric: Callable[[Tensor, Tensor], float], answers: Tensor, targets: Ten
 
 def _classes(contenders: list[Contender]) -> list[Metrics]:
     """Of both over the classes that either has; a label that a model does not know has its lowest probability there."""
+    for each in contenders:
+        check_known(each.data.labels, each.model.classes)
     names = list(dict.fromkeys(name for each in contenders for name in each.model.classes))
     number_of = class_numbers(names)
     found = (None if label is None else number_of(label) for label in contenders[0].data.labels)

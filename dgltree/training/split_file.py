@@ -68,7 +68,10 @@ class EarlierSplit:
             try:
                 if tuple(next(rows, ())) != COLUMNS:
                     raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
-                for split, key, group, _, _ in rows:
+                for row in rows:
+                    if len(row) != len(COLUMNS):
+                        raise ValueError(f"{len(row)} columns of {len(COLUMNS)}")
+                    split, key, group, *_ = row
                     name = split if split in SPLITS[:2] else "test"  # tests may have names of their own
                     _hold(trees, int(key, 16), name)
                     if group:

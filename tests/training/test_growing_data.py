@@ -91,7 +91,7 @@ def test_a_tree_that_was_in_two_splits_stays_held_out(tmp_path: Path) -> None:
     [
         ("split\ttree\n", "damaged at line 1"),
         ("split\ttree\tgroup\tid\tline\ntrain\tnot hexadecimal\t\t\t1\n", "damaged at line 2"),
-        ("split\ttree\tgroup\tid\tline\ntrain\t00\n", "damaged at line 2"),
+        ("split\ttree\tgroup\tid\tline\ntrain\t00\n", r"damaged at line 2 \(2 columns of 5\)"),
     ],
 )
 def test_a_damaged_table_is_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
