@@ -6,13 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from engines import ENGINES
+from oracle import recursion
 
 import dgltree
 from dgltree.batching import Vocabulary
 from dgltree.batching.number_scales import FEWEST, NORMAL, NumberScales, PlaceScale
 from dgltree.batching.subtrees import subtree_numbers
 from dgltree.cells import ChildSumTreeLSTM, TreeLSTM
-from dgltree.engine.runner import Graph
+from dgltree.cells.signed import without_signatures
 from dgltree.trees.tree import Tree
 
 
@@ -131,21 +133,36 @@ def test_every_quantity_of_a_tree_moves_its_vector(seed):
     assert float((h[1:] - h[0]).abs().amax(1).min()) > 1e-4 * float(h.abs().max())
 
 
-def test_every_engine_reads_the_same():
+def test_a_batch_without_vocabulary_and_selections_of_one_are_read_the_same():
     vocabulary = known(trees := records())
     torch.manual_seed(0)
-    options = {"hidden_size": 4, "input_size": 4, "leaf": "gates", "numbers": True}
-    cell = ChildSumTreeLSTM(vocabulary, **options).double()
+    cell = ChildSumTreeLSTM(vocabulary, hidden_size=4, input_size=4, leaf="gates", numbers=True).double()
     batch = dgltree.batch(trees, vocabulary)
-    levels, shared = cell(batch)["h"], cell(batch, share=True)["h"]
-    torch.testing.assert_close(shared, levels)
-    bare = replace(batch, vocabulary=None)
-    torch.testing.assert_close(cell(bare)["h"], levels)
-    graph = Graph(bare)
-    cell.prepare(graph)
-    leaves = batch.arity == 0
-    torch.testing.assert_close(graph.ndata["h"][leaves], levels[leaves])
+    levels = cell(batch)["h"]
+    torch.testing.assert_close(cell(replace(batch, vocabulary=None))["h"], levels)
     torch.testing.assert_close(cell(batch[[3, 1]])["h"], torch.cat([cell(batch[3])["h"], cell(batch[1])["h"]]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("kind", "leaf"), [(TreeLSTM, "gates"), (ChildSumTreeLSTM, "gates"), (TreeLSTM, "embedding")])
+def test_every_engine_reads_numbers_on_their_scales(engine, kind, leaf):
+    """As the recursion reads, without scales, the numbers that numpy has put on them."""
+    vocabulary = known(trees := records())
+    torch.manual_seed(0)
+    options = {"hidden_size": 4, "input_size": 4, "leaf": leaf, "numbers": True}
+    cell, plain = kind(vocabulary, **options).double(), kind(vocabulary.with_scales(None), **options).double()
+    plain.load_state_dict(without_signatures(cell.state_dict()), strict=False)
+    names = ["created", "amount", "at", "at"]
+    values = np.array([[child.value for child in tree.children if child.value is not None] for tree in trees])
+    scaled = np.arcsinh(np.stack([(column - by_hand(column)[0]) / by_hand(column)[1] for column in values.T], 1))
+    made = []
+    for tree, numbers in zip(trees, scaled.tolist(), strict=True):
+        first = [child for child in tree.children if child.value is None]
+        leaves = [Tree(name, value=number) for name, number in zip(names, numbers, strict=True)]
+        made.append(Tree("object", (*first, *leaves)))
+    wanted = recursion(plain, dgltree.batch(made, plain.vocabulary))
+    found = ENGINES[engine](cell, dgltree.batch(trees, vocabulary))
+    torch.testing.assert_close(found["h"].detach(), wanted["h"].detach(), atol=1e-9, rtol=1e-9)
 
 
 def test_equal_numbers_at_places_of_other_scales_are_no_duplicates():
