@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import astuple, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -85,38 +85,19 @@ class NumberScales:
 
         Each number counts once for each parent of its leaf.
         """
-        found = [_placed(batch) for batch in batches if batch.value is not None]
-        if not found or not sum(len(value) for *_, value in found):
+        columns = _columns(batches)
+        if columns is None:
             return None
-        names = {name: i for i, name in enumerate(dict.fromkeys(name for of, *_ in found for name in of))}
-        leaf, parent = (
-            np.concatenate([np.array([names[name] for name in each[0]], np.int64)[each[k]] for each in found])
-            for k in (1, 2)
-        )
-        position, rank, value = (np.concatenate([each[k] for each in found]) for k in (3, 4, 6))
-        node = np.concatenate([each[5] + (i << 40) for i, each in enumerate(found)])  # nodes of other blocks are others
-        pair = leaf * len(names) + parent
-        twice = _occurring_twice(pair, node)
-        often, counts = np.unique(pair, return_counts=True)
-        keyed = _repeated(often[counts >= FEWEST] % len(names))
-        position = np.where(np.isin(parent, keyed), rank, position)
-        levels = [
-            (pair * (POSITIONS + 1) + position, np.isin(pair, twice), 3),
-            (pair, np.ones(len(pair), bool), 2),
-            (leaf, np.ones(len(pair), bool), 1),
-        ]
-        places, alone, named = list[PlaceScale](), np.ones(len(value), bool), list(names)
+        names, leaf, parent, position, value, twice = columns
+        pair, every = leaf * len(names) + parent, np.ones(len(value), bool)
+        levels = ((pair * (POSITIONS + 1) + position, twice, 3), (pair, every, 2), (leaf, every, 1))
+        places, alone = list[PlaceScale](), np.ones(len(value), bool)
         for key, may, parts in levels:
-            rows = np.flatnonzero(may)
-            order = rows[np.argsort(key[rows], kind="stable")]
-            starts = np.flatnonzero(np.r_[True, np.diff(key[order]) != 0]) if len(order) else np.zeros(0, np.int64)
-            for group in np.split(order, starts[1:]) if len(order) else ():
-                if len(group) >= FEWEST:
-                    i = group[0]
-                    where = (named[leaf[i]], named[parent[i]], int(position[i]))
-                    kept = [part if k < parts else None for k, part in enumerate(where)]
-                    places.append(PlaceScale(*kept, *_measured(value[group])))  # type: ignore[arg-type, call-arg]
-                    alone[group] = False
+            for group in _groups(key, np.flatnonzero(may)):
+                where = (names[leaf[group[0]]], names[parent[group[0]]], int(position[group[0]]))
+                kept = [part if k < parts else None for k, part in enumerate(where)]
+                places.append(PlaceScale(*kept, *_measured(value[group])))  # type: ignore[arg-type, call-arg]
+                alone[group] = False
         places.append(PlaceScale(None, None, None, *_measured(value[alone] if alone.any() else value)))
         return cls(places)
 
@@ -246,6 +227,47 @@ def ranks_of(batch: Any) -> Tensor:
     new[1:] = (function[1:] != function[:-1]) | (parent[1:] != parent[:-1])
     first = torch.where(new, own, 0).cummax(0).values if len(own) else own
     return torch.empty_like(own).index_copy(0, order, own - first)
+
+
+class _Columns(NamedTuple):
+    """The numbers of training, K of them."""
+
+    names: list[str]
+    leaf: np.ndarray
+    """(K,) int64, the name of its function."""
+    parent: np.ndarray
+    """(K,) int64, that of the function above."""
+    position: np.ndarray
+    """(K,) int64, by the rule of this module."""
+    value: np.ndarray
+    twice: np.ndarray
+    """(K,) bool, whether some parent has two numbers of this leaf and parent."""
+
+
+def _columns(batches: Iterable[Any]) -> _Columns | None:
+    """The numbers of all batches; None if there are none."""
+    found = [_placed(batch) for batch in batches if batch.value is not None]
+    if not sum(len(value) for *_, value in found):
+        return None
+    names = {name: i for i, name in enumerate(dict.fromkeys(name for of, *_ in found for name in of))}
+    leaf, parent = (
+        np.concatenate([np.array([names[name] for name in each[0]], np.int64)[each[k]] for each in found])
+        for k in (1, 2)
+    )
+    position, rank, value = (np.concatenate([each[k] for each in found]) for k in (3, 4, 6))
+    node = np.concatenate([each[5] + (i << 40) for i, each in enumerate(found)])  # nodes of other blocks are others
+    pair = leaf * len(names) + parent
+    pairs, counts = np.unique(pair, return_counts=True)
+    keyed = _repeated(pairs[counts >= FEWEST] % len(names))
+    position = np.where(np.isin(parent, keyed), rank, position)
+    return _Columns(list(names), leaf, parent, position, value, np.isin(pair, _occurring_twice(pair, node)))
+
+
+def _groups(key: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+    """The rows with each key, ascending, that are enough for a scale of their own."""
+    order = rows[np.argsort(key[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(key[order])) + 1
+    return [group for group in np.split(order, starts) if len(group) >= FEWEST]
 
 
 def _placed(batch: Any) -> tuple[Any, ...]:
