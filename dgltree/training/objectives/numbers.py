@@ -134,7 +134,7 @@ class Numbers(Objective):
         return [number_text(number) for number in answers.tolist()]
 
     def columns(self, answers: Tensor) -> dict[str, Any]:
-        return {"prediction": answers.numpy()}
+        return {"prediction": answers.double().numpy()}
 
     @property
     def answer_columns(self) -> list[str]:
