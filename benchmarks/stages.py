@@ -21,7 +21,7 @@ from pyarrow.parquet import ParquetWriter
 
 from dgltree.scale import Encode
 from dgltree.scale.folder import OutFolder
-from dgltree.scale.job import joined
+from dgltree.scale.job import join_rows
 from dgltree.scale.tables import open_tables
 
 DIFFERENT = 100_000  # trees, of which a longer table is made
@@ -75,7 +75,7 @@ def measure(model: str, path: str) -> None:
                 with timed("the model"):
                     answers = job.answer(plan.inputs)
                 with timed("writing"):
-                    table, bad = joined(plan, answers)
+                    table, bad = join_rows(plan, answers)
                     out.write(name, table, len(bad))
                 trees, sent = trees + len(rows.records), sent + sum(map(len, packed))
                 nodes += sum(part.trees.num_nodes for part in plan.inputs)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benchmarks.row import Row
 from dgltree import verify, write_equation
-from tasks.equations.verdicts.mutations import equation
+from tasks.evidence.verdicts.mutations import equation
 
 LINES = 1_000
 MEDIAN, LATE = (20, 30), (200, 300)

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-FEW = 40  # names that a message may list
+MAX_LISTED_NAMES = 40  # names that a message may list
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", dict: "a mapping"}
 
 
@@ -46,6 +46,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """``nearest known: sin, sinh``: part of a message about an unknown ``name``; all of a few, if none is like it."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name.lower(), names)
-    if not near and len(names) <= FEW:
+    if not near and len(names) <= MAX_LISTED_NAMES:
         return f"known: {', '.join(names) or 'none'}"
     return f"nearest known: {', '.join(near or difflib.get_close_matches(name, names, cutoff=0.0))}"

@@ -13,7 +13,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
+def exclude_from_compile(function: Callable[P, R]) -> Callable[P, R]:
     """A function that ``torch.compile`` leaves as it is: the graph of a pass follows the shapes of its trees.
 
     ``torch.compiler.disable`` would import the compiler, which takes a second, before anybody has asked for it.

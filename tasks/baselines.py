@@ -23,7 +23,7 @@ from tasks.sentiment.data import SentimentTreebank
 Make = Callable[[list[str]], Tree]
 
 
-def made(sentences: Iterable[list[str]], seed: int) -> dict[str, list[Tree]]:
+def make_trees(sentences: Iterable[list[str]], seed: int) -> dict[str, list[Tree]]:
     """The trees over the words of each sentence, by the name of the baseline."""
     random = Random(seed)
     makers: dict[str, Make] = {
@@ -38,11 +38,11 @@ def made(sentences: Iterable[list[str]], seed: int) -> dict[str, list[Tree]]:
 
 def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
     """Unlabelled F1 of all brackets together, in percent, by the name of the baseline."""
-    found = made(map(words_of, given), seed)
+    found = make_trees(map(words_of, given), seed)
     return {name: score(given, trees, PARAMETERS).f1 for name, trees in found.items()}
 
 
-def given_trees(task: str, data: Path | None) -> Iterator[Tree]:
+def load_trees(task: str, data: Path | None) -> Iterator[Tree]:
     """Of the test data: a folder of logic or sentiment, or a file of ListOps; by default own ones."""
     if task == "logic":
         for pair in LogicPairs(data).test:
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     try:
-        for name, score in f1(list(given_trees(options.task, options.data))).items():
+        for name, score in f1(list(load_trees(options.task, options.data))).items():
             print(f"{name:16} {score:5.1f}")
     except (ValueError, FileNotFoundError) as error:
         raise SystemExit(str(error)) from None

@@ -10,7 +10,7 @@ import torch
 from dgltree import TreeBatch
 from dgltree.datasets.batches import epoch_generator
 from dgltree.encoders.encoder import Planned
-from dgltree.training.stepping.data import sent
+from dgltree.training.stepping.data import move_batch
 
 if TYPE_CHECKING:
     from dgltree.training.stepping.module import EncoderModule
@@ -42,4 +42,4 @@ class TaskData(lightning.LightningDataModule):
         return None if self.trainer is None else cast("EncoderModule", self.trainer.lightning_module).plan(trees)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, _: int) -> Any:
-        return sent(batch, device)
+        return move_batch(batch, device)

@@ -8,11 +8,11 @@ import yaml
 
 from dgltree import Vocabulary
 from dgltree.cells import CELLS
-from dgltree.cells.signed import with_signatures
+from dgltree.cells.vocabulary_signature import with_signatures
 from dgltree.datasets import Reading
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, PairModel, PairReadout, TreeModel
-from dgltree.training.stepping.checkpoints import BEST, checked
+from dgltree.training.stepping.checkpoints import BEST, check_checkpoint
 from dgltree.training.trained_model import TrainedModel
 
 CONFIG, CHECKPOINTS = "config.yaml", "checkpoints"
@@ -42,7 +42,7 @@ def earlier_model(run: Path, vocabulary: Vocabulary, classes: Sequence[str]) -> 
     pairs, hidden = joint is False, size if joint else given.get("readout_size")
     readout = PairReadout(size, len(classes)) if pairs else ClassifierReadout(size, len(classes), hidden)
     model = (PairModel if pairs else TreeModel)(encoder, readout, classes)
-    weights = checked(file)["state_dict"]
+    weights = check_checkpoint(file)["state_dict"]
     try:
         own = {name: weights[name] for name in weights if name.startswith(("encoder.", "readout."))}
         model.load_state_dict(with_signatures(model, own))

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from dgltree.claims import claim
+from dgltree.locks import claim
 from tasks.processes import end_with_parent
 
 CLAIM, LOG = "job.json", "log.txt"

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from dgltree.training.folder import CARD, read_epochs
+from tasks.fit_cli import NEVER, read_results
 from tasks.jobs import Job
-from tasks.road import NEVER, figures
 
 ORDERED_MEMORY: dict[str, Any] = {
     "hidden_size": 64,
@@ -69,7 +69,7 @@ class Training(Job):
 
     def figures(self) -> dict[str, float]:
         """Of the best epoch on the test data."""
-        return figures(self.folder)
+        return read_results(self.folder)
 
     def epochs(self) -> list[dict[str, Any]]:
         """The report of each epoch."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON
-from dgltree.engine.kernels.choice import fused_of, kernels
+from dgltree.engine.kernels.choice import get_fused, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 State = dict[str, Tensor]
@@ -92,7 +92,7 @@ TABLE = ENGINES | INTERPRETED
 
 def engines_of(name: str, among: Mapping[str, Engine] = ENGINES) -> list[str]:
     """The engines that a row of ROWS runs on."""
-    fused = fused_of(make_cell(name))
+    fused = get_fused(make_cell(name))
     families = dict.fromkeys(KERNELS, NUMBA.families) | dict.fromkeys(INTERPRETED, TRITON.families)
     return [one for one in among if one not in families or (fused is not None and fused.family in families[one])]
 

@@ -21,13 +21,13 @@ from dgltree.datasets import label_numbers
 from dgltree.datasets.formats.chunks import CHUNK
 from dgltree.datasets.formats.parquet_rows import pieces
 from dgltree.datasets.formats.source import TOO_LONG
-from dgltree.datasets.labels import labelled, unified
+from dgltree.datasets.labels import select_labelled, unify_labels
 from dgltree.datasets.loading.cache import cache_path
 from dgltree.datasets.settings.label_texts import key_of
-from dgltree.datasets.splitting.duplicates import contradicted
+from dgltree.datasets.splitting.duplicates import count_contradicted
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
-from dgltree.training.stepping.checkpoints import WholeCheckpoints, checked
+from dgltree.training.stepping.checkpoints import WholeCheckpoints, check_checkpoint
 
 FILES = {
     ".tsv": "id\ttree\tlabel\tsplit\n1\t(+ x y)\ta\ttrain\n2\t(- x (+ y z))\tb\ttest\n",
@@ -61,16 +61,16 @@ def file(suffix: str) -> Target:
 
 def labels_of(data: TreeDataset) -> None:
     """Every label is missing or a class, and each class is told apart from the others."""
-    kept, bad = labelled(data, numbers=False)
+    kept, bad = select_labelled(data, numbers=False)
     assert (0 if kept is None else len(kept)) + len(bad) == len(data)
     if kept is None:
         return
-    one, _ = unified({"train": kept}, ())
+    one, _ = unify_labels({"train": kept}, ())
     classes = sorted({str(label) for label in one["train"].labels})
     assert len({*map(key_of, classes)}) == len(classes)
     assert (label_numbers(one["train"].labels, classes) >= 0).all()
     assert torch.equal(label_numbers(kept.labels, classes), label_numbers(one["train"].labels, classes))
-    assert contradicted(data) >= contradicted(one["train"])
+    assert count_contradicted(data) >= count_contradicted(one["train"])
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def small_files() -> Iterator[dict[str, tuple[bytes, Callable[[Path], object]]]]
             return {name: tensor.tolist() for name, tensor in dgltree.load(model).state_dict().items()}
 
         def checkpoint(of: Path) -> object:
-            found = checked(of)
+            found = check_checkpoint(of)
             return found["epoch"], {name: tensor.tolist() for name, tensor in found["state_dict"].items()}
 
         readers = {"cell": weights, "encoder": weights, "checkpoint": checkpoint}

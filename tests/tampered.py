@@ -21,9 +21,9 @@ from safetensors.torch import save
 
 import dgltree
 from dgltree import Vocabulary
-from dgltree.cells.signed import without_signatures
+from dgltree.cells.vocabulary_signature import without_signatures
 from dgltree.commands.main import main
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.encoders import make_encoder
 from dgltree.models import (
     ClassifierReadout,

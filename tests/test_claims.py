@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dgltree.claims import OWNER, owned
+from dgltree.locks import OWNER, lock_folder
 
 HOLD = """
 import sys
 from pathlib import Path
-from dgltree.claims import owned
+from dgltree.locks import owned
 with owned(Path(sys.argv[1])):
     print("owned", flush=True)
     sys.stdin.read()
@@ -35,9 +35,9 @@ def test_another_process_is_refused_until_the_first_is_done(tmp_path: Path) -> N
     folder = tmp_path / "out"
     process = holder(folder)
     with pytest.raises(ValueError, match=rf"another run is writing to {folder} \(process {process.pid} on .*wait for"):
-        owned(folder).__enter__()
+        lock_folder(folder).__enter__()
     process.communicate("")
-    with owned(folder):
+    with lock_folder(folder):
         assert (folder / OWNER).exists()
     assert list(folder.iterdir()) == []
 
@@ -47,7 +47,7 @@ def test_a_process_that_was_killed_owns_nothing(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert (tmp_path / OWNER).exists()
-    with owned(tmp_path):
+    with lock_folder(tmp_path):
         pass
 
 
@@ -56,12 +56,12 @@ def test_two_threads_of_a_process_do_not_share_a_folder(tmp_path: Path) -> None:
 
     def other() -> None:
         try:
-            with owned(tmp_path / "." / ""):
+            with lock_folder(tmp_path / "." / ""):
                 pass
         except ValueError as error:
             refused.append(str(error))
 
-    with owned(tmp_path):
+    with lock_folder(tmp_path):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
@@ -70,8 +70,8 @@ def test_two_threads_of_a_process_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_what_cannot_be_locked_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / OWNER).symlink_to(tmp_path / "elsewhere")  # a link is never opened
-    with owned(tmp_path):
+    with lock_folder(tmp_path):
         assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="file is a file; the output goes to a folder"):
-        owned(tmp_path / "file").__enter__()
+        lock_folder(tmp_path / "file").__enter__()

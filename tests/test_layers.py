@@ -28,7 +28,7 @@ def broken(checkout: Path) -> str:
 @pytest.mark.parametrize(
     ("file", "line", "contract"),
     [
-        ("dgltree/cells/typed.py", "from dgltree.engine.schedule import Step", "Imports point one way"),
+        ("dgltree/cells/typed_linear.py", "from dgltree.engine.schedule import Step", "Imports point one way"),
         ("dgltree/read/text.py", "from dgltree.read.infix import read_infix", "No circles"),
         ("dgltree/engine/memory.py", "import tasks.tables", "The library never imports the tasks"),
         ("dgltree/engine/memory.py", "from dgltree import Tree", "Nothing inside the package imports its root"),

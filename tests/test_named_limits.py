@@ -206,9 +206,11 @@ def are_classes(module: ModuleType, count: int) -> bool:
 
 ROWS = [
     Row("commands.parse.MOST_PICTURES", pictures),
-    Row("datasets.labels.FEW", whole(unknown_labels, "more")),
-    Row("datasets.loading.from_file.FEW", whole(lambda m, size: m.listed([Bad(1, "bad")] * size), "more")),
-    Row("datasets.settings.reading.MOST_LINE", takes(lambda m, size: m.Reading(max_line=size), "max_line is")),
+    Row("datasets.labels.MAX_NAMED_LABELS", whole(unknown_labels, "more")),
+    Row(
+        "datasets.loading.from_file.MAX_LISTED_RECORDS", whole(lambda m, size: m.listed([Bad(1, "bad")] * size), "more")
+    ),
+    Row("datasets.settings.read_settings.MOST_LINE", takes(lambda m, size: m.Reading(max_line=size), "max_line is")),
     Row("encoders.encoded.DRAWN", whole(title, "the first")),
     Row(
         "encoders.latent.beam_tree.SEEDS",
@@ -216,7 +218,7 @@ ROWS = [
         last=lambda limit: limit - 1,
     ),
     Row(
-        "equations.completion.completer.DEEPEST",
+        "equations.completion.completer.MAX_DEPTH",
         takes(lambda m, size: completed(m, nested(size, BLANK)), "nested more than"),
     ),
     Row(
@@ -225,16 +227,19 @@ ROWS = [
             lambda m, size: completed(m, Tree("Add", tuple(blank(f"a{i}") for i in range(size)))), "blanks; a search"
         ),
     ),
-    Row("equations.completion.display.LONGEST", whole(lambda m, size: m._cut("a" * size), "...")),
+    Row("equations.completion.display.MAX_HTML_LENGTH", whole(lambda m, size: m._cut("a" * size), "...")),
     Row(
-        "equations.ranking.equation_size.LARGEST",
+        "equations.ranking.equation_size.MAX_NODES",
         takes(lambda m, size: m.check_size(Equation(wide(size - 1), X)), "more than 5,000 nodes"),
     ),
     Row(
-        "equations.ranking.equation_size.DEEPEST",
+        "equations.ranking.equation_size.MAX_DEPTH",
         takes(lambda m, size: m.check_size(Equation(nested(size - 1, X), X)), "more than 200 deep"),
     ),
-    Row("equations.truth.case.MOST_NAMES", takes(lambda m, size: m.Case(Equation(wide(size + 1), X0)), "variables")),
+    Row(
+        "equations.truth.judged_equation.MOST_NAMES",
+        takes(lambda m, size: m.Case(Equation(wide(size + 1), X0)), "variables"),
+    ),
     Row(
         "equations.truth.program.MOST_NODES",
         takes(lambda m, size: m.Program(Equation(wide(size), X0), school=True), "different parts"),
@@ -244,8 +249,8 @@ ROWS = [
         takes(lambda m, size: m.Program(Equation(wide(size - 1, 2), X0), school=True), "60,000 nodes"),
         last=lambda limit: 20 * limit,
     ),
-    Row("explore.app.LARGEST", takes(sent, "more than 64 KB")),
-    Row("explore.as_given.LONGEST", whole(lambda m, size: m.cut("a" * size), "...")),
+    Row("explore.app.MAX_REQUEST_BYTES", takes(sent, "more than 64 KB")),
+    Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.cut("a" * size), "...")),
     Row(
         "explore.batches.MOST_NODES",
         takes(
@@ -257,26 +262,26 @@ ROWS = [
         "explore.batches.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
-    Row("explore.equations.DEEPEST", takes(ranked, "nodes below")),
-    Row("explore.projection.FEWEST", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
+    Row("explore.equations.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
+    Row("explore.projection.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
     Row("explore.sequences.MOST_WORDS", takes(read_words, "words and brackets")),
     Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfolded(wide(size)), "nodes; the page")),
     Row("explore.worker.MOST_WAITING", takes(waited, "32 requests")),
-    Row("models.bounds.LONGEST", takes(lambda m, size: m.check_length("a" * size), "characters")),
+    Row("models.bounds.MAX_HEADER_LENGTH", takes(lambda m, size: m.check_length("a" * size), "characters")),
     Row("read.infix.DIGITS", takes(lambda m, size: m.read_infix("1" * size), "a number of")),
     Row("read.text.MOST_WRITTEN", takes(lambda m, size: m.check_unfolded(SimpleNamespace(size=size)), "nodes")),
-    Row("scale.pipeline.LEAST", takes(clustered, "CPUs"), most=False),
+    Row("scale.pipeline.MIN_WORKERS", takes(clustered, "CPUs"), most=False),
     Row(
         "training.by_column.MOST",
         takes(lambda m, size: m.values_of([str(i) for i in range(size)]), "different values, such as '0'"),
     ),
     Row("training.explaining.MOST_NODES", takes(explained, "are explained"), given=12),
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
-    Row("training.labels_asked.MOST_CLASSES", are_classes),
-    Row("training.telling.FEW", whole(lambda m, size: m._of_places(places(size)), " more")),
-    Row("trees.picture.LONGEST", whole(lambda m, size: m._cut("a" * size), "…")),
+    Row("training.task_inference.MOST_CLASSES", are_classes),
+    Row("training.training_summary.FEW", whole(lambda m, size: m._of_places(places(size)), " more")),
+    Row("trees.picture.MAX_NAME_LENGTH", whole(lambda m, size: m._cut("a" * size), "…")),
 ]
-ELSEWHERE = {"scale.tables.MOST"}
+ELSEWHERE = {"scale.tables.MAX_BLOCK_BYTES"}
 """Bytes held at a time, which are counted by pieces of a file: ``tests/scale/test_tables.py``."""
 
 

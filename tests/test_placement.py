@@ -20,7 +20,7 @@ from dgltree import batch, plan, propagate
 from dgltree.batching.moving import Movable
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.commands.main import main
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels import operands
 from dgltree.engine.kernels.backends import BACKENDS
@@ -223,7 +223,7 @@ class Kernels:
 @pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_lstm", "tree_lstm, leaf gates", "tree_smu, leaf gates"])
 def test_a_pass_through_kernels_stays_on_the_device(name: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BACKENDS, "cuda", Kernels())
-    monkeypatch.setattr(operands, "KINDS", (*operands.KINDS, Elsewhere))
+    monkeypatch.setattr(operands, "TENSOR_TYPES", (*operands.TENSOR_TYPES, Elsewhere))
     cell = make_cell(name)
     trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(5)]), cell.vocabulary)
     planned = plan(trees, cell.to(DEVICE)).to(DEVICE)

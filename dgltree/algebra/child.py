@@ -22,7 +22,7 @@ SECONDS = 5.0
 """That SymPy may take for one question, its start not counted."""
 START = 30.0
 """Further seconds that the start may take on a busy machine."""
-LARGEST = 400
+MAX_NODES = 400
 """Nodes of what it is asked about; it walks trees by recursion."""
 
 
@@ -57,7 +57,7 @@ class Algebra:
             self._process, self._ready = None, False
 
     def _ask(self, what: str, trees: list[Tree], seconds: float) -> Any:
-        if sum(tree.size for tree in trees) > LARGEST or seconds <= 0:
+        if sum(tree.size for tree in trees) > MAX_NODES or seconds <= 0:
             return None
         try:
             texts = [write_infix(tree) for tree in trees]

@@ -16,7 +16,7 @@ from dgltree.trees.tree import Tree
 if TYPE_CHECKING:
     import sympy
 
-LONGEST = 120
+MAX_FORM_NODES = 120
 """Nodes of a form."""
 _UNIT_NAME = "imaginary_unit_of_sympy"
 
@@ -91,6 +91,6 @@ def _trees(expressions: Any) -> list[Tree]:
     for expression in expressions:
         with suppress(ValueError, TypeError, AttributeError, RecursionError):
             tree = from_sympy(expression.xreplace({sympy.I: unit}))
-            if isinstance(tree, Tree) and tree.size <= LONGEST:
+            if isinstance(tree, Tree) and tree.size <= MAX_FORM_NODES:
                 found[substitute(tree, {Tree("Symbol", token=_UNIT_NAME): IMAGINARY_UNIT})] = None
     return list(found)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.choosing import chosen, chosen_columns
+from dgltree.batching.choosing import choose_columns, choose_rows
 from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.heterograph import has_types, with_types, without_types
 from dgltree.batching.moving import Movable
@@ -25,14 +25,14 @@ from dgltree.batching.node_columns import (
 from dgltree.batching.number_scales import parents_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
-from dgltree.trees.picture import MOST, framed, node_name, tree_svg
+from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, node_name, tree_svg
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import dgl
 
 DRAWN = 4  # trees of a picture
-FEW = 64  # nodes, whose children numpy does not find faster
+MIN_NODES_FOR_NUMPY = 64  # nodes, whose children numpy does not find faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class TreeBatch(Movable):
             if not -len(self) <= trees < len(self):
                 raise IndexError(f"there is no tree {trees}: the batch has {len(self)}")
             trees = [int(trees) % len(self)]
-        columns, rows = chosen_columns(self, chosen(trees, len(self), "trees", "the batch"))
+        columns, rows = choose_columns(self, choose_rows(trees, len(self), "trees", "the batch"))
         some = TreeBatch(**columns, vocabulary=self.vocabulary)
         return some if self.subtree is None else some.with_subtrees(rows(self.subtree))
 
@@ -121,7 +121,9 @@ class TreeBatch(Movable):
         title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {len(self.child_index):,} edges"
         roots = [] if self.vocabulary is None else self.roots[:DRAWN].tolist()
         title += f"; the first {len(roots)}" if 0 < len(roots) < len(self) else ""
-        return framed(title, [tree_svg(root, self._name, self._children, MOST // len(roots)) for root in roots])
+        return frame_pictures(
+            title, [tree_svg(root, self._name, self._children, MAX_PICTURE_NODES // len(roots)) for root in roots]
+        )
 
     def _name(self, node: int) -> str:
         assert self.vocabulary is not None
@@ -315,7 +317,7 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     arity, sizes = column(read.arity), column(counts)
     pointer = np.zeros(len(nodes) + 1, np.int64)
     np.cumsum(arity, out=pointer[1:])
-    if len(nodes) < max(FEW, sum(tree.size for tree in flat)):
+    if len(nodes) < max(MIN_NODES_FOR_NUMPY, sum(tree.size for tree in flat)):
         child = children_by_object(nodes, counts)
     else:
         child = children_in_preorder(column(read.size), arity, pointer)

@@ -10,7 +10,9 @@ from torch import Tensor
 from dgltree.batching.run_lengths import ranges
 
 
-def chosen(rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: int, what: str, whole: str) -> np.ndarray:
+def choose_rows(
+    rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: int, what: str, whole: str
+) -> np.ndarray:
     """The numbers (len,) int64 of the chosen ones of ``count`` things: given as numbers, or as a mask of booleans.
 
     ``what`` and ``whole`` name them and what they are in.
@@ -38,7 +40,7 @@ def chosen(rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: in
     return which.astype(np.int64)
 
 
-def chosen_columns(batch: Any, which: np.ndarray) -> tuple[dict[str, Any], Callable[[Tensor], Tensor]]:
+def choose_columns(batch: Any, which: np.ndarray) -> tuple[dict[str, Any], Callable[[Tensor], Tensor]]:
     """The tensors of a ``TreeBatch`` of some trees, by their names, and what takes their rows of a column of nodes.
 
     ``which`` (len,) int64 are their numbers. Raises ``ValueError`` if roots are not one per tree.

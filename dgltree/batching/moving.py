@@ -32,7 +32,7 @@ class Movable(PickledAsArrays, ABC):
         """
         if isinstance(device, torch.dtype):
             raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")
-        if _same(self.device, checked_device(device)):
+        if _same(self.device, check_device(device)):
             return self
         return self._together(lambda memory: memory.to(device, non_blocking=non_blocking))
 
@@ -52,7 +52,7 @@ class Movable(PickledAsArrays, ABC):
         return self.map(lambda tensor: found[id(tensor)])
 
 
-def checked_device(device: torch.device | str) -> torch.device:
+def check_device(device: torch.device | str) -> torch.device:
     """The device. ``ValueError`` for one that torch does not know, or that is not there."""
     try:
         known = torch.device(device)

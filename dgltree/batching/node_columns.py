@@ -10,7 +10,9 @@ from dgltree.batching.run_lengths import ranges
 from dgltree.batching.vocabulary import NO_LABEL, UNSEEN, Vocabulary
 from dgltree.trees.tree import Tree
 
-SMALL = 256  # nodes of a tree that is walked before its objects are known to be distinct: one may unfold to 2^60
+MAX_WALKED_NODES = (
+    256  # nodes of a tree that is walked before its objects are known to be distinct: one may unfold to 2^60
+)
 
 
 class Fields(NamedTuple):
@@ -33,7 +35,7 @@ def read_fields(trees: Sequence[Tree]) -> tuple[Fields, list[Tree], list[int]]:
     counts: list[int] = []
     shared = False
     for tree in trees:
-        own = None if shared or tree.size > SMALL else list(tree.preorder())
+        own = None if shared or tree.size > MAX_WALKED_NODES else list(tree.preorder())
         if own is None or len(set(map(id, own))) < len(own):
             own = list(tree.distinct_preorder())
             shared |= len(own) < tree.size

@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.choosing import chosen
+from dgltree.batching.choosing import choose_rows
 
 
 def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
@@ -28,4 +28,4 @@ def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> Tree
     batch whose roots are not one per tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
     whole.
     """
-    return batch[chosen(trees, len(batch), "trees", "the batch")]
+    return batch[choose_rows(trees, len(batch), "trees", "the batch")]

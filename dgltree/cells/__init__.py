@@ -16,7 +16,7 @@ from dgltree.cells.tree_cell import TreeCell
 from dgltree.cells.tree_lstm import TreeLSTM
 from dgltree.cells.tree_rnn import TreeRNN
 from dgltree.cells.tree_smu import TreeSMU
-from dgltree.cells.typed import Affine, Linear, concatenate
+from dgltree.cells.typed_linear import Affine, Linear, concatenate
 
 CELLS: dict[str, type[Cell]] = {
     "tree_rnn": TreeRNN,

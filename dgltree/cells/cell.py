@@ -13,7 +13,7 @@ from dgltree.cells.contract import CellContract
 from dgltree.cells.inputs import Embedding, FunctionEmbedding
 from dgltree.cells.message_passing import MessagePassing
 from dgltree.cells.step import Children, Computed, State, StepRows
-from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
+from dgltree.cells.typed_linear import Affine, Linear, Segments, TypedLinear, split
 
 
 class Cell(MessagePassing):

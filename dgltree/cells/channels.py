@@ -10,7 +10,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.cells.step import Children, Computed, State
-from dgltree.cells.typed import Affine, Linear, Segments, concatenate
+from dgltree.cells.typed_linear import Affine, Linear, Segments, concatenate
 
 LEAF = 0.1
 """Embeddings are drawn from U(-LEAF, LEAF)."""

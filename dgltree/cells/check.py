@@ -8,9 +8,9 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch, check_vocabulary, place, shares_numbers
 from dgltree.batching.number_scales import ranks_of
 from dgltree.batching.vocabulary import NO_TOKEN
+from dgltree.cells.base import CellBase
 from dgltree.cells.contract import CellContract
 from dgltree.cells.step import State
-from dgltree.cells.stepping import Stepping
 
 
 def check_batch(cell: CellContract, batch: TreeBatch) -> None:
@@ -20,14 +20,14 @@ def check_batch(cell: CellContract, batch: TreeBatch) -> None:
         _check_x(cell, batch, batch.x, next(cell.parameters()).dtype)
 
 
-def check_device(cell: Stepping, batch: TreeBatch) -> None:
+def check_device(cell: CellBase, batch: TreeBatch) -> None:
     """``ValueError`` for a batch that is on another device than the cell."""
     own = next(cell.parameters()).device
     if own != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
 
 
-def check_weights(cell: Stepping, weights: Mapping[str, Tensor], device: torch.device) -> None:
+def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.device) -> None:
     """``RuntimeError``, as torch's operations raise it, naming a map whose tensors no pass on this device can multiply.
 
     Compiled code reads by address: behind a short tensor it would read whatever lies there.
@@ -47,7 +47,7 @@ def check_weights(cell: Stepping, weights: Mapping[str, Tensor], device: torch.d
         raise RuntimeError(f"the maps have different dtypes: {each}; a cell computes in one, cell.to(...)")
 
 
-def check_first_states(cell: Stepping, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:
+def check_first_states(cell: CellBase, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:
     """``RuntimeError`` if the states that a pass begins with, (rows, *shape), have not the cell's shape or dtype."""
     dtype = next((tensor.dtype for tensor in weights.values()), None)
     for (part, shape), rows in zip(cell.state.items(), states, strict=True):
@@ -122,7 +122,7 @@ def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype
         raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
 
 
-def check_finite(cell: Stepping, batch: TreeBatch, states: State, order: Tensor, before: str = "below") -> None:
+def check_finite(cell: CellBase, batch: TreeBatch, states: State, order: Tensor, before: str = "below") -> None:
     """``ValueError`` naming the first node, by ``order`` (N,), whose state is not finite, and what is not finite there.
 
     ``before`` is where the nodes lie that come earlier.
@@ -139,7 +139,7 @@ def check_finite(cell: Stepping, batch: TreeBatch, states: State, order: Tensor,
     raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node {before} is like that; {cause}")
 
 
-def check_up(cell: Stepping, batch: TreeBatch, up: State | None) -> None:
+def check_up(cell: CellBase, batch: TreeBatch, up: State | None) -> None:
     """``ValueError`` for upward states that a downward cell cannot start from."""
     if up is None or "h" not in up:
         raise ValueError(

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.fused import Fused
+from dgltree.cells.kernel_options import Fused
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
-from dgltree.cells.typed import Linear
+from dgltree.cells.typed_linear import Linear
 
 
 class ChildSumTreeLSTM(SumCell):

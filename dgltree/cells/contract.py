@@ -11,14 +11,14 @@ from typing import ClassVar
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.fused import Fused
+from dgltree.cells.base import CellBase
 from dgltree.cells.inputs import Leaf
+from dgltree.cells.kernel_options import Fused
 from dgltree.cells.step import Children, Computed, State
-from dgltree.cells.stepping import Stepping
-from dgltree.cells.typed import Affine, Linear
+from dgltree.cells.typed_linear import Affine, Linear
 
 
-class CellContract(Stepping):
+class CellContract(CellBase):
     """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
 
     Args:

@@ -9,17 +9,17 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.cells.base import CellBase
 from dgltree.cells.check import check_batch, check_device, check_nodes
 from dgltree.cells.contract import CellContract
 from dgltree.cells.step import Children, Computed
-from dgltree.cells.stepping import Stepping
-from dgltree.cells.typed import Linear, Segments, sorted_by
+from dgltree.cells.typed_linear import Linear, Segments, sort_rows
 from dgltree.torch_internals import without_autocast
 
 Frame = dict[str, Tensor]
 COMPUTED = "computed"
 """The field of a graph's nodes that says whose states are there."""
-C = TypeVar("C", bound="Stepping")
+C = TypeVar("C", bound="CellBase")
 Result = TypeVar("Result")
 
 
@@ -68,7 +68,7 @@ class MessagePassing(CellContract):
         check_device(self, batch)
         check_nodes(self, batch)
         leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
-        order, segments, _ = sorted_by(batch.function[leaves])
+        order, segments, _ = sort_rows(batch.function[leaves])
         leaves = leaves[order]
         states = self.leaf_states(batch, leaves, segments)
         graph.ndata[COMPUTED] = batch.arity == 0
@@ -78,13 +78,13 @@ class MessagePassing(CellContract):
 
     def message_func(self, edges: Any) -> Frame:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
-        return {**prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
+        return {**get_prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
         check_order(nodes)
-        order, segments, back = sorted_by(nodes.data["function"])
+        order, segments, back = sort_rows(nodes.data["function"])
         slot = nodes.mailbox["slot"][order].argsort(1)
         mail = {}
         for part, shape in self.state.items():
@@ -98,10 +98,10 @@ class MessagePassing(CellContract):
 
     def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
-        return {**prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
+        return {**get_prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
 
 
-def prepared(cell: MessagePassing, frame: Frame) -> Frame:
+def get_prepared(cell: MessagePassing, frame: Frame) -> Frame:
     """The states in a frame. Raises ``ValueError`` if ``prepare`` did not put them there."""
     for part, shape in cell.state.items():
         if part not in frame or tuple(frame[part].shape[1:]) != shape:

@@ -8,7 +8,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_cell import StackCell
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.tree_rnn import activation_named
-from dgltree.cells.typed import Affine, Linear, concatenate
+from dgltree.cells.typed_linear import Affine, Linear, concatenate
 
 
 class StackTreeRNN(StackCell):

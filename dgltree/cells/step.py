@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.cells.aggregation import Aggregation
-from dgltree.cells.typed import Linear
+from dgltree.cells.typed_linear import Linear
 
 State = dict[str, Tensor]
 """Part name to (rows, *shape): ``{"h": (rows, n), "S": (rows, p, n)}``."""

@@ -13,14 +13,14 @@ from dgltree.cells.message_passing import (
     COMPUTED,
     Frame,
     check_order,
+    get_prepared,
     inputs_of,
     now_computed,
     outside_autocast,
-    prepared,
 )
 from dgltree.cells.positions import Positions
 from dgltree.cells.step import Children, Computed, State, StepRows
-from dgltree.cells.typed import Affine, Linear, sorted_by, split
+from dgltree.cells.typed_linear import Affine, Linear, sort_rows, split
 
 
 class SumCell(Cell):
@@ -122,11 +122,11 @@ class SumCell(Cell):
             return {name: like.new_zeros(0, *shape) for name, shape in self.messages.items()} | {
                 COMPUTED: edges.src[COMPUTED]
             }
-        order, segments, back = sorted_by(edges.dst["function"])
+        order, segments, back = sort_rows(edges.dst["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, edges.dst, order)
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
-        children = {part: rows[order] for part, rows in prepared(self, edges.src).items()}
+        children = {part: rows[order] for part, rows in get_prepared(self, edges.src).items()}
         sent = self.send(children, edges.data["slot"][order], x_pre, linear)
         return {**{name: sent[name][back] for name in self.messages}, COMPUTED: edges.src[COMPUTED]}
 
@@ -134,7 +134,7 @@ class SumCell(Cell):
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from the aggregation of its mailbox."""
         check_order(nodes)
-        order, segments, back = sorted_by(nodes.data["function"])
+        order, segments, back = sort_rows(nodes.data["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, nodes.data, order)
         x_pre, _ = self.split_inputs(None if x is None else linear("input", x))

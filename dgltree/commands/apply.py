@@ -12,7 +12,7 @@ from tqdm import tqdm
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.options import option_parser
-from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
 from dgltree.datasets.loading.gather import Ids
@@ -20,9 +20,9 @@ from dgltree.datasets.loading.parallel import parts
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training import threads
-from dgltree.training.compared import with_refused
+from dgltree.training.comparison import with_refused
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
@@ -158,7 +158,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[RecordBlock]:
     """The records of a file or stream, some at a time, in the order of the file."""
-    reading = model.reading.but(**given_reading(options))
+    reading = model.reading.but(**read_given(options))
     file = open_format(options.file, reading).with_notation()
     report = BadRecords(options.file, options.strict)
     ids = Ids()
@@ -172,7 +172,7 @@ def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Record
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
-    title = "\t".join(["id", "prediction", *map(shown, model.classes)])
+    title = "\t".join(["id", "prediction", *map(one_line, model.classes)])
     failed = records = 0
     say = stopwatch()
     for block in _blocks(model, options):
@@ -227,7 +227,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
 def _labelled(model: TrainedModel, options: argparse.Namespace) -> TreeDataset:
     """The examples of the file with a label, as the model reads them."""
     by = {"group_by": options.by} if options.by else {}
-    reading = model.reading.but(**given_reading(options), **by)
+    reading = model.reading.but(**read_given(options), **by)
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     found: TreeDataset = model.objective.labelled(data)
     return found
@@ -272,7 +272,7 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
 def _on_ray(name: str, options: argparse.Namespace) -> int:
     from dgltree import scale
 
-    given: dict[str, Any] = {"cell": options.cell, **given_reading(options)}
+    given: dict[str, Any] = {"cell": options.cell, **read_given(options)}
     job: scale.Encode | scale.Predict
     if name == "encode":
         job = scale.Encode(options.model, nodes=options.nodes, **given)

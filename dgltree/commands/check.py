@@ -25,7 +25,7 @@ a point shows it. If an unknown is asked for, an answer lists all real solutions
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    from dgltree.commands.equation_input import add_names, shielded
+    from dgltree.commands.equation_input import add_names, shield_equations
     from dgltree.equations.checking.check import Checker
     from dgltree.equations.checking.forms import FORMS
 
@@ -47,7 +47,7 @@ def run(name: str, arguments: list[str]) -> int:
         "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"
     )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
-    options = made.parse_intermixed_args(shielded(made, arguments))
+    options = made.parse_intermixed_args(shield_equations(made, arguments))
     checker = Checker(
         options.equation.strip(), options.form, options.names, options.rounded, options.mixed, options.units
     )

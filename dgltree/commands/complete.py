@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.equation_input import EquationCommand, EquationInput, count, parsed, parser
+from dgltree.commands.equation_input import EquationCommand, EquationInput, count, parse_arguments, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.signals import within
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
     from dgltree.read.typed import Question
 
-FEW = 4
+MAX_IN_ONE_PROCESS = 4
 """Equations of a command line that are not worth further processes."""
-MANY = 32
+MIN_FOR_NUMBA = 32
 """Equations for which it pays to load Numba, if what it compiled is at hand."""
 EXAMPLES = """\
 examples:
@@ -88,7 +88,7 @@ def run(name: str, arguments: list[str]) -> int:
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
     made.add_argument("--column", metavar="NAME", help="with --ray: the column of the equations (default: equation)")
     made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be answered")
-    options = parsed(made, arguments)
+    options = parse_arguments(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
         made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
     if options.json and (options.latex or options.forms):
@@ -146,15 +146,15 @@ class CompleteCommand(EquationCommand):
         """Of a search for several equations by several processes."""
         processes = min(self.options.processes or cores(), cores())
         texts = self.options.equations
-        if self.completing.by_score or processes == 1 or (len(texts) <= FEW and "-" not in texts):
+        if self.completing.by_score or processes == 1 or (len(texts) <= MAX_IN_ONE_PROCESS and "-" not in texts):
             yield from super().answers(asked)
             return
-        from dgltree.commands.several import ReadQuestion, answered
+        from dgltree.commands.several import ReadQuestion, answer_each
 
         def read(one: EquationInput) -> "ReadQuestion | ValueError":
             return one.typed if isinstance(one.typed, ValueError) else ReadQuestion(one.typed, self._spent)
 
-        yield from answered(self.completing, ((one, read(one)) for one in asked), processes)
+        yield from answer_each(self.completing, ((one, read(one)) for one in asked), processes)
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.read.typed import read_question
@@ -186,10 +186,12 @@ class CompleteCommand(EquationCommand):
             print(wrong, flush=True)
 
     def _show_json(self, asked: EquationInput, found: "Completion", wrong: "WrongAnswers | None") -> None:
-        from dgltree.equations.completion.record import described
+        from dgltree.equations.completion.record import describe_completion
 
         more = {} if wrong is None else {"distractors": wrong.texts}
-        print(write_json({"equation": asked.text, **asked.line, **described(found, asked.typed.notes), **more}))
+        print(
+            write_json({"equation": asked.text, **asked.line, **describe_completion(found, asked.typed.notes), **more})
+        )
 
     def run(self, texts: list[str]) -> int:
         with self._kernels(texts) if self.completing.by_score else nullcontext():
@@ -198,7 +200,7 @@ class CompleteCommand(EquationCommand):
     def _kernels(self, texts: list[str]) -> AbstractContextManager[None]:
         from dgltree.engine.kernels.choice import kernels
 
-        return kernels("cached" if len(texts) >= MANY or "-" in texts else "off")
+        return kernels("cached" if len(texts) >= MIN_FOR_NUMBA or "-" in texts else "off")
 
 
 def _on_ray(options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import sys
 
 from dgltree.commands.options import option_parser
-from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.commands.reports import report_bad
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -51,7 +51,7 @@ def run(_: str, arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     from dgltree.training.embedding import embed
 
-    data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **given_reading(options))
+    data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **read_given(options))
     report_bad(options.file, data.bad)
     read = f", read as {data.reading.notation}" if data.reading.notation else ""
     print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes{read}", file=sys.stderr)

@@ -81,14 +81,14 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """The options; what begins with - and is not an option is an equation."""
-    options, equations = made.parse_known_args(shielded(made, arguments))
+    options, equations = made.parse_known_args(shield_equations(made, arguments))
     options.equations += equations  # what argparse does not place because it comes after an option
     return options
 
 
-def shielded(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
+def shield_equations(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
     """An argument that begins with - and is not an option is an equation; a space before it tells argparse so."""
     options = set(made._option_string_actions)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.commands.reports import report_bad
 from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief
 from dgltree.read.json_text import write_json
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training import threads
 from dgltree.training.explaining import Effect, Explanation
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
@@ -84,8 +84,8 @@ def _examples(model: TrainedModel, options: argparse.Namespace) -> tuple[list[st
     if not _is_file(text):
         if model.each == 2:
             raise ValueError(f"{text!r:.80}: one tree, and the model reads pairs; give a file of pairs")
-        return [shown(text, WIDTH)], [text], 0
-    reading = model.reading.but(**given_reading(options))
+        return [one_line(text, WIDTH)], [text], 0
+    reading = model.reading.but(**read_given(options))
     data = TreeDataset.from_file(text, cached=False, progress=True, named=False, **reading.to_json())
     known = model.dataset(data)
     report_bad(text, known.bad)
@@ -130,7 +130,7 @@ def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
     lines = [f"{name}: {_answer(found, model)}", "", f"rank\t{what}\tsubtree"]
     for i, each in enumerate(listed):
         log_odds = f"\t{each.evidence:+.2f}" if model.classes else ""
-        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{shown(brief(each.tree), WIDTH)}")
+        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(brief(each.tree), WIDTH)}")
     return "\n".join([*lines, *_drawn(found, model, listed)])
 
 
@@ -146,7 +146,7 @@ def _drawn(found: Explanation, model: TrainedModel, listed: Sequence[Effect]) ->
             part, depth = stack.pop()
             stack.extend((child, depth + 1) for child in reversed(part.children))
             effect, rank = effects.get((side, node), ""), ranks.get((side, node), "")
-            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{shown(name_of(part), WIDTH)}")
+            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(name_of(part), WIDTH)}")
             node += 1
     return lines
 
@@ -154,7 +154,7 @@ def _drawn(found: Explanation, model: TrainedModel, listed: Sequence[Effect]) ->
 def _answer(found: Explanation, model: TrainedModel) -> str:
     if not model.classes:
         return f"{found.support:.6g}"
-    return f"{shown(str(found.prediction))}, probability {found.support:.6f}"
+    return f"{one_line(str(found.prediction))}, probability {found.support:.6f}"
 
 
 def _number(each: Effect, model: TrainedModel) -> str:

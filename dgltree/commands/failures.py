@@ -43,7 +43,7 @@ def packages_for(module: str | None) -> str:
     return name
 
 
-def said_of(error: BaseException, command: str) -> str | None:
+def describe_failure(error: BaseException, command: str) -> str | None:
     """The one line, or None for another failure."""
     text = " ".join(str(error).split())
     if isinstance(error, UnicodeEncodeError):

@@ -10,8 +10,8 @@ from typing import Any
 
 from dgltree.cells import CELLS
 from dgltree.commands.options import config_first, options_of
-from dgltree.commands.reading_options import given_reading
-from dgltree.datasets.settings.reading import Reading
+from dgltree.commands.reading_options import read_given
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.read.smiles import OPEN, TREES
@@ -41,7 +41,7 @@ def run(_: str, arguments: list[str]) -> int:
         raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
     if options.processes is not None and not (options.folds or options.seeds):
         raise ValueError("--processes is for --folds or --seeds; a single training has --threads and --devices")
-    reading = given_reading(options)
+    reading = read_given(options)
     settings: dict[str, Any] = {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
     FitOptions(**settings)  # impossible settings are reported before a long file is read
     named = {"train": options.file, "validation": options.validation, "test": options.test}
@@ -49,9 +49,9 @@ def run(_: str, arguments: list[str]) -> int:
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
     trees = _molecules(splits, paths, reading, options) if splits["train"].reading.notation == OPEN else {}
     if trees and not options.folds:
-        from dgltree.training.molecules import chosen_tree
+        from dgltree.training.molecules import choose_notation
 
-        splits = trees[chosen_tree(trees, FitOptions(**settings))]
+        splits = trees[choose_notation(trees, FitOptions(**settings))]
     data = splits.pop("train")
     settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])

@@ -1,12 +1,12 @@
 """``dgltree inspect``: what is in a file of trees."""
 
 from dgltree.commands.options import option_parser
-from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.commands.reports import stopwatch
 from dgltree.datasets.describe import describe
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.smiles import OPEN, TREES
-from dgltree.training.sight import told_by_default
+from dgltree.training.input_sensitivity import describe_default_parts
 
 RINGS, ATOMS = TREES
 EXAMPLES = """\
@@ -45,12 +45,12 @@ def run(_: str, arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     say = stopwatch()
     data = TreeDataset.from_file(
-        options.file, cached=not options.no_cache, strict=options.strict, progress=True, **given_reading(options)
+        options.file, cached=not options.no_cache, strict=options.strict, progress=True, **read_given(options)
     )
     say(data.num_nodes, "nodes")
     print(describe(data, options.min_count))
     if data.reading.notation == OPEN:
         of = f"trees of {TREES[RINGS]}; fit chooses between them and trees of {TREES[ATOMS]}"
         print(f"\nthese are {of} (--notation {ATOMS})")
-    print(f"\n{told_by_default(data, options.min_count)}")
+    print(f"\n{describe_default_parts(data, options.min_count)}")
     return 0

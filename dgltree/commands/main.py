@@ -64,7 +64,7 @@ def _open_closed_streams() -> None:
 def _main(given: list[str]) -> int:
     import warnings
 
-    from dgltree.commands.failures import STANDARD_OUTPUT, naming_standard_output, packages_for, said_of
+    from dgltree.commands.failures import STANDARD_OUTPUT, describe_failure, naming_standard_output, packages_for
     from dgltree.commands.signals import TERMINATED, Interrupted, Terminated
 
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
@@ -81,7 +81,7 @@ def _main(given: list[str]) -> int:
         print(f"dgltree {name}: {error}; install it with: pip install {packages_for(error.name)}", file=sys.stderr)
         return 1
     except (OSError, ValueError, MemoryError, RuntimeError, AssertionError) as error:
-        text = said_of(error, name) or (str(error) if isinstance(error, (OSError, ValueError)) else None)
+        text = describe_failure(error, name) or (str(error) if isinstance(error, (OSError, ValueError)) else None)
         if text is None:  # a mistake of ours, which is to be seen
             raise
         if isinstance(error, OSError) and error.filename == STANDARD_OUTPUT:

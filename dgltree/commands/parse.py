@@ -8,8 +8,8 @@ from dgltree.commands.options import option_parser
 from dgltree.induction.binary_trees import tree_from_distances
 from dgltree.models.language_model import LanguageModel, load_language_model
 from dgltree.read.bracket import write_unlabelled
-from dgltree.read.text import decode, shown
-from dgltree.read.words import normalized, plain_words
+from dgltree.read.text import decode, one_line
+from dgltree.read.words import normalize_word, plain_words
 from dgltree.training import threads
 from dgltree.trees.tree import Tree
 
@@ -32,12 +32,12 @@ def run(_: str, arguments: list[str]) -> int:
     known = [words for words in sentences if words]
     if not known:
         raise ValueError(f"{options.file}: no words; expected one sentence per line")
-    with threads.limited(options.threads):
+    with threads.limit_threads(options.threads):
         found = _trees(model, known, options.layer)
     trees = iter(found)
     for words in sentences:
         print(write_unlabelled(next(trees)) if words else "")
-    unknown = sum(model.unknown([normalized(word)]) for words in known for word in words)
+    unknown = sum(model.unknown([normalize_word(word)]) for words in known for word in words)
     print(f"{len(known):,} sentences; {unknown:,} of {sum(map(len, known)):,} words unknown", file=sys.stderr)
     if options.out:
         _draw(found, options.out)
@@ -66,7 +66,7 @@ def _read(file: str) -> str:
 
 
 def _trees(model: LanguageModel, sentences: list[list[str]], layer: int | None) -> list[Tree]:
-    distances = model.distances([[normalized(word) for word in words] for words in sentences])
+    distances = model.distances([[normalize_word(word) for word in words] for words in sentences])
     count = distances[0].shape[1]
     if layer is not None and not 1 <= layer <= count:
         raise ValueError(f"--layer is {layer}; the model has layers 1 to {count}")
@@ -77,7 +77,7 @@ def _trees(model: LanguageModel, sentences: list[list[str]], layer: int | None) 
 
 def _leaf(word: str) -> str:
     """A word as brackets can hold it."""
-    return shown(word, 60).translate({ord("("): "-LRB-", ord(")"): "-RRB-", ord(" "): "_"})
+    return one_line(word, 60).translate({ord("("): "-LRB-", ord(")"): "-RRB-", ord(" "): "_"})
 
 
 def _draw(trees: list[Tree], folder: Path) -> None:

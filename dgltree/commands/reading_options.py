@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from dgltree.commands.options import options_of
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 
 
 def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None:
@@ -33,6 +33,6 @@ def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None
         group.add_argument(option.flag, **how)
 
 
-def given_reading(options: argparse.Namespace) -> dict[str, Any]:
+def read_given(options: argparse.Namespace) -> dict[str, Any]:
     """Those of the settings that the command line gives."""
     return {name: value for name, value in vars(options).items() if name in {field.name for field in fields(Reading)}}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.from_file import FEW
+from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS
 from dgltree.durations import in_seconds
 
 
@@ -27,7 +27,7 @@ class BadRecords:
             text = each.at(self.file)
             if self.strict:
                 raise ValueError(text)
-            if self.told < FEW:
+            if self.told < MAX_LISTED_RECORDS:
                 print(f"dgltree: {text}", file=sys.stderr)
                 self.told += 1
         self.count += len(bad) if count is None else count

@@ -27,7 +27,7 @@ class ReadQuestion(NamedTuple):
     spent: float
 
 
-def answered(
+def answer_each(
     completing: BatchCompletion, asked: Iterator[tuple[T, ReadQuestion | ValueError]], processes: int
 ) -> Iterator[tuple[T, Any]]:
     """Each question with its answer, or with what is wrong with it.

@@ -9,11 +9,11 @@ import torch
 
 from dgltree.batching.batch import unbatch
 from dgltree.commands.options import option_parser
-from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.commands.reports import report_bad
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training import threads
 from dgltree.training.neighbours import nearest, nearest_parts
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
@@ -33,7 +33,7 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
     model = TrainedModel.load(options.model, cell=options.cell)
-    reading = model.reading.but(**given_reading(options))
+    reading = model.reading.but(**read_given(options))
     with threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
@@ -42,8 +42,10 @@ def run(_: str, arguments: list[str]) -> int:
     print("query\tid\tsimilarity\tlabel\ttree")
     for name, neighbours in zip(names, found, strict=True):
         for example, similarity, tree in neighbours:
-            label = shown(data.labels[example] or "")
-            print(f"{shown(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{shown(brief(tree), WIDTH)}")
+            label = one_line(data.labels[example] or "")
+            print(
+                f"{one_line(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{one_line(brief(tree), WIDTH)}"
+            )
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.equation_input import EquationCommand, EquationInput, parsed, parser
+from dgltree.commands.equation_input import EquationCommand, EquationInput, parse_arguments, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.read.json_text import write_json
 
@@ -75,5 +75,5 @@ def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
     made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
-    options = parsed(made, arguments)
+    options = parse_arguments(made, arguments)
     return VerifyCommand(options.json, options.names, options.why).run(options.equations)

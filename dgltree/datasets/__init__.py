@@ -2,7 +2,7 @@
 
 from dgltree.datasets.batches import UNSEEN, Collate, Graphs, NodeBatches, label_numbers
 from dgltree.datasets.formats import Bad
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 

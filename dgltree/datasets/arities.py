@@ -6,7 +6,7 @@ from dgltree.batching.vocabulary import UNKNOWN
 from dgltree.trees.tree import Tree
 
 
-def fitted(tree: Tree, arities: Collection[int]) -> Tree:
+def fit_arity(tree: Tree, arities: Collection[int]) -> Tree:
     """The tree, whose nodes have numbers of children that are among ``arities``, of which one is 0 and one above 1.
 
     A node with fewer children than such a number gets unknown leaves after them, the fewest that it needs. One with

@@ -14,7 +14,7 @@ from torch.utils.data import Sampler
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.datasets.settings.field_texts import label_number
 from dgltree.datasets.settings.label_texts import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -85,7 +85,7 @@ class Collate:
         return labelled if self.encoder is None else labelled.plan(self.encoder, self.share)
 
     def whole(self, examples: TreeDataset) -> Labelled:
-        """A data set that fits into memory, to :func:`dgltree.datasets.labelled.planned` batches from, not planned."""
+        """A data set that fits into memory, to :func:`dgltree.datasets.labelled_batch.plan_examples` batches from, not planned."""
         return self._labelled(examples, number_subtrees(examples.trees))
 
     def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:

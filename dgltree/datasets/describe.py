@@ -10,15 +10,15 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
 from dgltree.datasets.labels import absent, present, where
-from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.loading.from_file import list_bad_records
 from dgltree.datasets.settings.field_texts import number
-from dgltree.datasets.splitting.duplicates import contradicted, node_digests
+from dgltree.datasets.splitting.duplicates import count_contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
-MOST = 12
+MAX_ROWS = 12
 """Rows of a table, and branches of the sample that is drawn."""
 DRAWN = 40
 """Nodes of the sample at most."""
@@ -51,7 +51,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
         f"a tree of median size:\n{draw(_sample(data, sizes))}",
     ]
     if data.bad:
-        parts.append(listed(data.bad))
+        parts.append(list_bad_records(data.bad))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -68,7 +68,7 @@ def _histogram(what: str, values: Counter[int], doubling: bool = False) -> str:
     if not values:
         return ""
     low, high = min(values), max(values)
-    width = -(-(high - low + 1) // MOST)
+    width = -(-(high - low + 1) // MAX_ROWS)
     starts = list(range(low, high + 1, width))
     if doubling and width > 1:
         starts = [low, *(low + 2**k for k in range((high - low).bit_length()))]
@@ -81,7 +81,7 @@ def _histogram(what: str, values: Counter[int], doubling: bool = False) -> str:
 
 
 def _bars(rows: Sequence[tuple[str, int]]) -> str:
-    rows = [(shown(name, NAME), count) for name, count in rows]
+    rows = [(one_line(name, NAME), count) for name, count in rows]
     most, wide = max(count for _, count in rows), max(len(name) for name, _ in rows)
     return "\n".join(
         f"  {name:>{wide}}  {count:>11,}  {'#' * -(-WIDTH * count // most)}".rstrip() for name, count in rows
@@ -89,7 +89,7 @@ def _bars(rows: Sequence[tuple[str, int]]) -> str:
 
 
 def _most(counts: Counter[str]) -> str:
-    rows = counts.most_common(MOST)
+    rows = counts.most_common(MAX_ROWS)
     rest = len(counts) - len(rows)
     return _bars(rows) + (f"\n  and {rest:,} more" if rest else "")
 
@@ -136,7 +136,7 @@ def _duplicates(data: TreeDataset) -> str:
 
 def _labels(data: TreeDataset) -> str:
     found = [_known_labels(data), absent(data)]
-    if several := contradicted(data):
+    if several := count_contradicted(data):
         found.append(f"{several:,} examples have trees that occur with different labels")
     return "\n".join(line for line in found if line)
 
@@ -150,7 +150,7 @@ def _known_labels(data: TreeDataset) -> str:
     if any(number(label) is None for label in counts):
         return f"{title}:\n{_most(counts)}"
     numbers = np.array([float(label) for label in known])
-    if len(counts) <= MOST:
+    if len(counts) <= MAX_ROWS:
         return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
     spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
     return f"{title}: numbers {spread}"
@@ -175,8 +175,8 @@ def draw(tree: Tree, most: int = DRAWN) -> str:
     while stack and len(lines) < most:
         node, here, below = stack.pop()
         value = "" if node.value is None else f" {node.value:g}"
-        token = "" if node.token is None else f" {shown(repr(node.token), NAME)}"
-        lines.append(here + shown(node.function, NAME) + (token or value))
+        token = "" if node.token is None else f" {one_line(repr(node.token), NAME)}"
+        lines.append(here + one_line(node.function, NAME) + (token or value))
         for i, child in reversed(list(enumerate(node.children))):
             last = i == len(node.children) - 1
             stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))

@@ -14,10 +14,10 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.from_file import read_file
 from dgltree.datasets.loading.gather import Gathering
-from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.loading.parse import ParsedChunk, dropped_leaves, flatten, prepare_tree
 from dgltree.datasets.node_classes import NodeClasses
 from dgltree.datasets.objects import read_objects, with_notation
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.tree import Tree
 
 AT_A_TIME = 1000
@@ -30,7 +30,7 @@ class FlatExamples:
 
     trees: TreeBatch
     columns: Mapping[str, Any]
-    """By the names of ``dgltree.datasets.loading.columns_on_disk.KINDS`` a value of each example."""
+    """By the names of ``dgltree.datasets.loading.columns_on_disk.COLUMN_CLASSES`` a value of each example."""
     reading: Reading
     bad: list[Bad] = field(default_factory=list)
     """The records that could not be read."""
@@ -40,7 +40,7 @@ class FlatExamples:
     """The texts whose numbers are the labels of nodes; None: these are given as numbers."""
 
 
-def of_trees(
+def flatten_trees(
     trees: Sequence[Tree | tuple[Tree, Tree]],
     labels: Sequence[str | float | None] | None,
     splits: Sequence[str | None] | None,
@@ -64,7 +64,7 @@ def of_trees(
     for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != count:
             raise ValueError(f"{len(column)} {name} for {count} examples")
-    drop, empty = dropped(reading), [None] * count
+    drop, empty = dropped_leaves(reading), [None] * count
     columns: dict[str, Any] = {
         "lines": list(range(1, count + 1)),
         "labels": [_text(label, f"labels[{i}]") for i, label in enumerate(labels)],
@@ -74,11 +74,11 @@ def of_trees(
         "files": [""] * count,
     }
     classes = node_classes or NodeClasses()
-    found = flatten(classes.numbered([prepared(tree, reading, drop) for tree in flat]), reading)
+    found = flatten(classes.numbered([prepare_tree(tree, reading, drop) for tree in flat]), reading)
     return FlatExamples(found, columns, reading, node_classes=classes.names)
 
 
-def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
+def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
     """Those of an iterable, of which some are read at a time: the flat trees grow in files.
 
     Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
@@ -91,7 +91,7 @@ def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
         labels = [_label_of(item, i) for i, item in enumerate(given, first)]
         trees = [item[0] for item in given]
         reading = with_notation(trees, reading)
-        flat = of_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
+        flat = flatten_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
         if each not in (0, len(flat.trees) // len(given)):
             raise ValueError("some examples are trees and others pairs; give one kind")
         each = len(flat.trees) // len(given)
@@ -112,7 +112,7 @@ def _label_of(item: Any, number: int) -> str | None:
     return _text(item[1], f"the label of example {number}")
 
 
-def of_file(
+def flatten_file(
     path: str | Path, asked: Reading, workers: int | None, cached: bool, strict: bool, progress: bool, named: bool
 ) -> FlatExamples:
     """Those of a file. Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_file`."""
@@ -124,7 +124,7 @@ def of_file(
     return FlatExamples(stored.trees, stored.columns, reading, bad, str(path) if detected else None)
 
 
-def of_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
+def flatten_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
     """Those of a part of a file, which has at least one."""
     assert part.trees is not None
     return FlatExamples(part.trees, vars(part), reading, [Bad(*each) for each in part.bad])
@@ -137,7 +137,7 @@ def _text(label: Any, name: str) -> str | None:
     return None if label is None else str(label)
 
 
-def checked_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
+def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
     """(E,) float64, how much each example counts. ``ValueError`` for another number of them, and for one below 0."""
     weights = np.asarray(given, np.float64)
     if weights.shape != (count,):

@@ -6,11 +6,11 @@ from copy import copy
 
 from dgltree.datasets.formats.format import Bad, in_order
 from dgltree.datasets.settings.field_texts import label_number, number
-from dgltree.datasets.settings.label_texts import class_numbers, merged, missing_texts, other_spelling
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.label_texts import class_numbers, merge_labels, missing_texts, other_spelling
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 
-FEW = 5
+MAX_NAMED_LABELS = 5
 """Labels that a message names."""
 
 
@@ -19,7 +19,7 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
 
     Raises ``ValueError`` if there are none.
     """
-    kept, bad = labelled(data, numbers)
+    kept, bad = select_labelled(data, numbers)
     if kept is None:
         raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({where(data.reading)})")
     if bad:
@@ -27,7 +27,7 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
     return kept
 
 
-def labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | None, list[Bad]]:
+def select_labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | None, list[Bad]]:
     """The examples with such a label, or None, and the faults of the others."""
     missing = missing_texts(data.reading.missing)
     wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers, missing))}
@@ -76,21 +76,21 @@ def check_spelling(data: TreeDataset) -> None:
         )
 
 
-def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[dict[str, TreeDataset], str]:
+def unify_labels(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[dict[str, TreeDataset], str]:
     """Data sets in which labels that are the same have one text; and which are, in a sentence, empty for none.
 
     Labels are the same if they differ only in blanks around them, in how letters with accents are encoded, in how a
     number is written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
     """
-    names = merged([data.labels for data in files.values()], classes)
+    names = merge_labels([data.labels for data in files.values()], classes)
     if not names:
         return dict(files), ""
     found = {}
     for split, data in files.items():
         found[split] = copy(data)
         found[split].labels = [None if label is None else names.get(label, label) for label in data.labels]
-    told = ", ".join(f"{label!r} as {name!r}" for label, name in sorted(names.items())[:FEW])
-    rest = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
+    told = ", ".join(f"{label!r} as {name!r}" for label, name in sorted(names.items())[:MAX_NAMED_LABELS])
+    rest = f" and {len(names) - MAX_NAMED_LABELS:,} more" if len(names) > MAX_NAMED_LABELS else ""
     return found, f"labels that are the same are one class: {told}{rest}"
 
 
@@ -106,8 +106,8 @@ def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(f"{name!r:.60}" for name in names[:FEW])
-    return f"{shown} and {len(names) - FEW:,} more" if len(names) > FEW else shown
+    shown = ", ".join(f"{name!r:.60}" for name in names[:MAX_NAMED_LABELS])
+    return f"{shown} and {len(names) - MAX_NAMED_LABELS:,} more" if len(names) > MAX_NAMED_LABELS else shown
 
 
 def _wrong(label: str | None, numbers: bool, missing: frozenset[str]) -> str | None:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from dgltree.datasets.formats.records import reader_of
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.graphs import from_graph
 from dgltree.read.networkx import read_node_link
 from dgltree.read.nltk import from_nltk, is_nltk
@@ -35,7 +35,7 @@ def read_objects(
         return of_text(_read(reader(), example, reading)) if isinstance(example, str) else _converted(example, reading)
 
     found: list[Tree | tuple[Tree, Tree]] = []
-    for i, example in enumerate(listed(examples, reading), first):
+    for i, example in enumerate(list_examples(examples, reading), first):
         try:
             if _is_pair(example):
                 if len(example) != 2:
@@ -48,7 +48,7 @@ def read_objects(
     return found
 
 
-def listed(examples: Any, reading: Reading) -> Sequence[Any]:
+def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
     """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
     if isinstance(examples, str | Tree | dict | ast.AST) or is_nltk(examples):
         raise ValueError("one tree alone: give a list of trees or of texts")

@@ -11,13 +11,13 @@ from dgltree.batching.batch import TreeBatch, shares_numbers, unbatch
 from dgltree.batching.batch import batch as make_batch
 from dgltree.batching.token_parts import parts_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
-from dgltree.datasets.arities import fitted
+from dgltree.datasets.arities import fit_arity
 
 UNKNOWN_FUNCTION = " (its training read no unknown functions; without --no-unk fit does)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
-LONGEST = 400
+MAX_MESSAGE_LENGTH = 400
 """Characters of a message: a name may be as long as its file."""
-FEW = 10
+MAX_LOOKED_UP = 10
 """Unknown functions for which the known ones most like them are looked up, which takes a while."""
 
 
@@ -74,7 +74,7 @@ class Translation:
     """From the ids of one vocabulary to those of another.
 
     Where ``<unk>`` has every arity of the other vocabulary, trees with other numbers of children are read as
-    :func:`dgltree.datasets.arities.fitted` makes them.
+    :func:`dgltree.datasets.arities.fit_arity` makes them.
 
     Args:
         own: the vocabulary of the trees.
@@ -89,14 +89,16 @@ class Translation:
         self._misfits = torch.tensor(unknown if self._arities else [], dtype=torch.int64)
         unknown = [] if self._arities else unknown
         self._functions = torch.tensor([known or 0 for known in functions])
-        self._why = {i: _why(self.vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
+        self._why = {
+            i: _why(self.vocabulary, *own.functions[i], brief=k >= MAX_LOOKED_UP) for k, i in enumerate(unknown)
+        }
         tokens, self._strange = _token_ids(own.tokens, self.vocabulary)
         self._tokens = torch.tensor([*tokens, NO_TOKEN])  # the last by its number, -1
 
     def __call__(self, batch: TreeBatch) -> TreeBatch:
         """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
         if len(self._misfits) and bool(torch.isin(batch.function, self._misfits).any()):
-            return make_batch([fitted(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
+            return make_batch([fit_arity(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
         if self.vocabulary.scales is not None and shares_numbers(batch):
             return make_batch(unbatch(batch), self.vocabulary)
         function, token = self._functions[batch.function], self._tokens[batch.token]
@@ -140,12 +142,12 @@ def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> s
     """A message about a function that a model does not know, with a remedy, and in full with similar functions."""
     names = {known for known, _ in vocabulary.functions}
     if brief and name not in names:
-        return f"unknown function {name[:LONGEST]!r}"
+        return f"unknown function {name[:MAX_MESSAGE_LENGTH]!r}"
     try:
         vocabulary.function_id(name, arity)
     except ValueError as error:
         help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
-        return str(error)[:LONGEST] + help_
+        return str(error)[:MAX_MESSAGE_LENGTH] + help_
     raise AssertionError(f"{name!r} is known")
 
 
@@ -157,7 +159,7 @@ def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int]
             found.append(vocabulary.token_id(token))
         except ValueError as error:
             found.append(0)
-            why[i] = str(error)[:LONGEST]
+            why[i] = str(error)[:MAX_MESSAGE_LENGTH]
     return found, why
 
 

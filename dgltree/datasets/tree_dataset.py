@@ -13,19 +13,26 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.choosing import chosen
+from dgltree.batching.choosing import choose_rows
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.flat_examples import FlatExamples, checked_weights, of_file, of_part, of_stream, of_trees
+from dgltree.datasets.flat_examples import (
+    FlatExamples,
+    flatten_file,
+    flatten_part,
+    flatten_stream,
+    flatten_trees,
+    validate_weights,
+)
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.columns_on_disk import KINDS, Column
+from dgltree.datasets.loading.columns_on_disk import COLUMN_CLASSES, Column
 from dgltree.datasets.loading.parse import ParsedChunk, with_numbers
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
 from dgltree.trees.tree import Tree
 
-COLUMNS = tuple(KINDS)
+COLUMNS = tuple(COLUMN_CLASSES)
 """A column next to the trees, with a value for each example."""
 BLOCK = 1 << 18
 """Nodes that are in memory at a time, about, if all trees are looked at."""
@@ -91,7 +98,7 @@ class TreeDataset(Dataset[Any]):
     ) -> None:
         examples = trees
         if not isinstance(examples, FlatExamples):
-            examples = of_trees(examples, labels, splits, ids, groups, reading or Reading(missing=""))
+            examples = flatten_trees(examples, labels, splits, ids, groups, reading or Reading(missing=""))
         assert examples.trees.vocabulary is not None
         self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
         self.own_vocabulary = self._flat_vocabulary
@@ -104,7 +111,7 @@ class TreeDataset(Dataset[Any]):
         for name in COLUMNS:
             setattr(self, name, examples.columns[name])
         self.each = len(self._flat) // len(self.lines)
-        self.weights = None if weights is None else checked_weights(weights, len(self.lines))
+        self.weights = None if weights is None else validate_weights(weights, len(self.lines))
 
     @classmethod
     def from_file(
@@ -130,12 +137,12 @@ class TreeDataset(Dataset[Any]):
             strict: whether a bad record is an error.
             progress: whether to show a progress bar.
             named: whether the columns that ``reading`` names must be there; a file for a trained model may lack some.
-            reading: settings of :class:`dgltree.datasets.settings.reading.Reading`.
+            reading: settings of :class:`dgltree.datasets.settings.read_settings.Reading`.
 
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
         """
-        return cls(of_file(path, Reading(**reading), workers, cached, strict, progress, named))
+        return cls(flatten_file(path, Reading(**reading), workers, cached, strict, progress, named))
 
     @classmethod
     def from_iterable(cls, examples: Iterable[Any], **reading: Any) -> "TreeDataset":
@@ -149,12 +156,12 @@ class TreeDataset(Dataset[Any]):
 
         Raises ``ValueError`` for no examples, and for one that cannot be read or comes without a label, naming it.
         """
-        return cls(of_stream(examples, Reading(**{"missing": "", **reading})))
+        return cls(flatten_stream(examples, Reading(**{"missing": "", **reading})))
 
     @classmethod
     def of_part(cls, part: ParsedChunk, reading: Reading) -> "TreeDataset":
         """The examples of a part of a file, which has at least one."""
-        return cls(of_part(part, reading))
+        return cls(flatten_part(part, reading))
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -176,7 +183,7 @@ class TreeDataset(Dataset[Any]):
 
         Nothing is copied until their trees are looked at. Errors as of :func:`dgltree.select`.
         """
-        rows = chosen(examples, len(self), "examples", "the data set")
+        rows = choose_rows(examples, len(self), "examples", "the data set")
         some = copy(self)
         some.__dict__.pop("trees", None)
         some._chosen = rows if self._chosen is None else self._chosen[rows]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 from dgltree.induction.merges import merged_trees
-from dgltree.trees.picture import MOST, framed, tree_svg
+from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, tree_svg
 from dgltree.trees.tree import Tree
 
 DRAWN = 4
@@ -36,14 +36,14 @@ class Parse(ABC):
         sizes = self.sizes
         places = [[str(place) for place in range(1, size + 1)] for size in sizes]
         if not sizes or 0 in sizes:
-            return framed(f"{self.kind} of {len(sizes)} sequences", [])
+            return frame_pictures(f"{self.kind} of {len(sizes)} sequences", [])
         trees = self.trees(places)[:DRAWN]
         title = f"the tree by {self.kind} over words 1 to {sizes[0]}"
         if len(sizes) > 1:
             title = f"the trees by {self.kind} over the words of {len(sizes)} sequences"
             title += f"; the first {DRAWN}" if len(sizes) > DRAWN else ""
-        most = MOST // len(trees)
-        return framed(title, [tree_svg(each, _word, lambda node: node.children, most) for each in trees])
+        most = MAX_PICTURE_NODES // len(trees)
+        return frame_pictures(title, [tree_svg(each, _word, lambda node: node.children, most) for each in trees])
 
 
 def _word(node: Tree) -> str:

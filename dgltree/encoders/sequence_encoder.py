@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.signed import Signed
+from dgltree.cells.vocabulary_signature import VocabularySigned
 from dgltree.configured import check_options
 from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.encoder import Encoder
@@ -25,17 +25,17 @@ from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, Sequences, joined, nodes_of
+from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, Sequences, join_pairs, nodes_of
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
-from dgltree.torch_internals import uncompiled
+from dgltree.torch_internals import exclude_from_compile
 from dgltree.trees.tree import Tree
 
 SEPARATOR = "|"  # how the id between two trees is written
 
 
-class SequenceEncoder(Encoder, Signed):
+class SequenceEncoder(Encoder, VocabularySigned):
     """A core for sequences, chosen by name or made before, run over linearised trees.
 
     With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
@@ -102,7 +102,7 @@ class SequenceEncoder(Encoder, Signed):
         self.form = self._form()
         self.sign()
 
-    @uncompiled
+    @exclude_from_compile
     def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
         """(B, n), one row per root, or with ``joint`` (P, n), one per pair. Nothing is shared, whatever ``share`` is.
 
@@ -122,7 +122,7 @@ class SequenceEncoder(Encoder, Signed):
         """
         ids, lengths, *places = self.core.linearized(batch, self.order, self.vocabulary)
         if self.joint and self.pairs is None:
-            ids, lengths = joined(ids, lengths, self.separator)
+            ids, lengths = join_pairs(ids, lengths, self.separator)
         nodes = nodes_of(batch) if self.gives_nodes else None
         return Sequences(ids, lengths, places[0] if places else None, self.form, nodes)
 
@@ -132,7 +132,7 @@ class SequenceEncoder(Encoder, Signed):
         rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
         return [[names[i] for i in ids[:length]] for ids, length in rows]
 
-    @uncompiled
+    @exclude_from_compile
     def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
         """As a call; of joint pairs without a parse."""
         if self.pairs is not None or not isinstance(self.core, InducingCore):
@@ -141,7 +141,7 @@ class SequenceEncoder(Encoder, Signed):
         found = self.core.encoded(sequences.ids, sequences.lengths, trace)
         return replace(found, parse=None) if self.joint else found
 
-    @uncompiled
+    @exclude_from_compile
     def node_states(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
         """(N, n), of plain sentences: of each leaf the vector of its word in context, of the root that of the sentence.
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from dgltree.cells.stepping import Stepping
-from dgltree.cells.typed import Linear, Runs, Segments, Weights, product
+from dgltree.cells.base import CellBase
+from dgltree.cells.typed_linear import Linear, Runs, Segments, Weights, product
 
 TOGETHER = 4096
 """Rows of one map whose weight gradients are computed together: more would only take memory."""
-ENOUGH = 128
+MIN_PRODUCT_ROWS = 128
 """Rows that make a good matrix product by themselves."""
 
 
@@ -66,8 +66,8 @@ class Sink:
         kinds = (f"{name}.weight", f"{name}.bias")
         d_weight, d_bias = (self._buffer(kind) if kind in self._wanted else None for kind in kinds)
         for matrix, parts in rows.items():
-            large = [part for part in parts if len(part[0]) >= ENOUGH]
-            small = [part for part in parts if len(part[0]) < ENOUGH]
+            large = [part for part in parts if len(part[0]) >= MIN_PRODUCT_ROWS]
+            small = [part for part in parts if len(part[0]) < MIN_PRODUCT_ROWS]
             together = [tuple(map(torch.cat, zip(*small, strict=True)))] if len(small) > 1 else small
             for v, d_out in large + together:
                 if d_weight is not None:
@@ -77,7 +77,7 @@ class Sink:
 
 
 def accumulating(
-    cell: Stepping,
+    cell: CellBase,
     arity: int | None,
     segments: Segments,
     weights: Mapping[str, Tensor],

@@ -15,7 +15,7 @@ from dgltree.engine.level_pass import LevelPass, PassContext
 from dgltree.engine.memory import check_downward_memory
 from dgltree.engine.planned import PlannedBatch
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import inside_transform, uncompiled, without_autocast
+from dgltree.torch_internals import exclude_from_compile, inside_transform, without_autocast
 
 if TYPE_CHECKING:
     import dgl
@@ -24,7 +24,7 @@ EQUAL = 1e-3
 """Relative: equal subtrees have equal upward states except for rounding."""
 
 
-@uncompiled
+@exclude_from_compile
 def downward_states(
     cell: DownwardCell,
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",

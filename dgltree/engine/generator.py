@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from dgltree.cells.stepping import Stepping
+from dgltree.cells.base import CellBase
 
 
-def generator_state(cell: Stepping) -> Tensor | None:
+def generator_state(cell: CellBase) -> Tensor | None:
     """What the generator of random numbers is, if a step draws from it."""
     if not (cell.training and cell.dropout):
         return None

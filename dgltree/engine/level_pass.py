@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from dgltree.cells.base import CellBase
 from dgltree.cells.once_differentiable import differentiable_gradients
 from dgltree.cells.step import State
-from dgltree.cells.stepping import Stepping
 from dgltree.engine.accumulate import Sink
-from dgltree.engine.foreign import check_known
 from dgltree.engine.generator import generator_at, generator_state
+from dgltree.engine.own_modules import check_known
 from dgltree.engine.plain_pass import plain_states, with_parameters
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.step import Local, backward_step, forward_step
@@ -21,7 +21,7 @@ from dgltree.engine.trace import Trace
 class PassContext(NamedTuple):
     """The parts of a pass other than its tensors."""
 
-    cell: Stepping
+    cell: CellBase
     schedule: Schedule
     traced: Trace
     record: bool

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.cells import Cell, DownwardCell
-from dgltree.cells.typed import Segments
+from dgltree.cells.typed_linear import Segments
 from dgltree.engine.accumulate import Sink
 from dgltree.engine.available_memory import available_bytes
 from dgltree.engine.generator import generator_at, generator_state
@@ -72,10 +72,10 @@ def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -
     needed = states + schedule.leaves * _state_bytes(cell) + _input_bytes(cell, schedule)
     if not record:
         return needed
-    return needed + states + (0 if recompute else kept_bytes(cell, schedule))
+    return needed + states + (0 if recompute else count_kept_bytes(cell, schedule))
 
 
-def kept_bytes(cell: Cell, schedule: Schedule) -> int:
+def count_kept_bytes(cell: Cell, schedule: Schedule) -> int:
     """What the steps keep for the backward pass, other than states and what the inputs add to the gates."""
     each: dict[int | None, float] = {}
     for step in schedule.steps:

@@ -8,15 +8,15 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from dgltree.cells import Cell
+from dgltree.cells.base import CellBase
 from dgltree.cells.step import State
-from dgltree.cells.stepping import Stepping
 from dgltree.engine.accumulate import accumulating
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.step import LevelRows
 
 
 def plain_states(
-    cell: Stepping,
+    cell: CellBase,
     schedule: Schedule,
     leaf: Sequence[Tensor],
     x_pre: Sequence[Tensor | None],
@@ -56,7 +56,7 @@ def plain_states(
 class Call(nn.Module):
     """A function of a cell as the call of a module, as ``torch.func.functional_call`` wants one."""
 
-    def __init__(self, cell: Stepping) -> None:
+    def __init__(self, cell: CellBase) -> None:
         super().__init__()
         self.cell = cell
 
@@ -64,6 +64,6 @@ class Call(nn.Module):
         return function(self.cell, *given)
 
 
-def with_parameters(cell: Stepping, own: State, function: Callable[..., Any], *given: Any) -> Any:
+def with_parameters(cell: CellBase, own: State, function: Callable[..., Any], *given: Any) -> Any:
     """``function(cell, *given)`` while the cell has these parameters, by name, in the place of its own."""
     return functional_call(Call(cell), {f"cell.{name}": tensor for name, tensor in own.items()}, (function, *given))

@@ -19,7 +19,7 @@ from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import hooks_of, inside_transform, uncompiled, without_autocast
+from dgltree.torch_internals import exclude_from_compile, hooks_of, inside_transform, without_autocast
 
 if TYPE_CHECKING:
     import dgl
@@ -103,7 +103,7 @@ def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None
         raise ValueError("up is what a downward cell starts from; it must be left out if direction is 'up'")
 
 
-@uncompiled
+@exclude_from_compile
 def states_of(
     cell: Cell,
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
@@ -143,7 +143,7 @@ def root_states(
     return states["h"].index_select(0, planned.schedule.row[planned.batch.roots])
 
 
-@uncompiled
+@exclude_from_compile
 def _planned_states(
     cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:

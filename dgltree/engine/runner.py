@@ -11,7 +11,7 @@ from dgltree.engine.builtin_functions import message_function, reduce_function
 from dgltree.engine.frames import EdgeBatch, Frame, NodeBatch
 from dgltree.engine.frontiers import Bucket, Frontier, TopoPlan, topo_plan
 from dgltree.engine.graphs import Fields, Graph, MessageGraph, open_graph
-from dgltree.torch_internals import uncompiled
+from dgltree.torch_internals import exclude_from_compile
 
 __all__ = ["Graph", "prop_nodes_topo"]
 
@@ -21,7 +21,7 @@ MessageFunction = Callable[[EdgeBatch], Mapping[str, Tensor]]
 NodeFunction = Callable[[NodeBatch], Mapping[str, Tensor]]
 
 
-@uncompiled
+@exclude_from_compile
 def prop_nodes_topo(
     graph: Any,
     message_func: MessageFunction | Any,

@@ -13,12 +13,12 @@ from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import twins
 from dgltree.batching.vocabulary import NO_TOKEN
-from dgltree.cells.typed import Segments
+from dgltree.cells.typed_linear import Segments
 from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
-PART, SHARED_PART = 500, 2000
+MIN_PART_ROWS, MIN_SHARED_PART_ROWS = 500, 2000
 """Rows of a part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would cost one
 thread over 5 % more."""
 
@@ -122,7 +122,7 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
     twin = twins(flat) if share else every
-    least = SHARED_PART if share else PART
+    least = MIN_SHARED_PART_ROWS if share else MIN_PART_ROWS
     part = _parts(flat.sizes.numpy(), arity, twin, least) if in_parts else None
     node, row = distinct_rows(twin)
     if by_arity:

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from dgltree.cells import Aggregation
+from dgltree.cells.base import CellBase
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
-from dgltree.cells.stepping import Stepping
-from dgltree.cells.typed import Linear, Segments
+from dgltree.cells.typed_linear import Linear, Segments
 from dgltree.engine.accumulate import Inject, Sink, accumulating
 from dgltree.engine.schedule import Schedule, Step, StepEdges
 from dgltree.engine.trace import Trace
@@ -113,7 +113,7 @@ class Local(NamedTuple):
 
 
 def forward_step(
-    cell: Stepping,
+    cell: CellBase,
     schedule: Schedule,
     step: Step,
     buffers: State,

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.cells.base import CellBase
 from dgltree.cells.step import Computed, State
-from dgltree.cells.stepping import Stepping
 from dgltree.engine.schedule import Schedule
 
 EVERYTHING = "*"
@@ -17,7 +17,7 @@ EVERYTHING = "*"
 class Trace:
     """Collects, step by step, what a cell computes under some names, in addition to its state."""
 
-    def __init__(self, cell: Stepping, names: Sequence[str]) -> None:
+    def __init__(self, cell: CellBase, names: Sequence[str]) -> None:
         if isinstance(names, str):
             raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
         self.cell = cell

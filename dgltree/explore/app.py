@@ -29,14 +29,14 @@ from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
 
 STATIC = Path(str(files("dgltree"))) / "explore" / "static"
-LARGEST = 64 * 1024
+MAX_REQUEST_BYTES = 64 * 1024
 """Bytes of a request."""
-TOO_LARGE = f"the request has more than {LARGEST // 1024} KB"
+TOO_LARGE = f"the request has more than {MAX_REQUEST_BYTES // 1024} KB"
 READ_TO_THE_END = 32 * 1024 * 1024
 """Bytes of a request that is too large which are still taken, and dropped, so that the browser reads the answer."""
 SLOWEST = 10.0
 """Seconds for a request to arrive."""
-SMALLEST = 1024
+MIN_COMPRESSED_BYTES = 1024
 """Bytes of an answer that is worth compressing."""
 SECONDS = {
     "read": 10.0,
@@ -102,7 +102,7 @@ def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     app = Starlette(routes=routes, lifespan=running)
-    app.add_middleware(GZipMiddleware, minimum_size=SMALLEST, compresslevel=9)
+    app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED_BYTES, compresslevel=9)
     app.add_middleware(Guard, hosts=hosts, token=token)
     return app
 
@@ -142,13 +142,13 @@ async def _body(request: Request) -> Any:
         async with asyncio.timeout(SLOWEST):
             async for part in request.stream():
                 size += len(part)
-                if size <= LARGEST:
+                if size <= MAX_REQUEST_BYTES:
                     body += part
                 if size > READ_TO_THE_END:
                     break
     except TimeoutError:
         raise _RequestError(408, f"the request took more than {SLOWEST:g} s to arrive") from None
-    if size > LARGEST:
+    if size > MAX_REQUEST_BYTES:
         raise _RequestError(413, TOO_LARGE)
     try:
         return loads(body)

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Sequence
 
 from dgltree.datasets.formats import open_format
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.explore.tree_drawing import name_of
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
 from dgltree.read.brief import brief
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.sexpr import write_sexpr
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 from dgltree.trees.tree import name_of as full_name
 
-LONGEST = 160
+MAX_TEXT_LENGTH = 160
 """Characters of a text in a list."""
 WRITERS: dict[str, Callable[[Tree], str]] = {
     "infix": write_infix,
@@ -26,22 +26,22 @@ WRITERS: dict[str, Callable[[Tree], str]] = {
 """By notation; trees of others, such as JSON and code, are written with brackets."""
 
 
-def written(tree: Tree, reading: Reading) -> str:
+def write_tree(tree: Tree, reading: Reading) -> str:
     """A tree in the notation of its file, as far as it is shown; with brackets if that has no text for it."""
     write = WRITERS.get(reading.notation or "", brief)
     try:
-        return cut(write(tree))
+        return shorten(write(tree))
     except ValueError:  # a number at a leaf, an unknown word, or a node that made others binary
-        return cut(brief(tree))
+        return shorten(brief(tree))
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """A text on one line, without the end of a long one."""
     line = " ".join(text.split())
-    return shown(line if len(line) <= LONGEST else f"{line[:LONGEST]} ...", 2 * LONGEST)
+    return one_line(line if len(line) <= MAX_TEXT_LENGTH else f"{line[:MAX_TEXT_LENGTH]} ...", 2 * MAX_TEXT_LENGTH)
 
 
-def given_texts(file: str, data: TreeDataset) -> list[str | None]:
+def read_texts(file: str, data: TreeDataset) -> list[str | None]:
     """How the trees of each example are written in the file; None of a pipe, which is read once.
 
     Args:
@@ -55,7 +55,7 @@ def given_texts(file: str, data: TreeDataset) -> list[str | None]:
     found: list[str | None] = [None] * len(data)
     for place, line, texts in opened.texts():
         if (i := wanted.get((place, line))) is not None:
-            found[i] = " · ".join(map(cut, texts))
+            found[i] = " · ".join(map(shorten, texts))
     return found
 
 

@@ -14,12 +14,12 @@ from dgltree.engine.planned import plan
 from dgltree.engine.propagate import propagate
 from dgltree.engine.schedule import Schedule
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.tree_drawing import drawn, unfolded
+from dgltree.explore.tree_drawing import list_nodes, unfold_tree
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.typed import read_typed_expression
 from dgltree.trees.tree import Tree
 
-LONGEST = 20_000
+MAX_LENGTH = 20_000
 """Characters of all trees."""
 MOST_TREES = 24
 MOST_NODES = 2000
@@ -45,7 +45,7 @@ class BatchesRoom:
         trees = _trees(asked)
         flat, cell = _batched(trees)
         return {
-            "nodes": drawn(trees),
+            "nodes": list_nodes(trees),
             "trees": [tree.size for tree in trees],
             "edges": len(flat.child_index),
             "plain": _schedule(plan(flat, cell, share=False).schedule),
@@ -70,12 +70,12 @@ class BatchesRoom:
 
 def _trees(asked: RequestFields) -> list[Tree]:
     """The trees of the lines: expressions as one types them, or another notation."""
-    lines = [line.strip() for line in asked.text("text", LONGEST).splitlines() if line.strip()]
+    lines = [line.strip() for line in asked.text("text", MAX_LENGTH).splitlines() if line.strip()]
     if not lines:
         raise ValueError("no trees: write one per line")
     if len(lines) > MOST_TREES:
         raise ValueError(f"{len(lines)} trees; the page shows up to {MOST_TREES}")
-    trees = [unfolded(tree) for tree in _read(lines)]
+    trees = [unfold_tree(tree) for tree in _read(lines)]
     nodes = sum(tree.size for tree in trees)
     if nodes > MOST_NODES:
         raise ValueError(f"{nodes:,} nodes; the page shows up to {MOST_NODES:,}")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dgltree.datasets.settings.reading import Reading
-from dgltree.explore.as_given import written
+from dgltree.datasets.settings.read_settings import Reading
+from dgltree.explore.as_given import write_tree
 from dgltree.training.explaining import Explanation
 
 LISTED = 5
@@ -27,7 +27,7 @@ def decisive(found: Explanation, reading: Reading) -> dict[str, Any]:
         "ranked": [
             {
                 "node": starts[each.side] + each.node,
-                "subtree": written(each.tree, reading),
+                "subtree": write_tree(each.tree, reading),
                 "effect": each.effect,
                 "evidence": each.evidence,
             }

@@ -11,7 +11,7 @@ from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.verdict import Verdict
 from dgltree.trees.equation import Equation
 
-COUNT = 401
+PLOT_POINTS = 401
 WINDOW = 5.0
 """The curves go from minus this to this, and farther if a part of the line ends outside."""
 APART = 1e-6
@@ -30,8 +30,8 @@ def plot(equation: Equation, verdict: Verdict) -> dict[str, Any] | None:
         return None
     ends = [abs(end.value) for piece in verdict.part for end in (piece.low, piece.high) if end is not None]
     reach = max([WINDOW, *(1.25 * end for end in ends if end < 1e6)])
-    x = np.linspace(-reach, reach, COUNT)
-    points = Points("plot", {names[0]: x}, COUNT)
+    x = np.linspace(-reach, reach, PLOT_POINTS)
+    points = Points("plot", {names[0]: x}, PLOT_POINTS)
     try:
         with np.errstate(all="ignore"):
             left, right = (np.broadcast_to(value(side, points, {}), x.shape) for side in equation)

@@ -24,7 +24,7 @@ from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.equation_plot import plot
 from dgltree.explore.open_models import Opened
-from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
+from dgltree.explore.tree_drawing import list_nodes, trace_trees, unfold_tree
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.read.infix_writer import write_equation, write_infix
@@ -34,9 +34,9 @@ from dgltree.read.typed import Question, read_question, read_typed_expression
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-LONGEST = 1000
+MAX_EQUATION_LENGTH = 1000
 """Characters of an equation."""
-DEEPEST = 60
+MAX_BLANK_DEPTH = 60
 """Nodes above a blank: the list is computed along all of them."""
 TOP = 12
 SECONDS = 20.0
@@ -83,8 +83,8 @@ class EquationsRoom:
         ranked, typed = asked.one_of("model", self._lists), _typed(asked)
         if len(typed.blanks) != 1:
             raise ValueError("the list is for one blank; the search fills several")
-        if (deep := len(find_blank(typed.equation).steps)) > DEEPEST:
-            raise ValueError(f"the blank is {deep} nodes below its side's root; the page ranks up to {DEEPEST}")
+        if (deep := len(find_blank(typed.equation).steps)) > MAX_BLANK_DEPTH:
+            raise ValueError(f"the blank is {deep} nodes below its side's root; the page ranks up to {MAX_BLANK_DEPTH}")
         start = time.monotonic()
         with kernels("off"):
             [found] = ranked.rank([typed.equation], TOP)
@@ -95,14 +95,14 @@ class EquationsRoom:
     def judge(self, asked: RequestFields) -> dict[str, Any]:
         """Where the equation holds with each of some fillers in its one blank."""
         typed = _typed(asked)
-        fillers = [_expression(text, typed) for text in asked.texts("fillers", TOP, LONGEST)]
+        fillers = [_expression(text, typed) for text in asked.texts("fillers", TOP, MAX_EQUATION_LENGTH)]
         judge = Judge()
         return {"verdicts": [_verdict(judge.verdict(typed.equation.fill(filler))) for filler in fillers]}
 
     def own(self, asked: RequestFields) -> dict[str, Any]:
         """A filler of the user's own, judged, with a model's score; None if it does not know a part of it."""
         model, typed = asked.one_of("model", self.models), _typed(asked)
-        filler = _expression(asked.text("filler", LONGEST), typed)
+        filler = _expression(asked.text("filler", MAX_EQUATION_LENGTH), typed)
         whole, score = typed.equation.fill(filler), None
         if _knows_numbers(whole, model):
             with suppress(ValueError), evaluating(model), kernels("off"):
@@ -112,7 +112,7 @@ class EquationsRoom:
 
     def plot(self, asked: RequestFields) -> dict[str, Any]:
         """Both sides as curves, with the blank filled if there is one; nothing for several variables."""
-        typed, filler = _typed(asked), asked.text("filler", LONGEST)
+        typed, filler = _typed(asked), asked.text("filler", MAX_EQUATION_LENGTH)
         equation = typed.equation.fill(_expression(filler, typed)) if filler else typed.equation
         return {"plot": plot(equation, verify(equation).verdict), **_written(equation)}
 
@@ -137,10 +137,10 @@ class EquationsRoom:
         root; and for each of these the logit that it, as a side by itself, equals the other side.
         """
         model, typed = asked.one_of("model", self.models), _typed(asked)
-        filled = _filled(typed.equation, _expression(asked.text("filler", LONGEST), typed), model)
+        filled = _filled(typed.equation, _expression(asked.text("filler", MAX_EQUATION_LENGTH), typed), model)
         flat = batch(filled.encoded, model.cell.vocabulary)
         with evaluating(model), kernels("off"):
-            h, parts = looked_into(flat, model.cell)
+            h, parts = trace_trees(flat, model.cell)
             scores = _against(model, h[filled.path], h[flat.roots[1 - filled.side]], filled.side)
         return {
             "nodes": _nodes(filled.shown),
@@ -184,7 +184,7 @@ def _filled(equation: Equation, filler: Tree, model: EquationModel) -> _Filled:
     names = Names(equation, model.cell.vocabulary, variables(filler))
     asked, inner = Equation(*map(names.encode, equation)), names.encode(filler)
     side, steps = find_blank(asked)
-    sides = [unfolded(side) for side in asked.fill(inner)]
+    sides = [unfold_tree(side) for side in asked.fill(inner)]
     place = 0 if side == 0 else sides[0].size
     path, node = [place], sides[side]
     for _, slot in reversed(steps):
@@ -217,7 +217,7 @@ def _knows_numbers(equation: Equation, model: EquationModel) -> bool:
 
 
 def _typed(asked: RequestFields) -> Question:
-    return _question(asked.text("text", LONGEST))
+    return _question(asked.text("text", MAX_EQUATION_LENGTH))
 
 
 _question = lru_cache(maxsize=128)(read_question)
@@ -235,7 +235,7 @@ def _written(equation: Equation) -> dict[str, str]:
 
 def _nodes(equation: Equation) -> list[dict[str, Any]]:
     """The nodes of both sides; the page puts an equals sign above their two roots."""
-    return drawn([unfolded(side) for side in equation])
+    return list_nodes([unfold_tree(side) for side in equation])
 
 
 def _found(found: Completion) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.engine.kernels.choice import kernels
-from dgltree.explore.as_given import given_texts, written
+from dgltree.explore.as_given import read_texts, write_tree
 from dgltree.explore.endpoint import RequestFields
 from dgltree.explore.open_models import OwnTrees
 from dgltree.training.folder import CARD, split_rule, split_seed
@@ -23,9 +23,9 @@ from dgltree.training.split_file import earlier
 
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""
-MOST = 20_000
+MAX_EXAMPLES = 20_000
 """Examples that are looked at, the first of the file."""
-CLOSE = 1e-3
+ACCURACY_TOLERANCE = 1e-3
 """Between the accuracy of the card and that of the examples, if they are the same."""
 
 
@@ -46,7 +46,9 @@ class ModelAnswers(ABC):
     def data(self) -> TreeDataset:
         """The examples, in the model's vocabulary: those of the test set if it is the training's file, else all."""
         part = self._part if self.is_test else None
-        return self.trained.dataset(self._all.select(range(min(MOST, len(self._all)))) if part is None else part)
+        return self.trained.dataset(
+            self._all.select(range(min(MAX_EXAMPLES, len(self._all)))) if part is None else part
+        )
 
     def text(self, example: int) -> str:
         """How the trees of an example are written in the file; else as they were read, in its notation."""
@@ -54,12 +56,12 @@ class ModelAnswers(ABC):
         if given is not None:
             return given
         trees = unbatch(self.data.select([example]).as_read().trees)
-        return " · ".join(written(tree, self.trained.reading) for tree in trees)
+        return " · ".join(write_tree(tree, self.trained.reading) for tree in trees)
 
     @cached_property
     def _texts(self) -> list[str | None]:
         assert self._path is not None
-        return given_texts(self._path, self.data)
+        return read_texts(self._path, self.data)
 
     @cached_property
     def answers(self) -> Tensor:
@@ -82,7 +84,7 @@ class ModelAnswers(ABC):
     def is_test(self) -> bool:
         """Whether the file is that of the training: then its test set has the size and the metric of the card."""
         test = (self.card or {}).get("metrics", {}).get("test", {})
-        if self._part is None or len(self._part) > MOST or len(self._part) != test.get("examples"):
+        if self._part is None or len(self._part) > MAX_EXAMPLES or len(self._part) != test.get("examples"):
             return False
         known = self.trained.dataset(self._part)
         return self.is_as_on(test, self.trained.answers_to(known), self.trained.objective.targets(known.labels))
@@ -130,7 +132,7 @@ class ClassAnswers(ModelAnswers):
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
         return (
             abs(float((self.trained.objective.predicted(answers) == labels).float().mean()) - metrics["accuracy"])
-            <= CLOSE
+            <= ACCURACY_TOLERANCE
         )
 
     @cached_property
@@ -172,7 +174,9 @@ class NumberAnswers(ModelAnswers):
     """The same of numbers."""
 
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
-        return abs(float((answers - labels).abs().mean()) - metrics["mae"]) <= CLOSE * max(1.0, metrics["mae"])
+        return abs(float((answers - labels).abs().mean()) - metrics["mae"]) <= ACCURACY_TOLERANCE * max(
+            1.0, metrics["mae"]
+        )
 
     @cached_property
     def wrongness(self) -> Tensor:

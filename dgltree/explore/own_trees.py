@@ -14,7 +14,7 @@ from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.model_answers import ModelAnswers, answers_of, read_card
 from dgltree.explore.open_models import Opened, OwnTrees
 from dgltree.explore.projection import STAGES, neighbouring, principal
-from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
+from dgltree.explore.tree_drawing import list_nodes, trace_trees, unfold_tree
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
 from dgltree.training.folder import EPOCHS, read_epochs
@@ -79,10 +79,10 @@ class OwnTreesRoom:
         answered = self._of(asked)
         example = asked.whole("example", 0, len(answered.data) - 1)
         one, reading = answered.data.select([example]), answered.trained.reading
-        trees, as_read = ([unfolded(tree) for tree in unbatch(part.trees)] for part in (one, one.as_read()))
+        trees, as_read = ([unfold_tree(tree) for tree in unbatch(part.trees)] for part in (one, one.as_read()))
         return {
             **_example(answered, example),
-            "nodes": drawn(as_read, node_names(as_read, reading)),
+            "nodes": list_nodes(as_read, node_names(as_read, reading)),
             "parts": _parts(answered, trees),
             "answers": answered.ranked(example),
             "near": _near(answered, example),
@@ -155,7 +155,7 @@ def _parts(answered: ModelAnswers, trees: list[Any]) -> list[list[dict[str, Any]
     if not isinstance(encoder, TreeEncoder):
         return None
     with evaluating(answered.trained.model), kernels("off"):
-        return looked_into(batch(trees, encoder.vocabulary), encoder.cell)[1]
+        return trace_trees(batch(trees, encoder.vocabulary), encoder.cell)[1]
 
 
 def _near(answered: ModelAnswers, i: int) -> list[dict[str, Any]] | None:

@@ -11,15 +11,15 @@ ITERATIONS = 250
 PERPLEXITY = 30
 COMPONENTS = 30
 """That t-SNE sees of longer vectors."""
-FEWEST = 5
+MIN_VECTORS = 5
 
 
 def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
     """(E, components), with zeros if there are fewer. Raises ``ValueError`` for fewer than five vectors."""
     from sklearn.decomposition import PCA
 
-    if len(vectors) < FEWEST:
-        raise ValueError(f"{len(vectors)} trees; a map needs {FEWEST}")
+    if len(vectors) < MIN_VECTORS:
+        raise ValueError(f"{len(vectors)} trees; a map needs {MIN_VECTORS}")
     there = min(components, *vectors.shape)
     with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
         found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())

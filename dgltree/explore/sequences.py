@@ -7,11 +7,11 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.encoders import Attention, Beams, Distances, Merges, Parse, SequenceEncoder
-from dgltree.explore.checked import checked
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.open_models import Opened
 from dgltree.explore.titles import title
-from dgltree.explore.tree_drawing import HUNDREDTH, unfolded
+from dgltree.explore.tree_drawing import HUNDREDTH, unfold_tree
+from dgltree.explore.true_answers import true_class
 from dgltree.induction import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, Status, score_sentence
 from dgltree.induction.evalb.brackets import Brackets
@@ -23,7 +23,7 @@ from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.sentences import SENTENCE, read_sentence
 from dgltree.trees.tree import Tree
 
-LONGEST = 2000
+MAX_SEQUENCE_LENGTH = 2000
 """Characters of a sequence."""
 MOST_WORDS = 400
 UNLABELLED = Parameters(labelled=False)
@@ -63,7 +63,7 @@ class SequencesRoom:
     def look(self, asked: RequestFields) -> dict[str, Any]:
         """The trees of one sequence, or of a pair, and the classes that the model sees in it."""
         model = asked.one_of("model", self.models)
-        texts = [asked.text("text", LONGEST), asked.text("other", LONGEST)]
+        texts = [asked.text("text", MAX_SEQUENCE_LENGTH), asked.text("other", MAX_SEQUENCE_LENGTH)]
         given = [_read(text, model) for text in texts if text.strip()]
         if not given:
             raise ValueError("no sequence: type one")
@@ -80,7 +80,7 @@ class SequencesRoom:
             for one, shares in zip(found, encoded.trace["ancestors"][:, 0], strict=True):
                 size = len(one["words"])
                 one["ancestors"] = _hundredths(shares[:size, : size - 1])
-        known = checked(model.classes, [tree for tree, _ in given]) if classes else None
+        known = true_class(model.classes, [tree for tree, _ in given]) if classes else None
         return {"sequences": found, "classes": classes, "checked": known, "each": _each(model)}
 
 
@@ -103,7 +103,7 @@ def _read(text: str, model: TreeModel) -> tuple[Tree, bool]:
     tree, bare = _tree(text, model, encoder.order == "leaves")
     if tree.size > MOST_WORDS:
         raise ValueError(f"{tree.size} words and brackets; the page shows up to {MOST_WORDS}")
-    return unfolded(tree), bare
+    return unfold_tree(tree), bare
 
 
 def _tree(text: str, model: TreeModel, leaves: bool) -> tuple[Tree, bool]:
@@ -173,7 +173,7 @@ def _brackets(tree: Tree, other: Tree) -> list[dict[str, Any]]:
         nodes.append({"children": [number for number, _, _ in children], "shared": (start, end) in known})
         return len(nodes) - 1, start, end
 
-    unfolded(tree).fold(place)
+    unfold_tree(tree).fold(place)
     return nodes
 
 

@@ -26,7 +26,7 @@ def name_of(node: Tree) -> str:
     return node_name(SIGNS.get(node.function, node.function), node.token, node.value, not node.children)
 
 
-def unfolded(tree: Tree) -> Tree:
+def unfold_tree(tree: Tree) -> Tree:
     """The same tree with an object of its own at each node, so that the nodes of a batch are those in preorder.
 
     Raises ``ValueError`` for more than can be drawn.
@@ -39,7 +39,7 @@ def unfolded(tree: Tree) -> Tree:
     return built[0]
 
 
-def drawn(trees: Sequence[Tree], name: Callable[[Tree], str] = name_of) -> list[dict[str, Any]]:
+def list_nodes(trees: Sequence[Tree], name: Callable[[Tree], str] = name_of) -> list[dict[str, Any]]:
     """The nodes of unfolded trees in preorder, each with its name and the place of its parent, -1 for a root."""
     nodes: list[dict[str, Any]] = []
     stack = [(tree, -1) for tree in reversed(trees)]
@@ -50,7 +50,7 @@ def drawn(trees: Sequence[Tree], name: Callable[[Tree], str] = name_of) -> list[
     return nodes
 
 
-def looked_into(batch: TreeBatch, cell: Cell) -> tuple[Tensor, list[list[dict[str, Any]]]]:
+def trace_trees(batch: TreeBatch, cell: Cell) -> tuple[Tensor, list[list[dict[str, Any]]]]:
     """(N, n), the states h of all nodes of unfolded trees; and for each node its states, gates and actions.
 
     Each is ``{"name": ..., "child": place or None, "rows": [[hundredths]]}``: one row for a vector, p for a stack.

@@ -31,7 +31,7 @@ class Joined(NamedTuple):
     """(B, 2 T - 1) int64, 0 of words, else one more than the higher child's."""
 
 
-def joined(order: Tensor, lengths: Tensor) -> Joined:
+def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
     """The nodes that merges make; T - 1 steps, each for all sentences.
 
     Args:
@@ -75,7 +75,7 @@ def merged_trees(words: Sequence[Sequence[str]], order: Tensor) -> list[Tree]:
     Raises ``ValueError`` as :func:`joined` does.
     """
     lengths = torch.tensor([len(sentence) for sentence in words])
-    made = joined(order.cpu(), lengths)
+    made = build_nodes(order.cpu(), lengths)
     trees = []
     for sentence, left, right in zip(words, made.left.tolist(), made.right.tolist(), strict=True):
         nodes: dict[int, Tree] = {t: Tree("word", token=word) for t, word in enumerate(sentence)}
@@ -96,7 +96,7 @@ def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Voca
     Raises ``ValueError`` as :func:`joined` does, and for a vocabulary without these functions.
     """
     phrase, word = vocabulary.function_id("phrase", 2), vocabulary.function_id("word", 0)
-    made, count = joined(order, lengths), order.shape[1] + 1
+    made, count = build_nodes(order, lengths), order.shape[1] + 1
     place = _preorder(made, lengths)
     sizes = 2 * lengths - 1
     start = sizes.cumsum(0) - sizes

@@ -9,15 +9,15 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 
-LONGEST = 2**25
+MAX_HEADER_LENGTH = 2**25
 """Characters of a header: a vocabulary of a million tokens is half as long."""
-SMALL = 1000
+MAX_UNCHECKED = 1000
 """A number up to which options and arities are taken as they are."""
 UNBOUND = ("max_length",)
 """Options that make nothing larger."""
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_header(text: str) -> dict[str, Any]:
     """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
     check_length(text)
     try:
@@ -31,8 +31,8 @@ def parsed(text: str) -> dict[str, Any]:
 
 def check_length(text: str) -> None:
     """``ValueError`` for a header that is too long to be read again."""
-    if len(text) > LONGEST:
-        raise ValueError(f"its header has {len(text):,} characters, and at most {LONGEST:,} are read")
+    if len(text) > MAX_HEADER_LENGTH:
+        raise ValueError(f"its header has {len(text):,} characters, and at most {MAX_HEADER_LENGTH:,} are read")
 
 
 def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -41,7 +41,7 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
     Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
     adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
     """
-    weights = max(SMALL, sum(tensor.numel() for tensor in tensors.values()))
+    weights = max(MAX_UNCHECKED, sum(tensor.numel() for tensor in tensors.values()))
     for options in (header["options"], header.get("readout_options", {})):
         for name, value in options.items():
             most = len(tensors) if name == "num_layers" else weights

@@ -14,10 +14,10 @@ from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Aggregation, Cell
-from dgltree.cells.signed import with_signatures, without_signatures
+from dgltree.cells.vocabulary_signature import with_signatures, without_signatures
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import save_tensors
-from dgltree.models.bounds import check_length, check_sizes, parsed
+from dgltree.models.bounds import check_length, check_sizes, parse_header
 from dgltree.models.contents import check_classes, check_parts, check_switches, check_weights
 from dgltree.models.readouts import (
     ClassifierReadout,
@@ -286,7 +286,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if HEADER not in metadata:
         raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved")
     try:
-        return parsed(metadata[HEADER]), tensors
+        return parse_header(metadata[HEADER]), tensors
     except ValueError as error:
         raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved ({error})") from None
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Of weights."""
@@ -23,7 +23,7 @@ PARTS: dict[str, tuple[type, str]] = {
     "language_model": (dict, "an object"),
 }
 """Of a header: the type of each, and what JSON calls it."""
-LONGEST = 80
+MAX_VALUE_LENGTH = 80
 """Characters of a value in a message."""
 
 
@@ -62,9 +62,11 @@ def check_weights(tensors: Mapping[str, Tensor]) -> None:
     for name, tensor in sorted(tensors.items()):
         if tensor.dtype not in DTYPES:
             known = ", ".join(_name(dtype) for dtype in DTYPES)
-            raise ValueError(f"the weights {shown(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
+            raise ValueError(f"the weights {one_line(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
         if tensor.dtype != tensors[first].dtype:
-            both = f"{shown(first)!r} are {_name(tensors[first].dtype)}, {shown(name)!r} are {_name(tensor.dtype)}"
+            both = (
+                f"{one_line(first)!r} are {_name(tensors[first].dtype)}, {one_line(name)!r} are {_name(tensor.dtype)}"
+            )
             raise ValueError(f"the weights {both}; all must have one dtype")
 
 
@@ -73,4 +75,4 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _brief(value: Any) -> str:
-    return shown(repr(value), LONGEST)
+    return one_line(repr(value), MAX_VALUE_LENGTH)

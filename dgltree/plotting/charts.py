@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltree.files import replacing
-from dgltree.plotting.style import COLOURS, DASHES, MARKERS, heat_map, line_colours, new_figure, styled
+from dgltree.plotting.style import COLOURS, DASHES, MARKERS, heat_map, line_colours, new_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,20 +138,20 @@ def save_as(figure: "Figure", file: Path) -> None:
     if kind not in ("png", "svg"):
         raise ValueError(f"{file}: pictures are written as .png or .svg")
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with styled(), replacing(file) as beside:
+    with use_style(), replacing(file) as beside:
         dpi = min(DPI, MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(beside, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
 
 
 def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
     figure = new_figure(width, height)
-    with styled():
+    with use_style():
         axes = figure.subplots()
-    ruled(axes)
+    draw_rules(axes)
     return figure, axes
 
 
-def ruled(axes: "Axes") -> None:
+def draw_rules(axes: "Axes") -> None:
     """Light lines behind all else, and whole numbers on the horizontal axis: depths, shares and epochs are whole."""
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     axes.set_axisbelow(True)

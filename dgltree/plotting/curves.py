@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgltree.plotting.charts import Series, integer_axis, label_ends, lines, ruled
-from dgltree.plotting.style import COLOURS, new_figure, styled
+from dgltree.plotting.charts import Series, draw_rules, integer_axis, label_ends, lines
+from dgltree.plotting.style import COLOURS, new_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def learning(epochs: Sequence[Mapping[str, float]], metric: str, baseline: float
         baseline: what a simpler model reaches, a dashed line.
     """
     figure = new_figure(5.6, 4.6)
-    with styled():
+    with use_style():
         above, below = figure.subplots(2, 1, sharex=True)
     x = [row["epoch"] for row in epochs]
     values = [row.get(metric) for row in epochs]
@@ -65,11 +65,11 @@ def language_models(perplexity: Mapping[str, Series], f1: Mapping[str, Series]) 
     panels = {"perplexity in validation": perplexity, "F1 of the trees in %": f1}
     panels = {label: models for label, models in panels.items() if models}
     figure = new_figure(4.8 * len(panels), 3.8)
-    with styled():
+    with use_style():
         row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (label, models) in zip(row, panels.items(), strict=True):
         axes.set(xlabel="epoch", ylabel=label)
-        ruled(axes)
+        draw_rules(axes)
         if models is perplexity:
             axes.set_yscale("log")  # the first epochs are several times the last
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
@@ -83,7 +83,7 @@ def predicted(labels: ArrayLike, answers: ArrayLike, title: str = "") -> "Figure
     """Numbers (E,) that were predicted against the labels (E,); on the line they are equal."""
     labels, answers = np.asarray(labels, float), np.asarray(answers, float)
     figure = new_figure(4.6, 4.6)
-    with styled():
+    with use_style():
         axes = figure.subplots()
     low, high = min(labels.min(), answers.min()), max(labels.max(), answers.max())
     axes.plot([low, high], [low, high], color="#555555", lw=1, ls="--", zorder=1)

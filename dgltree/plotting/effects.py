@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dgltree.plotting.style import COLOURS, new_figure, styled
-from dgltree.read.text import shown
+from dgltree.plotting.style import COLOURS, new_figure, use_style
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree, name_of
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LETTER, LEVEL = 0.085, 0.5
 """Inches of width for a letter and of height for a level."""
-LONGEST = 16
+MAX_NAME_LENGTH = 16
 """Letters of a node's name."""
 
 
@@ -31,7 +31,7 @@ def coloured(tree: Tree, values: Sequence[float | None], title: str) -> "Figure"
     width = max(x for x, *_ in nodes) + 1
     longest = max(len(name) for *_, name in nodes)
     figure = new_figure(max(3.0, width * (longest + 3) * LETTER), (tree.depth + 1) * LEVEL + 0.4)
-    with styled():
+    with use_style():
         axes = figure.subplots()
         for (x, depth, parent, name), value in zip(nodes, values, strict=True):
             if parent >= 0:
@@ -55,7 +55,7 @@ def _placed(tree: Tree) -> list[tuple[float, int, int, str]]:
     while stack:
         node, depth, parent = stack.pop()
         stack.extend((child, depth + 1, len(found)) for child in reversed(node.children))
-        found.append((0.0, depth, parent, shown(name_of(node), LONGEST)))
+        found.append((0.0, depth, parent, one_line(name_of(node), MAX_NAME_LENGTH)))
     leaves = len(found) - len({parent for _, _, parent, _ in found if parent >= 0})
     below: list[list[float]] = [[] for _ in found]
     for i in reversed(range(len(found))):

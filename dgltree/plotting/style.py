@@ -59,7 +59,7 @@ def line_colours(names: Iterable[str]) -> list[str]:
     return [MODEL_COLOURS.get(name) or next(others) for name in names]
 
 
-def styled() -> AbstractContextManager[None]:
+def use_style() -> AbstractContextManager[None]:
     """In its block matplotlib draws and saves in ``STYLE``; no state of pyplot is touched."""
     import matplotlib
 
@@ -70,7 +70,7 @@ def new_figure(width: float, height: float) -> "Figure":
     """An empty plot, its size in inches."""
     from matplotlib.figure import Figure
 
-    with styled():
+    with use_style():
         return Figure((width, height), layout="constrained")
 
 

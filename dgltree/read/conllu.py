@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dgltree.arguments import FEW, nearest
+from dgltree.arguments import MAX_LISTED_NAMES, nearest
 from dgltree.trees.tree import Tree
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -144,5 +144,5 @@ def _cycle(heads: list[int], word: int) -> list[int]:
 
 
 def _named(words: list[_Word], numbers: list[int]) -> str:
-    names = [f"{i} {words[i - 1].columns[_FORM]!r:.60}" for i in numbers[:FEW]]
-    return ", ".join(names + ["..."] * (len(numbers) > FEW))
+    names = [f"{i} {words[i - 1].columns[_FORM]!r:.60}" for i in numbers[:MAX_LISTED_NAMES]]
+    return ", ".join(names + ["..."] * (len(numbers) > MAX_LISTED_NAMES))

@@ -27,7 +27,7 @@ from dgltree.read.notation import (
     NUMBERS,
     OPERATORS,
     is_name,
-    named,
+    make_leaf,
     number,
 )
 from dgltree.read.text import error_at
@@ -208,7 +208,7 @@ class Builder:
         name = str(token)
         if name in self.known:
             raise _MeaningError(token, f"{name!r} is a function, not a variable; write {name}(...)")
-        return named(name)
+        return make_leaf(name)
 
     def call(self, values: tuple["Token", list[Tree]]) -> Tree:
         token, arguments = values

@@ -51,7 +51,7 @@ def number(literal: str) -> Tree:
     return Tree(function, token=value)
 
 
-def named(name: str) -> Tree:
+def make_leaf(name: str) -> Tree:
     """The leaf of a name: a constant, a blank, or a variable."""
     if NAMED_BLANK.fullmatch(name):
         return blank(name)
@@ -70,5 +70,5 @@ def _leaf(text: str) -> Tree | None:
     if LITERAL.fullmatch(text):
         return number(text) if max(map(len, text.lstrip("-").split("/"))) <= DIGITS else None
     if is_name(text) and text not in FUNCTIONS and text not in OPERATORS:
-        return named(text)
+        return make_leaf(text)
     return None

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
-from dgltree.read.foreign import check_foreign, foreign
 from dgltree.read.infix import read_infix
 from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
@@ -18,6 +17,7 @@ from dgltree.read.sentences import read_sentence
 from dgltree.read.sexpr import read_sexpr
 from dgltree.read.smiles import read_smiles
 from dgltree.read.smiles_atoms import read_smiles_atoms
+from dgltree.read.unsupported import check_supported, find_unsupported
 from dgltree.trees.tree import Tree
 
 _OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
@@ -35,7 +35,7 @@ _COMMA = re.compile(r"[^\s(),],(?:\s|$)")
 
 def _no_list(text: str) -> bool:
     """Whether brackets have neither commas in them nor the marks of a notation that is not read."""
-    return not foreign(text) and not _COMMA.search(_STRING.sub("", text))
+    return not find_unsupported(text) and not _COMMA.search(_STRING.sub("", text))
 
 
 class Notation(NamedTuple):
@@ -109,7 +109,7 @@ NOTATIONS: dict[str, Notation] = {
 """In the order in which they are tried: what reads less comes first, because an S-expression could be nearly anything
 with brackets around it."""
 
-MOST = 100_000
+MAX_SNIFFED_LENGTH = 100_000
 """Characters that are looked at: a megabyte takes infix ten seconds."""
 
 
@@ -126,7 +126,7 @@ def detect(texts: Sequence[str]) -> str:
     them, with how many each reads.
     """
     texts = _few_long([text for text in texts if text.strip()])
-    check_foreign(texts)
+    check_supported(texts)
     counts: dict[str, int] = {}
     for name in _named("always"):
         counts[name] = _count(NOTATIONS[name], texts)
@@ -139,13 +139,13 @@ def detect(texts: Sequence[str]) -> str:
     if counts[best] and 2 * counts[best] >= len(texts):
         return best
     if counts[best]:
-        raise ValueError(f"no notation that is detected reads half of {len(texts)} trees: {told(texts)}")
+        raise ValueError(f"no notation that is detected reads half of {len(texts)} trees: {count_readable(texts)}")
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
 
 
-def told(texts: Sequence[str]) -> str:
+def count_readable(texts: Sequence[str]) -> str:
     """How many of the texts each notation reads, the one that reads most first, those that are never detected too."""
     counts: dict[str, int] = {}
     for name, notation in NOTATIONS.items():
@@ -166,7 +166,7 @@ def _named(detectable: str) -> list[str]:
 
 def _few_long(texts: list[str]) -> list[str]:
     """The texts that the time suffices for; the shortest if it does for none."""
-    kept, room = [], MOST
+    kept, room = [], MAX_SNIFFED_LENGTH
     for text in texts:
         if len(text) <= room:
             kept.append(text)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
 BONDS = {1.0: "", 1.5: "", 2.0: "=", 3.0: "#"}
@@ -52,7 +52,7 @@ def molecule(text: str) -> Any:
         chem.SanitizeMol(mol)
         mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
-        raise ValueError(f"{text!r:.80} is not a molecule: {shown(str(error).strip())}") from None
+        raise ValueError(f"{text!r:.80} is not a molecule: {one_line(str(error).strip())}") from None
     return _canonical(chem, mol)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dgltree.arguments import nearest
 from dgltree.read.functions import RECORDS
-from dgltree.read.notation import CONSTANTS, EXP1, MINUS_ONE, OPERATORS, leaf_text, named, number
+from dgltree.read.notation import CONSTANTS, EXP1, MINUS_ONE, OPERATORS, leaf_text, make_leaf, number
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -142,7 +142,7 @@ def _from_leaf(expr: Any) -> Tree:
         return number(_float_text(expr))
     if type(expr) is not sympy.Symbol:
         raise ValueError(f"no leaf stands for SymPy's {type(expr).__name__} {expr}")
-    leaf = named(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
+    leaf = make_leaf(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
     leaf_text(leaf)  # raises for a symbol whose name is not a name
     return leaf
 

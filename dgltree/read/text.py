@@ -8,7 +8,7 @@ from dgltree.trees.tree import Tree
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that break a line, change what a terminal does, or cannot be printed."""
-LONGEST = 500
+MAX_MESSAGE_LENGTH = 500
 """Characters of a message: what it quotes may be as long as its file."""
 
 NAMED = 5
@@ -18,7 +18,7 @@ MOST_WRITTEN = 10_000_000
 """Nodes of a text: some seconds and a gigabyte."""
 
 
-def shown(text: str, longest: int = LONGEST) -> str:
+def one_line(text: str, longest: int = MAX_MESSAGE_LENGTH) -> str:
     """A text for a person, on one line: control characters are escaped, and the middle of a long text is left out."""
     if len(text) > longest:
         text = f"{text[: longest // 2]} ... {text[-(longest // 2) :]}"
@@ -28,14 +28,14 @@ def shown(text: str, longest: int = LONGEST) -> str:
 def first_of(names: Sequence[str]) -> str:
     """The first few of some names for a person, and how many more there are."""
     rest = len(names) - NAMED
-    return ", ".join(map(shown, names[:NAMED])) + (f" and {rest:,} more" if rest > 0 else "")
+    return ", ".join(map(one_line, names[:NAMED])) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def error_at(text: str, offset: int, message: str) -> ValueError:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return ValueError(f"line {line}, column {column}: {shown(message)}")
+    return ValueError(f"line {line}, column {column}: {one_line(message)}")
 
 
 def check_unfolded(tree: Tree) -> None:

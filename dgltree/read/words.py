@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W_]|[%&]")
 _AROUND = ',;:!?()[]{}"`\u201c\u201d\u00ab\u00bb'
 
 
-def normalized(word: str) -> str:
+def normalize_word(word: str) -> str:
     """Lower case, every run of digits ``N``; ``/`` and ``*`` are ``\\/`` and ``\\*``, as the treebank writes them."""
     return _DIGITS.sub("N", word.lower()).replace("/", r"\/").replace("*", r"\*")
 
@@ -51,7 +51,7 @@ def word_tree(tree: Tree) -> Tree | None:
             return node.replace(children=kept) if kept else None
         if node.function not in WORD_TAGS and node.function != PREPARED:
             return None
-        word = normalized(node.token or "")
+        word = normalize_word(node.token or "")
         return node.replace(token="N" if word == "n" and node.function == PREPARED else word)
 
     return tree.fold(keep)

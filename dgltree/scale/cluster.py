@@ -22,7 +22,7 @@ MISSING = "Ray is not installed, the extra 'ray' of dgltree; install it with: pi
 
 
 @contextmanager
-def connected(address: str = LOCAL) -> Iterator[None]:
+def start_cluster(address: str = LOCAL) -> Iterator[None]:
     """A block with a cluster, unless this process has one already.
 
     Args:

@@ -7,7 +7,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.source import TOO_LONG, check_length
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
-from dgltree.equations.completion.record import described
+from dgltree.equations.completion.record import describe_completion
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.pretrained.files import model_file
 from dgltree.equations.pretrained.shipped import open_model
@@ -121,7 +121,7 @@ class Complete(TableJob):
 
 
 def _row(found: Completion | ValueError, asked: Question) -> dict[str, Any] | ValueError:
-    return found if isinstance(found, ValueError) else described(found, asked.notes)
+    return found if isinstance(found, ValueError) else describe_completion(found, asked.notes)
 
 
 def _text(value: Any) -> str | None:

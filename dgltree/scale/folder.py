@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from dgltree.claims import OWNER, differences, owned
+from dgltree.locks import OWNER, differences, lock_folder
 from dgltree.read.json_text import write_json
-from dgltree.scale.tables import SUFFIX, located
+from dgltree.scale.tables import SUFFIX, locate
 
 if TYPE_CHECKING:
     import pyarrow
@@ -17,7 +17,7 @@ RUN = "_run.json"
 """Readers of Parquet folders pass over names that begin like this."""
 RUN_BEFORE = "run.json"
 """Its former name in folders, which is changed when their run continues."""
-PART = ".part"
+PART_SUFFIX = ".part"
 LEFT_OUT = b"dgltree.left_out"
 """In the metadata of a file: how many records of its block have no row, or none with an answer."""
 
@@ -31,7 +31,7 @@ class OutFolder:
 
     def __init__(self, url: str) -> None:
         self.given = url
-        self._files, self._path = located(url)
+        self._files, self._path = locate(url)
         self.url: str = self._files.unstrip_protocol(self._path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,7 +46,7 @@ class OutFolder:
             raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
         run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
         if run is None:
-            names = [name for name in self._names() if not name.endswith(PART) and name != OWNER]
+            names = [name for name in self._names() if not name.endswith(PART_SUFFIX) and name != OWNER]
             if names:
                 raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
             self._files.makedirs(self._path, exist_ok=True)
@@ -62,7 +62,7 @@ class OutFolder:
         """A block in which no other run writes to the folder, if it is on a local disk; see :func:`owned`."""
         from fsspec.implementations.local import LocalFileSystem
 
-        return owned(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()
+        return lock_folder(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()
 
     def _run(self, name: str) -> dict[str, Any]:
         try:
@@ -92,13 +92,13 @@ class OutFolder:
     def sweep(self) -> None:
         """Remove what processes that were killed left half written."""
         for name in self._names():
-            if name.startswith(".") and name.endswith(PART):
+            if name.startswith(".") and name.endswith(PART_SUFFIX):
                 self._files.rm_file(self._at(name))
 
     def _put(self, name: str, write: Any) -> None:
         from fsspec.implementations.local import LocalFileSystem
 
-        beside = self._at(f".{name}.{uuid4().hex}{PART}")
+        beside = self._at(f".{name}.{uuid4().hex}{PART_SUFFIX}")
         local = isinstance(self._files, LocalFileSystem)
         try:
             with self._files.open(beside, "xb" if local else "wb") as file:  # never a link, which only local ones have

@@ -15,7 +15,7 @@ from dgltree.scale.pipeline import LIGHT
 from dgltree.scale.tables import RowGroups
 from dgltree.scale.trees import TreeJob
 
-PART = 5_000_000
+IDS_PER_TASK = 5_000_000
 """Ids that are compared with each other by one task, about."""
 
 
@@ -41,7 +41,7 @@ def _several(column: str, spans: list[RowGroups], max_line: int) -> dict[int, se
     from ray.data import from_items
 
     items = [{"number": i, "span": pickle.dumps(span)} for i, span in enumerate(spans)]
-    parts = 1 + sum(span.rows for span in spans) // PART
+    parts = 1 + sum(span.rows for span in spans) // IDS_PER_TASK
     hashes = from_items(items).map_batches(_hashes, batch_size=1, fn_args=[column, max_line], num_cpus=LIGHT)
     groups = hashes.groupby("hash", num_partitions=parts).map_groups(_all_of_several, batch_format="numpy")
     found = defaultdict[int, set[int]](set)

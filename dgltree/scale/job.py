@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.records import SAMPLE
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.scale.tables import Rows
 
 if TYPE_CHECKING:
@@ -82,12 +82,12 @@ class TableJob(ABC):
             self.opened("the batch", batch.column_names, lambda _: records[:SAMPLE])
             self._is_open = True
         plan = self.plan(Rows("", "", 1, records))
-        return joined(plan, self.answer(plan.inputs))[0]
+        return join_rows(plan, self.answer(plan.inputs))[0]
 
     _is_open = False
 
 
-def joined(plan: PreparedRows, answers: Answers) -> tuple["pyarrow.Table", list[Bad]]:
+def join_rows(plan: PreparedRows, answers: Answers) -> tuple["pyarrow.Table", list[Bad]]:
     """The rows of the output, and the records that could not be answered."""
     import pyarrow
 

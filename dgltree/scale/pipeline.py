@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.from_file import FEW
+from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS
 from dgltree.scale.folder import OutFolder
-from dgltree.scale.job import TableJob, joined
+from dgltree.scale.job import TableJob, join_rows
 from dgltree.scale.tables import RowGroups
 from dgltree.training import own_cells
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LIGHT, PLAN, MODEL = 0.1, 0.9, 1.0
 """CPUs of a task that reads or writes, of one that plans, and of a model without a GPU: with three, two plan."""
-LEAST = 2
+MIN_WORKERS = 2
 FEWER = 8
 """Planning takes this many times as long as reading, or writing, at least."""
 
@@ -44,8 +44,8 @@ def resources(device: str | None) -> tuple[int, int]:
     cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0)) if device != "cpu" else 0
     if device == "cuda" and not gpus:
         raise ValueError("--device cuda: the cluster has no GPU")
-    if cpus < (LEAST if not gpus else 1):
-        raise ValueError(f"the cluster has {cpus} CPUs; it needs {LEAST} at least, or one and a GPU")
+    if cpus < (MIN_WORKERS if not gpus else 1):
+        raise ValueError(f"the cluster has {cpus} CPUs; it needs {MIN_WORKERS} at least, or one and a GPU")
     return cpus, gpus
 
 
@@ -123,6 +123,6 @@ class _Model:
 
 def _write(row: dict[str, bytes], out: OutFolder) -> dict[str, bytes]:
     name, records, plan = pickle.loads(row["work"])
-    table, bad = joined(plan, pickle.loads(row["answers"]))
+    table, bad = join_rows(plan, pickle.loads(row["answers"]))
     out.write(name, table, len(bad))
-    return {"work": pickle.dumps(Done(name, records, len(bad), in_order(bad)[:FEW]))}
+    return {"work": pickle.dumps(Done(name, records, len(bad), in_order(bad)[:MAX_LISTED_RECORDS]))}

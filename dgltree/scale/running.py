@@ -14,7 +14,7 @@ from tqdm import tqdm
 from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_known, where
-from dgltree.scale.cluster import LOCAL, connected
+from dgltree.scale.cluster import LOCAL, start_cluster
 from dgltree.scale.folder import OutFolder
 from dgltree.scale.ids import find_repeated
 from dgltree.scale.job import TableJob
@@ -89,7 +89,7 @@ def _answered(
     spans = tables.spans(job.rows, job.size)
     written = folder.written()
     if missing := [span for span in spans if not written.issuperset(span.blocks())]:
-        with connected(address), as_here():
+        with start_cluster(address), as_here():
             resources(device)  # before the ids are looked at, which may take long
             if isinstance(job, TreeJob):
                 job.repeated = find_repeated(job, spans)

@@ -8,16 +8,16 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats.folders import PASSED_OVER
-from dgltree.datasets.formats.parquet_rows import named, pieces
+from dgltree.datasets.formats.parquet_rows import name_errors, pieces
 from dgltree.datasets.formats.records import SAMPLE
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from pyarrow.parquet import FileMetaData
 
 SUFFIX = ".parquet"
-MOST = 1 << 28
+MAX_BLOCK_BYTES = 1 << 28
 """Bytes of a block that a process holds: far more than a file without tricks says beforehand."""
 FOOTERS = 16  # read at a time: of an object store each takes a round trip
 
@@ -61,14 +61,14 @@ class RowGroups(NamedTuple):
         Raises ``ValueError`` for a damaged file, and for a block of more than ``MOST`` bytes.
         """
         blocks, first, held, size = list(self.blocks().items()), self.first, list[Any](), 0
-        file_system, path = located(self.url)
+        file_system, path = locate(self.url)
         with file_system.open(path, "rb") as raw:
             for piece in pieces(raw, self.url, columns, max_line, self.groups):
                 held += piece.records
                 size += piece.size
-                if size > MOST + max_line:
+                if size > MAX_BLOCK_BYTES + max_line:
                     raise ValueError(
-                        f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than {MOST:,} "
+                        f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than {MAX_BLOCK_BYTES:,} "
                         "bytes; leave long ones out (--max-line), or write the file in smaller row groups"
                     )
                 while blocks and len(held) >= blocks[0][1]:
@@ -146,7 +146,7 @@ class File(NamedTuple):
                 first, taken, count = first + count, [], 0
 
 
-def located(url: str) -> tuple["AbstractFileSystem", str]:
+def locate(url: str) -> tuple["AbstractFileSystem", str]:
     """The file system of a path or URL, and the path in it.
 
     Raises ``ValueError`` for a protocol that fsspec does not know, or whose package is not installed.
@@ -166,7 +166,7 @@ def open_tables(path: str) -> Tables:
     Raises ``FileNotFoundError``, and ``ValueError`` for what is not Parquet, for a folder without such files, and for
     one whose files have different columns.
     """
-    file_system, place = located(path)
+    file_system, place = locate(path)
     if not file_system.exists(place):
         raise FileNotFoundError(f"{path}: no such file or folder")
     found = {"": place} if file_system.isfile(place) else _in_folder(file_system, place)
@@ -180,7 +180,7 @@ def open_tables(path: str) -> Tables:
         files = tuple(pool.map(opened, found))
     for file in files:
         if set(file.columns) != set(files[0].columns):
-            names = [shown(", ".join(map(repr, each.columns))) for each in (files[0], file)]
+            names = [one_line(", ".join(map(repr, each.columns))) for each in (files[0], file)]
             raise ValueError(
                 f"{path}: {files[0].name} has the columns {names[0]}, and {file.name} {names[1]}; the files of a "
                 "folder have the same ones"
@@ -203,5 +203,9 @@ def _in_folder(file_system: "AbstractFileSystem", folder: str) -> dict[str, str]
 def _opened(file_system: "AbstractFileSystem", place: str, name: str, path: str) -> File:
     from pyarrow.parquet import ParquetFile
 
-    with named(f"{path}: {name}" if name else path), file_system.open(place, "rb") as raw, ParquetFile(raw) as file:
+    with (
+        name_errors(f"{path}: {name}" if name else path),
+        file_system.open(place, "rb") as raw,
+        ParquetFile(raw) as file,
+    ):
         return File(file_system.unstrip_protocol(place), name, file_system.size(place), file.metadata)

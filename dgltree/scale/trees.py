@@ -16,8 +16,8 @@ from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.parquet_rows import ROWS
 from dgltree.datasets.formats.records import PlacedRecord, check_columns
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.labelled import Labelled
-from dgltree.datasets.labels import labelled
+from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.labels import select_labelled
 from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
@@ -232,7 +232,7 @@ class Evaluate(Predict):
     def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         block = super()._block(chunk, file)
         known, bad = (
-            (None, []) if block.known is None else labelled(block.known, self.model.objective.labels_are_numbers)
+            (None, []) if block.known is None else select_labelled(block.known, self.model.objective.labels_are_numbers)
         )
         names = [*block.bad_names, *(each.name for each in bad)]
         return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))), names)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltree.datasets.labels import check_known
 from dgltree.datasets.settings.label_texts import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.compared import Interval, interval
+from dgltree.training.comparison import Interval, interval
 from dgltree.training.folder import SPLIT_FILE, TRAINED_ON
 from dgltree.training.objectives.class_means import SMALLEST, macro_f1
 from dgltree.training.split_file import EarlierSplit

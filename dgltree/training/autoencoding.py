@@ -19,7 +19,7 @@ from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.options import FitOptions
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.unlabelled_model import UnlabelledModel
-from dgltree.training.untaught import take_means, untaught
+from dgltree.training.unseen_functions import find_unseen_functions, take_means
 
 SENTENCES = ("banyan", "self_strae")
 """The networks that find the trees of sentences, the default first."""
@@ -63,7 +63,7 @@ class OfTrees(Autoencoding):
     def encoder(self, network: Autoencoder) -> TreeEncoder:
         assert isinstance(network.up, Cell)
         functions, _ = stands_at((block.trees for block in self.data.blocks()), network.vocabulary)
-        take_means(untaught(network.up, functions))
+        take_means(find_unseen_functions(network.up, functions))
         return TreeEncoder(network.up)
 
 

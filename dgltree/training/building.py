@@ -12,7 +12,7 @@ from dgltree.encoders import TreeEncoder
 from dgltree.training.deciding import Decision
 from dgltree.training.encoder_choice import token_vectors
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.untaught import untaught
+from dgltree.training.unseen_functions import find_unseen_functions
 
 
 def build(decision: Decision) -> TreeTraining:
@@ -32,7 +32,7 @@ def build(decision: Decision) -> TreeTraining:
     if options.frozen:
         frozen = token_vectors(encoder) if options.from_ is None else encoder
         frozen.requires_grad_(False)
-    maps = untaught(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
+    maps = find_unseen_functions(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
     targets = decision.objective.targets(decision.splits["validation"].labels)
     nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
     if nodes_choose:

@@ -8,11 +8,11 @@ import torch
 
 from dgltree.batching.number_scales import parents_of
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import shown
-from dgltree.training.compared import interval
+from dgltree.read.text import one_line
+from dgltree.training.comparison import interval
 from dgltree.training.objectives import Numbers
-from dgltree.training.telling import unknown_shares
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.training_summary import unknown_shares
 
 MOST, ANSWERS = 200, 3
 """Values of a column, and classes whose shares of the answers are listed."""
@@ -75,7 +75,7 @@ def table(rows: list[ValueRow], metric: str) -> str:
     for row in rows:
         outside = "" if row.outside != row.outside else f"{row.outside:.1%}"
         lines.append(
-            f"{shown(row.value)}\t{row.examples}\t{row.metric:.4f}\t{row.low:.4f} to {row.high:.4f}\t"
+            f"{one_line(row.value)}\t{row.examples}\t{row.metric:.4f}\t{row.low:.4f} to {row.high:.4f}\t"
             f"{row.functions:.1%}\t{row.tokens:.1%}\t{outside}\t{row.answers}"
         )
     return "\n".join(lines)
@@ -90,7 +90,7 @@ def _row(model: TrainedModel, value: str, data: TreeDataset, answers: torch.Tens
     else:
         errors = (predicted == targets).double()
         often = Counter(predicted.tolist()).most_common(ANSWERS)
-        told = ", ".join(f"{shown(model.classes[i])} {count / len(answers):.1%}" for i, count in often)
+        told = ", ".join(f"{one_line(model.classes[i])} {count / len(answers):.1%}" for i, count in often)
     low, high = interval(lambda rows: float(errors[rows].mean()), len(errors))
     functions, tokens = unknown_shares(data, model.model.encoder.vocabulary)
     metric = float(errors.mean())

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.labels import check_spelling, present, unified
-from dgltree.datasets.loading.from_file import listed
-from dgltree.datasets.splitting.duplicates import contradicted
+from dgltree.datasets.labels import check_spelling, present, unify_labels
+from dgltree.datasets.loading.from_file import list_bad_records
+from dgltree.datasets.splitting.duplicates import count_contradicted
 from dgltree.datasets.splitting.splits import SPLITS, SplitRule, rule_for, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
@@ -22,12 +22,12 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.read.text import first_of
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
 from dgltree.training.folder import digest_of, split_seed
-from dgltree.training.labels_asked import asked, check_classes
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
 from dgltree.training.split_file import EarlierSplit
+from dgltree.training.task_inference import check_classes, infer_task
 from dgltree.training.threads import computing, loaders
 
 MOST_BAD = 0.1
@@ -88,7 +88,7 @@ def decide(
         _check_readable(dataset)
     if settings.task is None:
         check_spelling(files["train"])
-        settings, why = replace(settings, task=asked(files["train"]).task), asked(files["train"]).why
+        settings, why = replace(settings, task=infer_task(files["train"]).task), infer_task(files["train"]).why
         if why:
             say(why)
     readout, model = _readout(settings)
@@ -98,12 +98,12 @@ def decide(
     labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
     for name, dataset in labelled.items():
         if dataset.bad:
-            say(f"{name}: {listed(dataset.bad)}")
+            say(f"{name}: {list_bad_records(dataset.bad)}")
     if not kind.labels_are_numbers:
-        labelled, told = unified(labelled, classes or ())
+        labelled, told = unify_labels(labelled, classes or ())
         if told:
             say(told)
-    if several := contradicted(labelled["train"]):
+    if several := count_contradicted(labelled["train"]):
         say(f"train: {several:,} examples have trees that occur with different labels")
     as_split = splits = _splits(labelled, settings, rule)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
@@ -138,9 +138,9 @@ def decide(
     return Decision(options, objective, encoder, model, readout, takes, known, as_split, how, left_out, refused, digest)
 
 
-def labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
+def keep_labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
     """The examples of a data set whose labels a training with these settings can learn from."""
-    readout, _ = _readout(replace(settings, task=settings.task or asked(data).task))
+    readout, _ = _readout(replace(settings, task=settings.task or infer_task(data).task))
     found: TreeDataset = OBJECTIVES[readout.gives].labelled(data)
     return found
 
@@ -150,7 +150,7 @@ def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple
 
     Raises ``ValueError`` as that does.
     """
-    readout, _ = _readout(replace(settings, task=settings.task or asked(files["train"]).task))
+    readout, _ = _readout(replace(settings, task=settings.task or infer_task(files["train"]).task))
     kind = OBJECTIVES[readout.gives]
     train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings)["train"]
     return train, kind.of(train, settings.nodes, False)
@@ -263,5 +263,5 @@ def _within(name: str, dataset: TreeDataset, vocabulary: Vocabulary, objective: 
         if strange:
             say(f"{name}: labels that do not occur in the training set count as errors: {first_of(strange)}")
     if known.bad:
-        say(f"{name}: {listed(known.bad)}")
+        say(f"{name}: {list_bad_records(known.bad)}")
     return known

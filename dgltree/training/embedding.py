@@ -7,11 +7,19 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from dgltree.claims import claim, owned
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.locks import claim, lock_folder
 from dgltree.models.autoencoder import Loss
 from dgltree.training.autoencoding import SENTENCES, autoencoding
-from dgltree.training.folder import EPOCHS, READING, SETTINGS_FILE, UNLABELLED, WEIGHTS, digest_of, left_by_now
+from dgltree.training.folder import (
+    EPOCHS,
+    READING,
+    SETTINGS_FILE,
+    UNLABELLED,
+    WEIGHTS,
+    digest_of,
+    read_interrupted_state,
+)
 from dgltree.training.processes import say
 from dgltree.training.stepping.callbacks import DivergenceError
 from dgltree.training.stepping.trainer import CLIP
@@ -76,7 +84,7 @@ def embed(
         folder = Path(nowhere if out is None else out)
         if (folder / SETTINGS_FILE).exists():
             raise ValueError(f"{folder} holds a training of 'dgltree fit'; give another --out")
-        with owned(folder):
+        with lock_folder(folder):
             claim(folder / UNLABELLED, {"options": settings, "data": digest_of({"train": data})})
             with _leaving(folder):
                 learn(
@@ -108,7 +116,7 @@ def _leaving(folder: Path) -> Iterator[None]:
             left.unlink(missing_ok=True)
         raise
     except BaseException:
-        say(left_by_now(folder))
+        say(read_interrupted_state(folder))
         raise
 
 

@@ -18,12 +18,12 @@ from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEn
 from dgltree.encoders.make import encoder_options
 from dgltree.models.checkpoint import load_model
 from dgltree.read.glove import read_glove
-from dgltree.training.evidence import OWN, WEIGHTS, weights_of, widest
 from dgltree.training.folder import WEIGHTS as WEIGHTS_FILE
 from dgltree.training.options import FitOptions
+from dgltree.training.parameter_budget import OWN, WEIGHTS, weights_of, widest
 from dgltree.training.processes import say
 
-WIDEST = 3
+MAX_TYPED_ARITY = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
 """Options of the default encoder, from those with the most weights to those with the fewest."""
@@ -139,14 +139,14 @@ def choose_encoder(
     if settings.from_ is not None:
         return _of_folder(Path(settings.from_), train, settings)
     if settings.encoder is not None:
-        return _sized(_Choosing(train, settings, settings.encoder, known, head))[0]
+        return _sized(_EncoderBuilder(train, settings, settings.encoder, known, head))[0]
     most = max(int(block.trees.arity.max()) for block in train.blocks())
-    if most > WIDEST:
-        return _sized(_Choosing(train, settings, "child_sum", known, head))[0]
+    if most > MAX_TYPED_ARITY:
+        return _sized(_EncoderBuilder(train, settings, "child_sum", known, head))[0]
     asked = settings.options or {}
     for options in BY_EVIDENCE[:1] if {"typed", "rank"} & asked.keys() else BY_EVIDENCE:
         tried = replace(settings, options={**options, **asked})
-        choice, fits = _sized(_Choosing(train, tried, "tree_lstm", known, head))
+        choice, fits = _sized(_EncoderBuilder(train, tried, "tree_lstm", known, head))
         if fits and (choice.hidden_size >= OWN or settings.hidden_size is not None):
             break
     return choice
@@ -171,7 +171,7 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     return EncoderChoice(name, width, options, encoder.vocabulary, numbers, False, input_size, None, 0, weights)
 
 
-class _Choosing:
+class _EncoderBuilder:
     """The choices of one encoder, whose vocabulary is looked up once for all widths."""
 
     def __init__(
@@ -254,7 +254,7 @@ class _Choosing:
         return EncoderChoice(self.name, width, options, self.vocabulary, False, attends, size, self.settings.vectors, 0)
 
 
-def _sized(choosing: _Choosing) -> tuple[EncoderChoice, bool]:
+def _sized(choosing: _EncoderBuilder) -> tuple[EncoderChoice, bool]:
     """The choice with the width that was asked for, else with the widest that has room; and whether it has."""
     room = WEIGHTS * choosing.train.num_nodes
 

@@ -11,15 +11,15 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 from torch import from_numpy
 
-from dgltree.datasets.objects import listed, read_objects, with_notation
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.objects import list_examples, read_objects, with_notation
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.fitting import fit
 from dgltree.training.processes import silent
+from dgltree.training.random_features import untrained
 from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.untrained import untrained
 
 
 class TreeEstimator(BaseEstimator):
@@ -254,4 +254,4 @@ def _column(trees: Any) -> Any:
     """Trees that can be looked at twice; of a table of one column this column."""
     if hasattr(trees, "columns") and hasattr(trees, "iloc") and len(trees.columns) == 1:
         trees = trees.iloc[:, 0]
-    return trees if hasattr(trees, "columns") else listed(trees, Reading())
+    return trees if hasattr(trees, "columns") else list_examples(trees, Reading())

@@ -15,16 +15,16 @@ from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.compared import Compared, all_rows, no_better
+from dgltree.training.comparison import Compared, all_rows, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
+from dgltree.training.input_sensitivity import all_equal
 from dgltree.training.model_card import card, markdown
 from dgltree.training.objectives import Numbers, Objective
 from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.processes import say
-from dgltree.training.sight import all_equal
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.trained_on import remember

@@ -14,22 +14,22 @@ from lightning.pytorch.loggers import Logger
 from dgltree.arguments import nearest
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell
-from dgltree.claims import owned
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.locks import lock_folder
 from dgltree.models.tree_model import TreeModel
 from dgltree.training import threads
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
 from dgltree.training.finishing import finish
-from dgltree.training.folder import finished, split_rule
+from dgltree.training.folder import is_finished, split_rule
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
 from dgltree.training.scale_choice import with_scale
 from dgltree.training.split_file import write_split
 from dgltree.training.stepping.trainer import step
-from dgltree.training.telling import tell
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.training_summary import print_summary
 
 
 def fit(
@@ -115,19 +115,19 @@ def fit(
     files = {name: each for name, each in given.items() if each is not None}
     with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
-        with threads.limited(settings.threads or 1):
+        with threads.limit_threads(settings.threads or 1):
             decision = with_scale(decide(files, settings, vocabulary, classes, split_rule(folder)), folder)
             module = build(decision)
 
         def leave(model: TreeModel) -> None:
             TrainedModel.of(decision, model).save(folder)
 
-        with owned(folder) if first() else nullcontext():
-            with threads.limited(settings.threads or 1):
-                if done := finished(folder, decision.options, decision.digest, decision.split):
+        with lock_folder(folder) if first() else nullcontext():
+            with threads.limit_threads(settings.threads or 1):
+                if done := is_finished(folder, decision.options, decision.digest, decision.split):
                     say(f"the training in {folder} is already finished; nothing to do")
                 else:
-                    tell(decision, module)
+                    print_summary(decision, module)
                     if first():
                         write_split(decision.as_split, folder)
             if not done:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dgltree.claims import differences
 from dgltree.datasets.splitting.splits import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
+from dgltree.locks import differences
 from dgltree.models.label_scales import LabelScaleName
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
@@ -31,7 +31,7 @@ GIVEN_UP = "given_up"
 """In the first: the training cannot continue, because its loss was no finite number."""
 
 
-def finished(folder: Path, options: FitOptions, digest: str, split: Mapping[str, Any] | None = None) -> bool:
+def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[str, Any] | None = None) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it continues.
 
     ``split`` says how the splits were made, for those who continue it; what they are the digest says.
@@ -122,7 +122,7 @@ def give_up(folder: Path) -> str:
     return f"stopped: {folder} has {has}; a command with other settings starts again there"
 
 
-def left_by_now(folder: Path) -> str:
+def read_interrupted_state(folder: Path) -> str:
     """The state that an interrupted training leaves, and how it continues."""
     if (folder / EPOCHS).exists():
         return f"stopped: {folder} has the best model so far, and the same command continues the training"

@@ -18,7 +18,7 @@ class Measured(NamedTuple):
     """(E,) the numbers of the classes, or the numbers themselves."""
 
 
-def measured(objective: Objective, answers: Iterable[Tensor], targets: Tensor) -> Measured:
+def measure(objective: Objective, answers: Iterable[Tensor], targets: Tensor) -> Measured:
     """Compare answers to examples, some at a time and in their order, with targets (E,); one example at least.
 
     Args:

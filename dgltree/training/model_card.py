@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from dgltree.durations import in_seconds
-from dgltree.read.text import shown
-from dgltree.training.compared import Compared
+from dgltree.read.text import one_line
+from dgltree.training.comparison import Compared
 from dgltree.training.deciding import Decision
 from dgltree.training.objectives import Classes
 from dgltree.training.trained_model import TrainedModel
@@ -179,11 +179,11 @@ def _listed(values: dict[str, Any]) -> str:
 
 def _escaped(text: str) -> str:
     """A text as Markdown that is shown as it is: a class may be called ``<b>`` or ``*``."""
-    return MARKUP.sub(r"\\\g<0>", shown(text))
+    return MARKUP.sub(r"\\\g<0>", one_line(text))
 
 
 def _code(text: str) -> str:
     """The same as code, in as many backticks as the text has none of."""
-    text = shown(text, longest=10_000)
+    text = one_line(text, longest=10_000)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

@@ -11,7 +11,7 @@ from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 
 
-def chosen_tree(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOptions) -> str:
+def choose_notation(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOptions) -> str:
     """The notation whose counts of subtrees predict the labels best, by cross-validation on the training examples.
 
     Args:

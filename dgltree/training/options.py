@@ -13,7 +13,7 @@ OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "a
 ScheduleName = Literal["plateau", "cosine", "linear"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "split_of", "threshold", "devices", "machines"}
 """Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
-LEAST = {
+MINIMA = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
     0: "warmup halve_after readout_size weight_decay input_size token_dropout",
 }
@@ -183,7 +183,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        for least, names in LEAST.items():
+        for least, names in MINIMA.items():
             for name in names.split():
                 number = getattr(self, name)
                 if number is not None and number < least:

@@ -26,7 +26,7 @@ class ProcessShare(list[T]):
     """How many rows there are, those of the other processes included."""
 
 
-def own_part(rows: list[T], trainer: "lightning.Trainer") -> ProcessShare[T]:
+def local_share(rows: list[T], trainer: "lightning.Trainer") -> ProcessShare[T]:
     """This process's share of the rows of a batch, or in validation of the batches.
 
     Of R processes each takes every Rth; all of them take all if there are fewer than R, which leaves the mean over

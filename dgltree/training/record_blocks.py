@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.parse import ParsedChunk
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.trained_model import TrainedModel
 

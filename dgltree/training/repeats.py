@@ -12,11 +12,11 @@ from typing import Any
 from dgltree.datasets.splitting.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
-from dgltree.training.at_once import processes_for, train_at_once
-from dgltree.training.deciding import labelled
+from dgltree.training.deciding import keep_labelled
 from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, split_rule, write
 from dgltree.training.options import FitOptions
+from dgltree.training.parallel import processes_for, train_at_once
 from dgltree.training.processes import first, say
 from dgltree.training.split_file import EarlierSplit
 
@@ -95,7 +95,7 @@ def fit_folds(
     settings = _settings(options)
     if settings.split_of is not None:
         raise ValueError("folds make splits of their own: leave out split_of")
-    data = labelled(data, settings)
+    data = keep_labelled(data, settings)
     given = folds(data, count, settings.seed)
     trainings = {
         f"fold-{i}": partial(_fit_fold, each, trees or {}, settings, out=Path(out) / f"fold-{i}", **options)
@@ -109,14 +109,14 @@ def _fit_fold(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: Fit
 
 
 def _of_best_tree(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: FitOptions) -> TreeDataset:
-    from dgltree.training.molecules import chosen_tree
+    from dgltree.training.molecules import choose_notation
 
     every = {}
     for name, data in trees.items():
         places = {place: i for i, place in enumerate(zip(data.files, data.lines, strict=True))}
         every[name] = data.select([places[place] for place in zip(fold.files, fold.lines, strict=True)])
         every[name].splits = fold.splits
-    return every[chosen_tree({name: {"train": data} for name, data in every.items()}, settings)]
+    return every[choose_notation({name: {"train": data} for name, data in every.items()}, settings)]
 
 
 def fit_seeds(
@@ -135,7 +135,7 @@ def fit_seeds(
     settings = _settings(options)
     files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
     if not files:
-        data = labelled(data, settings)
+        data = keep_labelled(data, settings)
         if settings.split_of is None:
             parts = split(data, settings.seed, rule=split_rule(Path(out) / f"seed-{settings.seed}"))
         else:

@@ -18,13 +18,13 @@ LARGE = 2**29
 """Multiply-adds of a batch's nodes and one square matrix from which on several threads are worth it."""
 
 
-SMALL = 50_000
+MAX_UNLOADED_NODES = 50_000
 """Nodes up to which batches are made without a process of their own: it takes longer to begin."""
 
 
 def loaders(nodes: int) -> int:
     """Processes that make batches of a data set while the model computes."""
-    return int(nodes > SMALL)
+    return int(nodes > MAX_UNLOADED_NODES)
 
 
 def worth(nodes: int, width: int, others: int = 0) -> int:
@@ -56,17 +56,17 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
     """
     if not (isinstance(encoder, TreeEncoder) and computes_in_parts(encoder.cell)):
         others = processes * (1 + loading) - 1
-        with limited(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
+        with limit_threads(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
             yield
         return
     own = cores() // processes
     count = max(1, min(max(own - loading, 2), own, torch.get_num_threads())) if count is None else count
-    with limited(1), passes_on(_checked(count)):
+    with limit_threads(1), passes_on(_checked(count)):
         yield
 
 
 @contextmanager
-def limited(count: int) -> Iterator[None]:
+def limit_threads(count: int) -> Iterator[None]:
     """A block in which torch computes by so many threads. Raises ``ValueError`` below 1."""
     before = torch.get_num_threads()
     torch.set_num_threads(_checked(count))

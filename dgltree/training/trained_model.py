@@ -12,10 +12,10 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.formats.records import ROOT
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.datasets.labels import check_known
 from dgltree.datasets.objects import read_objects
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.files import replacing
@@ -246,9 +246,9 @@ class TrainedModel:
 
     def measured(self, known: TreeDataset, targets: Tensor) -> "Measured":
         """The metrics of examples in the model's vocabulary, and what is predicted; targets (E,) are as of a loss."""
-        from dgltree.training.measuring import measured
+        from dgltree.training.measuring import measure
 
-        return measured(self.objective, (self.answers(part).cpu() for part in self.batches(known)), targets)
+        return measure(self.objective, (self.answers(part).cpu() for part in self.batches(known)), targets)
 
     def explain(self, trees: Examples) -> list[Explanation]:
         """For each example the answer of :meth:`answers_to`, and how much each subtree adds to it.

@@ -9,14 +9,14 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.training.folder import TRAINED_ON
 
-MOST = 1_000_000
+MAX_DIGESTS = 1_000_000
 """Training examples up to which their digests are kept, 8 bytes per tree."""
 
 
 def remember(train: TreeDataset, folder: Path) -> None:
     """Write the digests of the trees of a training set as they were read, or no file for very many examples."""
     (folder / TRAINED_ON).unlink(missing_ok=True)
-    if len(train) > MOST:
+    if len(train) > MAX_DIGESTS:
         return
     with replacing(folder / TRAINED_ON) as beside, beside.open("wb") as file:
         np.save(file, np.unique(tree_digests(train.as_read()), axis=0), allow_pickle=False)

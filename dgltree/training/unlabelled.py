@@ -6,7 +6,7 @@ from pathlib import Path
 from dgltree.models.autoencoder import Autoencoder
 from dgltree.training.processes import shows_progress
 from dgltree.training.stepping.callbacks import BestSoFar, EpochReport
-from dgltree.training.stepping.checkpoints import BEST, checked
+from dgltree.training.stepping.checkpoints import BEST, check_checkpoint
 from dgltree.training.stepping.trainer import quiet, train, trainer
 from dgltree.training.stepping.unlabelled import MONITORED, Sweep, UnlabelledBatches, UnlabelledTraining
 
@@ -60,5 +60,5 @@ def learn(
             enable_progress_bar=shows_progress(),
         )
         train(made, module, UnlabelledBatches(training, validation, batch_size, seed))
-    module.load_state_dict(checked(folder / BEST)["state_dict"])
+    module.load_state_dict(check_checkpoint(folder / BEST)["state_dict"])
     model.eval()

@@ -9,7 +9,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import SWEEPS, DownwardCell
-from dgltree.cells.signed import with_signatures
+from dgltree.cells.vocabulary_signature import with_signatures
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEasyFirst, SequenceEncoder, TreeEncoder
 from dgltree.encoders.latent.easy_first import easy_first

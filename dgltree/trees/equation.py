@@ -41,7 +41,7 @@ class Equation(NamedTuple):
         return Equation(*(substitute(side, {BLANK: filler}) for side in self))
 
 
-def unified(equation: Equation) -> Equation:
+def share_equal_parts(equation: Equation) -> Equation:
     """The same with equal parts as one object each: a dictionary then finds them without comparing whole trees."""
     known: dict[tuple[object, ...], Tree] = {}
 

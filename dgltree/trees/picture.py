@@ -7,9 +7,9 @@ from typing import TypeVar
 
 N = TypeVar("N")
 
-MOST = 160
+MAX_PICTURE_NODES = 160
 """Nodes of a picture: with so many it has less than 50 KB."""
-LONGEST = 12
+MAX_NAME_LENGTH = 12
 """Characters of a name."""
 LEVEL, LETTER, GAP, HEIGHT = 44, 7, 12, 24  # pixels
 
@@ -22,7 +22,9 @@ def node_name(function: str, token: str | None, value: float | None, leaf: bool)
     return said if leaf else f"{function}:{said}"
 
 
-def tree_svg(root: N, name: Callable[[N], str], children: Callable[[N], Sequence[N]], most: int = MOST) -> str:
+def tree_svg(
+    root: N, name: Callable[[N], str], children: Callable[[N], Sequence[N]], most: int = MAX_PICTURE_NODES
+) -> str:
     """The nodes nearest to the root as SVG.
 
     Children that are left out, because there are more than ``most`` nodes, are one ``…``.
@@ -65,7 +67,7 @@ def tree_svg(root: N, name: Callable[[N], str], children: Callable[[N], Sequence
     )
 
 
-def framed(title: str, pictures: Sequence[str]) -> str:
+def frame_pictures(title: str, pictures: Sequence[str]) -> str:
     """A line of text, and pictures next to each other, which scroll if they are wide."""
     parts = "".join(f'<div style="overflow-x:auto;max-width:100%">{picture}</div>' for picture in pictures)
     return f'<div><div>{escape(title)}</div><div style="display:flex;flex-wrap:wrap;gap:24px">{parts}</div></div>'
@@ -105,4 +107,4 @@ def _postorder(below: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from dgltree.trees.picture import framed, node_name, tree_svg
+from dgltree.trees.picture import frame_pictures, node_name, tree_svg
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ class Tree:
     def _repr_html_(self) -> str:
         """A picture for notebooks, of the nodes nearest to the root, under 50 KB."""
         title = f"Tree of {self.size:,} node{'s' * (self.size != 1)}, depth {self.depth}"
-        return framed(title, [tree_svg(self, name_of, lambda node: node.children)])
+        return frame_pictures(title, [tree_svg(self, name_of, lambda node: node.children)])
 
     def __copy__(self) -> "Tree":
         return self

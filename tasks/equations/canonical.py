@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 from dgltree import BLANK as BLANK_TREE
 from dgltree import Equation, Tree
-from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
+from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, rename_variables, tree, variables
 
 
 def digest(equation: Equation) -> int:
@@ -63,7 +63,7 @@ def _numbered(first: list[str], second: list[str]) -> str:
 def _word_key(first: Word, second: Word) -> str:
     both = first + SINGLE[EQUAL] + second
     present = variables(both)
-    return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
+    return " ".join(map(_TEXTS.__getitem__, rename_variables(both, present, range(len(present)))))
 
 
 _TEXTS = [_tokens(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])]

@@ -10,7 +10,7 @@ from typing import Any
 from jsonargparse import auto_cli
 
 from dgltree import open_model, save
-from dgltree.cells.signed import with_signatures, without_signatures
+from dgltree.cells.vocabulary_signature import with_signatures, without_signatures
 from tasks.equations.completion.train import train
 
 STAGES: Mapping[str, Mapping[str, Any]] = {
@@ -22,7 +22,7 @@ STAGES: Mapping[str, Mapping[str, Any]] = {
 worlds; and all at a low rate, mostly the papers'. The mean of the last two is shipped."""
 
 
-def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> None:
+def train_shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> None:
     """Make ``default.safetensors``.
 
     Args:
@@ -53,4 +53,4 @@ def mean(models: Sequence[Path], out: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
-    auto_cli(shipped, args=arguments, prog="python -m tasks.equations shipped")
+    auto_cli(train_shipped, args=arguments, prog="python -m tasks.equations shipped")

@@ -63,7 +63,7 @@ def variables(word: Word) -> list[int]:
     return list(dict.fromkeys(word.translate(None, OTHERS)))
 
 
-def renamed(word: Word, variables: Sequence[int], names: Sequence[int]) -> Word:
+def rename_variables(word: Word, variables: Sequence[int], names: Sequence[int]) -> Word:
     """``word`` with each of ``variables`` replaced by its one of ``names``."""
     return word.translate(bytes.maketrans(bytes(variables), bytes(names)))
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 
-def stopped_falling(losses: list[float], patience: int) -> bool:
+def has_stopped_falling(losses: list[float], patience: int) -> bool:
     """Whether the last loss of validation is above the least of all before it but the ``patience`` ones just before.
 
     That is the non-monotone trigger of Merity et al. 2017 (arXiv 1708.02182) as the published programs count it.
@@ -19,7 +19,7 @@ def stopped_falling(losses: list[float], patience: int) -> bool:
 
 
 @contextmanager
-def averaged(module: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[None]:
+def use_averages(module: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[None]:
     """A block in which the weights are those that averaged SGD made; without averages, those that they are."""
     found = {p: optimizer.state[p]["ax"] for p in module.parameters() if "ax" in optimizer.state.get(p, {})}
     raw = {p: p.detach().clone() for p in found}

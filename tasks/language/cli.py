@@ -5,9 +5,9 @@ from pathlib import Path
 from lightning.pytorch.cli import LightningArgumentParser
 
 from dgltree.models import save_language_model
-from tasks.cli import TaskCLI, run
 from tasks.language.data import LanguageText
 from tasks.language.model import LanguageTraining
+from tasks.lightning_cli import TaskCLI, run
 
 
 class LanguageCLI(TaskCLI):

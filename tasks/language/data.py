@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.read.words import read_word_trees
-from dgltree.training.processes import own_part
+from dgltree.training.processes import local_share
 from tasks.data import TaskData, data_folder
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of
 
@@ -87,9 +87,9 @@ class LanguageText(TaskData):
         _ = (self.train, self.validation, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[Part]:
-        lengths = drawn_lengths(self.train.shape[1], self.part_length, self.epoch_generator())
+        lengths = draw_lengths(self.train.shape[1], self.part_length, self.epoch_generator())
         assert self.trainer is not None
-        found = parts(self.train[own_part(list(range(len(self.train))), self.trainer)], lengths)
+        found = parts(self.train[local_share(list(range(len(self.train))), self.trainer)], lengths)
         return _loader(found[:-1] if len(found) > 1 and found[-1][0].shape[1] == 1 else found)
 
     def val_dataloader(self) -> DataLoader[Part]:
@@ -113,7 +113,7 @@ class LanguageText(TaskData):
         return self.folder / f"{self.name}.{part}.txt"
 
 
-def drawn_lengths(words: int, part_length: int, generator: torch.Generator) -> list[int]:
+def draw_lengths(words: int, part_length: int, generator: torch.Generator) -> list[int]:
     """Lengths of parts that together have ``words`` or more."""
     count = words // SHORTEST + 1
     means = torch.where(torch.rand(count, generator=generator) < FULL, part_length, part_length / 2)

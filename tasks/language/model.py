@@ -15,14 +15,14 @@ from dgltree.induction.sentences import score_sentences
 from dgltree.models import LanguageModel
 from dgltree.training.stepping.checkpoints import LAST
 from dgltree.training.stepping.module import seed_step, shared_mean
-from tasks.language.averaging import averaged, averaged_weights, stopped_falling
+from tasks.language.averaging import averaged_weights, has_stopped_falling, use_averages
 from tasks.language.data import Part
-from tasks.language.trees import parsed
+from tasks.language.trees import parse_layers
 
 if TYPE_CHECKING:
     from tasks.language.data import LanguageText
 
-CHECKED = 50
+STEPS_BETWEEN_CHECKS = 50
 """Steps after which the loss is looked at: doing so waits for a GPU."""
 
 
@@ -33,7 +33,7 @@ class LanguageTraining(lightning.LightningModule):
     The state continues from part to part, without gradients, and is 0 at the beginning of an epoch. The rate of a step
     is ``lr`` times the length of its part over ``part_length``; torch's averaged SGD, as the published program's, takes
     that of the part before. Once validation no longer improves (see
-    :func:`tasks.language.averaging.stopped_falling`), the averages are validated and tested.
+    :func:`tasks.language.averaging.has_stopped_falling`), the averages are validated and tested.
 
     Args:
         vocabulary: of the data.
@@ -103,7 +103,7 @@ class LanguageTraining(lightning.LightningModule):
         [optimizer] = self.trainer.optimizers
         for group in optimizer.param_groups:
             group["lr"] = self.lr * part[0].shape[1] / self.part_length
-        if index % CHECKED == CHECKED - 1:
+        if index % STEPS_BETWEEN_CHECKS == STEPS_BETWEEN_CHECKS - 1:
             self._check(self._sum, f"in epoch {self.current_epoch} before step {index}")
 
     def training_step(self, part: Part, _: int) -> Tensor:
@@ -121,7 +121,7 @@ class LanguageTraining(lightning.LightningModule):
         self._averages: AbstractContextManager[None] | None = None
         if self.trainer.state.fn == "fit":
             self._check(self._sum, f"in epoch {self.current_epoch}")
-            self._averages = averaged(self, self.trainer.optimizers[0])
+            self._averages = use_averages(self, self.trainer.optimizers[0])
             self._averages.__enter__()
 
     def validation_step(self, part: Part, _: int) -> None:
@@ -173,7 +173,7 @@ class LanguageTraining(lightning.LightningModule):
         if self.averaging:
             begins = epoch == self.restart_after
         else:
-            begins = stopped_falling(self.losses, self.patience) or epoch == self.average_from
+            begins = has_stopped_falling(self.losses, self.patience) or epoch == self.average_from
         if begins:
             self.averaging = True
             self.trainer.optimizers = [self.configure_optimizers()]
@@ -204,7 +204,7 @@ class LanguageTraining(lightning.LightningModule):
     def _score_trees(self) -> None:
         """Log the F1 of each layer's trees, in percent, if the data has given ones."""
         given = cast("LanguageText", self.trainer.datamodule).given_trees  # type: ignore[attr-defined]
-        for number, found in enumerate(parsed(self.model, given) if given else [], 1):
+        for number, found in enumerate(parse_layers(self.model, given) if given else [], 1):
             self.log(f"f1_layer_{number}", score_sentences(given, found).f1, sync_dist=True)
 
     def _check(self, loss: Tensor, where: str) -> None:

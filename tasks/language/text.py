@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.models.language_model import END
-from dgltree.read.text import read_text, shown
+from dgltree.read.text import one_line, read_text
 
 LONGEST_WORD = 1000
 """Letters; a longer one is not a word, but a text without spaces."""
@@ -33,7 +33,7 @@ def read_sentences(file: Path) -> list[list[str]]:
         longest = max(words, key=len, default="")
         if len(longest) > LONGEST_WORD:
             raise ValueError(
-                f"{file}, line {number}: a word of {len(longest):,} letters, {shown(longest, 40)!r}; "
+                f"{file}, line {number}: a word of {len(longest):,} letters, {one_line(longest, 40)!r}; "
                 "expected words between spaces"
             )
         if words:
@@ -60,7 +60,7 @@ def stream(file: Path, sentences: list[list[str]], vocabulary: Vocabulary) -> Te
     if unknown and (not vocabulary.unk or len(unknown) >= MOST_UNKNOWN * len(words)):
         raise ValueError(
             f"{file}: {len(unknown):,} of {len(words):,} words are not in the training text, the first "
-            f"{shown(unknown[0], 40)!r}; expected text that is prepared as the training text is"
+            f"{one_line(unknown[0], 40)!r}; expected text that is prepared as the training text is"
         )
     return torch.tensor([vocabulary.token_id(word) for word in words])
 

@@ -14,7 +14,7 @@ from dgltree.induction.binary_trees import tree_from_distances
 from dgltree.induction.sentences import Parsing, score_sentences
 from dgltree.models import LanguageModel, load_language_model
 from dgltree.read.words import read_word_trees, words_of
-from tasks.baselines import made
+from tasks.baselines import make_trees
 from tasks.tables import Spread, table
 
 TAGS = ("ADJP", "NP", "PP", "INTJ")
@@ -23,7 +23,7 @@ DRAWS = 5
 """Random trees of each sentence, whose metrics are averaged."""
 
 
-def parsed(model: LanguageModel, given: Sequence[Tree]) -> list[list[Tree]]:
+def parse_layers(model: LanguageModel, given: Sequence[Tree]) -> list[list[Tree]]:
     """Of each layer, from below, the trees that it finds over the words of the given ones.
 
     Raises ``ValueError`` for a model whose layers find no trees.
@@ -60,20 +60,20 @@ def report(found: dict[str, list[Parsing]]) -> list[str]:
     return table(header, rows)
 
 
-def found_by(files: Sequence[Path], given: Sequence[Tree]) -> dict[str, list[Parsing]]:
+def found_trees(files: Sequence[Path], given: Sequence[Tree]) -> dict[str, list[Parsing]]:
     """Of each layer, the trees of each model scored."""
     found: dict[str, list[Parsing]] = defaultdict(list)
     for file in files:
-        for number, trees in enumerate(parsed(load_language_model(file), given), 1):
+        for number, trees in enumerate(parse_layers(load_language_model(file), given), 1):
             found[f"layer {number}"].append(score_sentences(given, trees))
     return found
 
 
 def baselines(given: Sequence[Tree], seed: int) -> dict[str, list[Parsing]]:
     """Trees that ignore the words scored; the random ones as ``DRAWS`` copies of the sentences."""
-    found = {name: [score_sentences(given, trees)] for name, trees in made(map(words_of, given), seed).items()}
+    found = {name: [score_sentences(given, trees)] for name, trees in make_trees(map(words_of, given), seed).items()}
     copies = [*given] * DRAWS
-    found["random"] = [score_sentences(copies, made(map(words_of, copies), seed)["random"])]
+    found["random"] = [score_sentences(copies, make_trees(map(words_of, copies), seed)["random"])]
     return found
 
 
@@ -90,6 +90,6 @@ def main(command: str, arguments: list[str]) -> None:
         parser.add_argument("--seed", type=int, default=0, help="random seed of the random trees (default 0)")
     options = parser.parse_args(arguments)
     given = read_given(options.trees, options.longest)
-    scored = found_by(options.model, given) if command == "parse" else baselines(given, options.seed)
+    scored = found_trees(options.model, given) if command == "parse" else baselines(given, options.seed)
     print(f"{len(given):,} sentences")
     print("\n".join(report(scored)))

@@ -2,14 +2,14 @@
 
 import sys
 
-from tasks import road
+from tasks import fit_cli
 from tasks.listops.data import ListOps
 from tasks.trainings import ORDERED_MEMORY
 
 
 def main(arguments: list[str]) -> None:
     """Run the program's command line."""
-    road.main("listops", ListOps, {**ORDERED_MEMORY, "batch_words": 12_800}, arguments)
+    fit_cli.run_task("listops", ListOps, {**ORDERED_MEMORY, "batch_words": 12_800}, arguments)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from pathlib import Path
 from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from dgltree.read.listops import DIGITS, OPERATORS
+from tasks.fit_cli import Sets
 from tasks.listops import generate, presets
 from tasks.listops.files import Expression, read_expressions
 from tasks.listops.language import VOCABULARY, tree
-from tasks.road import Sets
 
 LENGTHS = (20, 40, 60, 80, 100, 200, 1000)
 """Results are told apart by the lowest of these that is not below the number of words; the last has all the rest."""
@@ -54,13 +54,13 @@ class ListOps:
         self,
         test: Path | None = None,
         expressions: Path | None = None,
-        count: int = generate.COUNT,
+        count: int = generate.PUBLISHED_COUNT,
         longest: int | None = None,
         train_share: float = 1.0,
         sets: list[str] | None = None,
         validate_on: list[str] | None = None,
         validate_any: bool = False,
-        set_size: int = presets.COUNT,
+        set_size: int = presets.DEFAULT_COUNT,
         depth: bool = False,
         seed: int = 0,
     ) -> None:

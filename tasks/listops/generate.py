@@ -16,11 +16,11 @@ from random import Random
 from dgltree.read.listops import DIGITS, END, OPERATORS
 from tasks.listops.files import Expression, write_expressions
 
-COUNT = 100_000
+PUBLISHED_COUNT = 100_000
 """As many as the published ones."""
 LISTS = 0.25  # share of lists among the places that may be one
-DEEPEST = 20
-FEWEST, MOST = 2, 5  # places of a list
+MAX_DEPTH = 20
+MIN_PLACES, MAX_PLACES = 2, 5  # places of a list
 BARREN = 200  # draws for each expression found, after which there are taken to be no more
 _NAMES = tuple(OPERATORS)
 
@@ -49,11 +49,11 @@ def expressions(count: int, seed: int, longest: int | None = None) -> tuple[Expr
 
 def _place(depth: int, random: Random) -> tuple[list[str], int]:
     """The words of what occurs at a place, and what it is worth."""
-    if depth >= DEEPEST or random.random() >= LISTS:
+    if depth >= MAX_DEPTH or random.random() >= LISTS:
         digit = random.choice(DIGITS)
         return [digit], int(digit)
     operator = random.choice(_NAMES)
-    places = [_place(depth + 1, random) for _ in range(random.randint(FEWEST, MOST))]
+    places = [_place(depth + 1, random) for _ in range(random.randint(MIN_PLACES, MAX_PLACES))]
     words = [operator, *(word for words, _ in places for word in words), END]
     return words, OPERATORS[operator]([value for _, value in places])
 
@@ -62,7 +62,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.listops.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
-    parser.add_argument("--count", type=int, default=COUNT, help=f"expressions (default {COUNT})")
+    parser.add_argument("--count", type=int, default=PUBLISHED_COUNT, help=f"expressions (default {PUBLISHED_COUNT})")
     parser.add_argument(
         "--seed", type=int, default=0, help="random seed; another one gives other expressions (default 0)"
     )

@@ -10,9 +10,9 @@ from random import Random
 from typing import NamedTuple
 
 from tasks.listops.files import Expression
-from tasks.listops.sampler import drawn, process
+from tasks.listops.sampler import draw_lists, process
 
-COUNT = 2_000
+DEFAULT_COUNT = 2_000
 
 
 class Preset(NamedTuple):
@@ -56,7 +56,7 @@ PRESETS = {**ASKED, **TRAINING}
 
 
 @cache
-def preset(name: str, count: int = COUNT, seed: int = 0) -> tuple[Expression, ...]:
+def preset(name: str, count: int = DEFAULT_COUNT, seed: int = 0) -> tuple[Expression, ...]:
     """Different expressions of a set, in an order that depends on the seed alone.
 
     Raises ``ValueError`` for another name or a count below 1.
@@ -68,7 +68,7 @@ def preset(name: str, count: int = COUNT, seed: int = 0) -> tuple[Expression, ..
     wanted, random = PRESETS[name], Random(f"listops {name} {seed}")
     made = process(wanted.deepest, wanted.most, wanted.lists, wanted.longest)
     found: dict[Expression, None] = {}
-    for words, value, depth in drawn(made, wanted.shortest, random):
+    for words, value, depth in draw_lists(made, wanted.shortest, random):
         if wanted.depths(depth):
             found[Expression(" ".join(words), value)] = None
         if len(found) == count:

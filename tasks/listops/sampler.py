@@ -14,7 +14,7 @@ import numpy as np
 from dgltree.read.listops import DIGITS, END, OPERATORS
 
 Array = np.ndarray
-FEWEST = 2
+MIN_ARGUMENTS = 2
 _NAMES = tuple(OPERATORS)
 
 
@@ -40,7 +40,7 @@ class ListProcess:
             for _ in range(most - 1):
                 sums.append(_convolved(sums[-1], self.lengths[-1]))
             self._sums.append(sums)
-            both = np.mean(sums[FEWEST - 1 :], axis=0)
+            both = np.mean(sums[MIN_ARGUMENTS - 1 :], axis=0)
             own = (1 - lists) * digit
             own[2:] += lists * both[:-2]  # the operator and the bracket
             self.lengths.append(own)
@@ -55,7 +55,7 @@ class ListProcess:
             digit = random.choice(DIGITS)
             return [digit], int(digit), 0
         sums, left = self._sums[above - 1], length - 2
-        count = _drawn([sums[n - 1][left] for n in range(FEWEST, self.most + 1)], random) + FEWEST
+        count = _drawn([sums[n - 1][left] for n in range(MIN_ARGUMENTS, self.most + 1)], random) + MIN_ARGUMENTS
         words, values, deepest = [], [], 0
         for more in reversed(range(count)):
             own = left if not more else 1 + _drawn(sums[0][1 : left + 1] * sums[more - 1][left - 1 :: -1], random)
@@ -73,7 +73,7 @@ def process(deepest: int, most: int, lists: float, longest: int) -> ListProcess:
     return ListProcess(deepest, most, lists, longest)
 
 
-def drawn(made: ListProcess, shortest: int, random: Random) -> Iterator[tuple[list[str], int, int]]:
+def draw_lists(made: ListProcess, shortest: int, random: Random) -> Iterator[tuple[list[str], int, int]]:
     """Words, value and depth of ever more expressions of ``shortest`` to ``made.longest`` words.
 
     Raises ``ValueError`` if there is none.

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
 def say(expressions: Sequence[Expression]) -> None:
     """Print a line for all, and one for each range of words."""
     model = listops_model()
-    right, found, given = answered(model, expressions)
+    right, found, given = answer_all(model, expressions)
     f1 = score(given, found, Parameters(labelled=False)).f1
     print(f"{len(right):,} expressions: {100 * sum(right) / len(right):.1f} % right, F1 of the brackets {f1:.1f}")
     below = 0
@@ -58,7 +58,7 @@ def say(expressions: Sequence[Expression]) -> None:
         below = upper
 
 
-def answered(model: TreeModel, expressions: Sequence[Expression]) -> tuple[list[bool], list[Tree], list[Tree]]:
+def answer_all(model: TreeModel, expressions: Sequence[Expression]) -> tuple[list[bool], list[Tree], list[Tree]]:
     """Of each expression whether the answer is right, the tree that was found, and its own."""
     encoder = model.encoder
     assert isinstance(encoder, SequenceEncoder)

@@ -2,14 +2,14 @@
 
 import sys
 
-from tasks import road
+from tasks import fit_cli
 from tasks.logic.data import LogicPairs
 from tasks.trainings import ORDERED_MEMORY
 
 
 def main(arguments: list[str]) -> None:
     """Run the program's command line."""
-    road.main("logic", LogicPairs, {**ORDERED_MEMORY, "batch_words": road.NEVER}, arguments)
+    fit_cli.run_task("logic", LogicPairs, {**ORDERED_MEMORY, "batch_words": fit_cli.NEVER}, arguments)
 
 
 if __name__ == "__main__":

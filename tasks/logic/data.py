@@ -10,11 +10,11 @@ from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from dgltree.read.bracket import read_unlabelled
 from dgltree.trees.logic import RELATIONS
+from tasks.fit_cli import Sets
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
 from tasks.logic.language import VOCABULARY
-from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, for_test, kept
-from tasks.road import Sets
+from tasks.logic.splits import MAX_TRAINED_OPERATORS, PATTERNS, Known, Read, Split, divide, for_test, keep_pairs
 
 
 class LogicPairs:
@@ -51,7 +51,7 @@ class LogicPairs:
 
     @cached_property
     def _known(self) -> Known:
-        return divided(kept(self._read, self.split))
+        return divide(keep_pairs(self._read, self.split))
 
     @cached_property
     def train(self) -> list[Pair]:
@@ -83,7 +83,11 @@ class LogicPairs:
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""
-        return pair.operators if self.split == "full" else min(max(pair.operators, LONGEST), LONGEST + 1)
+        return (
+            pair.operators
+            if self.split == "full"
+            else min(max(pair.operators, MAX_TRAINED_OPERATORS), MAX_TRAINED_OPERATORS + 1)
+        )
 
 
 def data_of(pairs: Sequence[Pair]) -> TreeDataset:

@@ -16,7 +16,7 @@ from tasks.logic.language import is_formula, operators
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = ("train", "test")
-MOST = 12
+MAX_FILE_NUMBER = 12
 """The largest number of a file."""
 
 
@@ -38,7 +38,9 @@ def read_pairs(folder: Path, part: Part, number: int) -> tuple[Pair, ...]:
     """
     file = folder / f"{part}{number}"
     if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file; the folder holds train0 to train{MOST} and test0 to test{MOST}")
+        raise FileNotFoundError(
+            f"{file}: no such file; the folder holds train0 to train{MAX_FILE_NUMBER} and test0 to test{MAX_FILE_NUMBER}"
+        )
     lines = read_text(file).splitlines()
     if not lines:
         raise ValueError(f"{file} is empty; expected lines such as '<' TAB '( a ( and b ) )' TAB 'a'")
@@ -63,7 +65,7 @@ def _pair(line: str, number: int, where: str) -> Pair:
         if not is_formula(text):
             raise ValueError(f"{where}, {side} formula: {_wrong(text)}")
     most = max(operators(left), operators(right))
-    if min(most, MOST) != number:
+    if min(most, MAX_FILE_NUMBER) != number:
         raise ValueError(
             f"{where}: the longer formula has {most} operators; expected {number}, as the file's name says"
         )

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from tasks.logic.files import MOST, PARTS, Pair, Part, write_pairs
+from tasks.logic.files import MAX_FILE_NUMBER, PARTS, Pair, Part, write_pairs
 from tasks.logic.language import TABLES, VARIABLES
 
 PUBLISHED: dict[Part, tuple[int, ...]] = {
@@ -23,7 +23,7 @@ SCALE = 0.25
 """Of the own data that a model learns from by default: 33,883 pairs of up to 6 operators."""
 MOST_VARIABLES = 4
 NEGATION = 0.45  # share of the operators that are `not`
-SHORT = (0.45, 0.75)  # share of pairs whose shorter formula has no operator; that has none or one
+SHORT_SHARE = (0.45, 0.75)  # share of pairs whose shorter formula has no operator; that has none or one
 
 
 def pairs(seed: int, scale: float = SCALE) -> dict[tuple[Part, int], tuple[Pair, ...]]:
@@ -36,7 +36,7 @@ def pairs(seed: int, scale: float = SCALE) -> dict[tuple[Part, int], tuple[Pair,
 @cache
 def _pairs(seed: int, scale: float) -> dict[tuple[Part, int], tuple[Pair, ...]]:
     made: dict[tuple[Part, int], tuple[Pair, ...]] = {}
-    for k in range(MOST + 1):
+    for k in range(MAX_FILE_NUMBER + 1):
         random = Random(f"logic {seed} {k}")
         counts = {part: max(1, round(scale * PUBLISHED[part][k])) for part in PARTS}
         drawn: dict[Pair, None] = {}  # a set that keeps its order
@@ -63,9 +63,9 @@ def _pair(k: int, random: Random) -> Pair | None:
 
 def _shorter(k: int, random: Random) -> int:
     share = random.random()
-    if share < SHORT[0]:
+    if share < SHORT_SHARE[0]:
         return 0
-    return min(1, k) if share < SHORT[1] else random.randint(min(2, k), k)
+    return min(1, k) if share < SHORT_SHARE[1] else random.randint(min(2, k), k)
 
 
 def formula(operators: int, names: list[str], random: Random) -> tuple[str, int]:

@@ -7,7 +7,7 @@ A systematic split leaves out of training every pair in which either formula con
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from tasks.logic.files import MOST, Pair, Part
+from tasks.logic.files import MAX_FILE_NUMBER, Pair, Part
 
 Split = Literal["full", "A", "B", "C"]
 PATTERNS: dict[Split, tuple[str, ...]] = {
@@ -16,7 +16,7 @@ PATTERNS: dict[Split, tuple[str, ...]] = {
     "B": ("( and ( not",),
     "C": ("( and ( not", "( or ( not"),
 }
-LONGEST = 6
+MAX_TRAINED_OPERATORS = 6
 """The most operators of a formula to train on; tests of length generalisation have more."""
 EACH = 10  # every so manieth pair is for validation
 
@@ -36,12 +36,12 @@ def contains(pair: Pair, split: Split) -> bool:
     return any(pattern in text for pattern in PATTERNS[split] for text in (pair.left, pair.right))
 
 
-def kept(read: Read, split: Split) -> list[Pair]:
+def keep_pairs(read: Read, split: Split) -> list[Pair]:
     """The pairs of train0 to train6 that a split keeps, in file order."""
-    return [pair for k in range(LONGEST + 1) for pair in read("train", k) if not contains(pair, split)]
+    return [pair for k in range(MAX_TRAINED_OPERATORS + 1) for pair in read("train", k) if not contains(pair, split)]
 
 
-def divided(pairs: Sequence[Pair]) -> Known:
+def divide(pairs: Sequence[Pair]) -> Known:
     """Every tenth pair is for validation, counted from 1."""
     train = [pair for number, pair in enumerate(pairs, 1) if number % EACH]
     return Known(train, list(pairs[EACH - 1 :: EACH]))
@@ -53,8 +53,8 @@ def for_test(read: Read, split: Split) -> list[Pair]:
     For "full" the pairs of test7 to test12. For another split those of them that have its pattern, after the pairs
     that it dropped from train0 to train6: these have up to 6 operators, those more.
     """
-    long = [pair for k in range(LONGEST + 1, MOST + 1) for pair in read("test", k)]
+    long = [pair for k in range(MAX_TRAINED_OPERATORS + 1, MAX_FILE_NUMBER + 1) for pair in read("test", k)]
     if split == "full":
         return long
-    dropped = [pair for k in range(LONGEST + 1) for pair in read("train", k) if contains(pair, split)]
+    dropped = [pair for k in range(MAX_TRAINED_OPERATORS + 1) for pair in read("train", k) if contains(pair, split)]
     return dropped + [pair for pair in long if contains(pair, split)]

@@ -2,7 +2,7 @@
 
 import sys
 
-from tasks import road
+from tasks import fit_cli
 from tasks.sentiment import vectors
 from tasks.sentiment.data import SentimentTreebank
 from tasks.trainings import ORDERED_MEMORY
@@ -14,7 +14,7 @@ DEFAULTS = {**ORDERED_MEMORY, "hidden_size": 150, "eps": 1e-8, "weight_decay": 1
 def main(arguments: list[str]) -> None:
     """Run the program's command line; what it refuses ends it with one line."""
     if arguments[:1] != ["vectors"]:
-        road.main("sentiment", SentimentTreebank, {**DEFAULTS, "input_size": None}, arguments)
+        fit_cli.run_task("sentiment", SentimentTreebank, {**DEFAULTS, "input_size": None}, arguments)
         return
     try:
         vectors.main(arguments[1:])

@@ -6,7 +6,7 @@ from pathlib import Path
 from dgltree import Tree, TreeDataset, Vocabulary
 from dgltree.read.bracket import iter_sst
 from tasks.data import data_folder
-from tasks.road import Sets
+from tasks.fit_cli import Sets
 
 NEUTRAL = 2
 TWO = (0, 0, None, 1, 1)

@@ -20,8 +20,8 @@ from torch.nn.functional import cosine_similarity
 from dgltree import Vocabulary
 from dgltree.models import Autoencoder, Swept, make_autoencoder
 from dgltree.training.unlabelled import learn
-from tasks.sts.baseline import counted
-from tasks.sts.data import SETS, corpus, padded, pairs, vocabulary_of
+from tasks.sts.baseline import count_pairs
+from tasks.sts.data import SETS, corpus, pad, pairs, vocabulary_of
 
 NETWORKS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "banyan": ("banyan", {}, {}),
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
     count = sum(map(len, sentences))
     print(f"{len(sentences):,} sentences, {count:,} words, {len(vocabulary.tokens):,} different", flush=True)
     if options.network == "counts":
-        table = counted(sentences, vocabulary, options.hidden_size)
+        table = count_pairs(sentences, vocabulary, options.hidden_size)
         say("counts", folder, options.limit, lambda texts: averaged(table, texts, vocabulary))
         return
     name, own, training = NETWORKS[options.network]
@@ -64,7 +64,7 @@ def trained(
     """Learn, and print a line per epoch."""
 
     def sweep(numbers: Sequence[int]) -> Swept:
-        return model.sentences(*padded([sentences[number] for number in numbers], model.vocabulary))
+        return model.sentences(*pad([sentences[number] for number in numbers], model.vocabulary))
 
     held = min(VALIDATION, len(sentences) // 10)
     numbers = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(options.seed)).tolist()
@@ -79,7 +79,7 @@ def encoded(model: Autoencoder, texts: list[list[str]]) -> Tensor:
     found = []
     for i in range(0, len(texts), TOGETHER):
         with torch.no_grad():
-            swept = model.sentences(*padded(texts[i : i + TOGETHER], model.vocabulary))
+            swept = model.sentences(*pad(texts[i : i + TOGETHER], model.vocabulary))
         found.append(swept.up[swept.roots])
     return torch.cat(found)
 

@@ -13,7 +13,7 @@ from dgltree import Vocabulary
 WINDOW = 5
 
 
-def counted(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, size: int) -> Tensor:
+def count_pairs(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, size: int) -> Tensor:
     """(V, size), of pairs of words at most five words apart: log-ratios above 0, and their largest singular vectors."""
     left, right = [], []
     for sentence in sentences:

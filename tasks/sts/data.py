@@ -13,7 +13,7 @@ from dgltree import Vocabulary
 
 SETS = ("sts12_test", "sts13_test", "sts14_test", "sts15_test", "sts16_test", "stsb_test", "sick_test")
 WORD = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
-FEWEST, MOST = 4, 60
+MIN_WORDS, MAX_WORDS = 4, 60
 """Words of a sentence to learn from."""
 
 
@@ -28,7 +28,7 @@ def corpus(folder: Path, parts: Sequence[str], most_words: int) -> list[list[str
     for part in parts:
         for text in _texts(folder, part):
             words = words_of(text)
-            if FEWEST <= len(words) <= MOST:
+            if MIN_WORDS <= len(words) <= MAX_WORDS:
                 found.append(words)
                 count += len(words)
             if count >= most_words:
@@ -58,7 +58,7 @@ def vocabulary_of(sentences: Iterable[Sequence[str]], size: int) -> Vocabulary:
     return Vocabulary([("phrase", 2), ("word", 0)], words, unk=True)
 
 
-def padded(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
+def pad(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
     """Ids (B, T) and lengths (B,)."""
     lengths = torch.tensor([len(sentence) for sentence in sentences])
     ids = torch.zeros(len(sentences), int(lengths.max()), dtype=torch.int64)

@@ -13,7 +13,7 @@ import torch
 from dgltree import Vocabulary
 from dgltree.encoders.latent.easy_first import easy_first
 from dgltree.models import make_autoencoder
-from tasks.sts.data import padded
+from tasks.sts.data import pad
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> None:
     print(f"{len(sentences)} sentences, {sum(map(len, sentences)):,} words, {len(words):,} different")
     model = make_autoencoder("banyan", Vocabulary([("phrase", 2), ("word", 0)], words))
     optimizer = torch.optim.Adam(model.parameters())
-    ids, lengths = padded(sentences, model.vocabulary)
+    ids, lengths = pad(sentences, model.vocabulary)
     for _ in range(options.times):
         times = [time.process_time()]
         easy_first(model.up, ids, lengths, entangled=True)

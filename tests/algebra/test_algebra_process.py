@@ -9,7 +9,7 @@ import pytest
 
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.algebra import child, rewriting
-from dgltree.algebra.child import LARGEST, SECONDS, Algebra
+from dgltree.algebra.child import MAX_NODES, SECONDS, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
 
 
@@ -42,14 +42,14 @@ def test_solutions_are_trees_and_the_complex_ones_come_last(algebra: Algebra) ->
 def test_what_sympy_cannot_do_has_no_answer(algebra: Algebra) -> None:
     assert algebra.solutions(read_equation("_ + sin(_) = x")) == []
     assert algebra.forms(read_infix("zeta(x)", functions=None)) == {}
-    assert algebra.forms(read_infix(" + ".join(["x"] * LARGEST))) == {}
+    assert algebra.forms(read_infix(" + ".join(["x"] * MAX_NODES))) == {}
     assert algebra.forms(read_infix("x"), seconds=0) == {}
 
 
 def test_forms_have_as_many_nodes_as_the_limit_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = read_infix("x^3 + 3*x + 1")
     for limit, found in ((tree.size, {"x^3 + 3*x + 1"}), (tree.size - 1, set())):
-        monkeypatch.setattr(rewriting, "LONGEST", limit)
+        monkeypatch.setattr(rewriting, "MAX_FORM_NODES", limit)
         assert written(rewriting.forms(tree)["expanded"]) == found
 
 

@@ -13,7 +13,7 @@ from dgltree.encoders import TreeEncoder
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.telling import unknown_shares
+from dgltree.training.training_summary import unknown_shares
 
 TOKENS = ["<part:file>", "<part:name>", "<part:user>", "<unk>", "fileName", "user_name", "x"]
 VOCABULARY = Vocabulary([("f", 2), ("x", 0)], TOKENS, unk=True, parts=True)

@@ -9,7 +9,7 @@ import torch
 from own_trees import QUIET, SMALL, table
 
 from dgltree.commands import inspect, verify
-from dgltree.commands.failures import said_of
+from dgltree.commands.failures import describe_failure
 from dgltree.commands.main import main
 
 pytestmark = QUIET
@@ -124,4 +124,7 @@ def test_a_full_disk_under_standard_output_is_named(arguments: list[str], unbuff
 
 def test_letters_that_the_encoding_of_the_output_lacks_are_named() -> None:
     error = UnicodeEncodeError("ascii", "a │ b", 2, 3, "ordinal not in range(128)")
-    assert said_of(error, "inspect") == "'\\u2502' cannot be written in ascii; set PYTHONUTF8=1, or a locale with UTF-8"
+    assert (
+        describe_failure(error, "inspect")
+        == "'\\u2502' cannot be written in ascii; set PYTHONUTF8=1, or a locale with UTF-8"
+    )

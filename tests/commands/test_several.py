@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dgltree.commands import several
-from dgltree.commands.several import ReadQuestion, answered
+from dgltree.commands.several import ReadQuestion, answer_each
 from dgltree.cores import cores
 from dgltree.equations.completion.batch_completion import BatchCompletion
 from dgltree.read.typed import read_question
@@ -126,7 +126,7 @@ class _Ending:
 def test_questions_are_answered_here_until_it_pays_to_begin_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [(number, ReadQuestion(read_question("2 + _ = 3"), 0.0)) for number in range(3)]
     monkeypatch.setattr(several._Pool, "begin", lambda *_: pytest.fail("a process begins"))
-    assert [number for number, _ in answered(BatchCompletion(top=1), iter(asked), 2)] == [0, 1, 2]
+    assert [number for number, _ in answer_each(BatchCompletion(top=1), iter(asked), 2)] == [0, 1, 2]
 
 
 def test_a_process_that_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_a_process_that_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> Iterator[tuple[int, Any]]:
         yield 0, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]
 
-    found = answered(BatchCompletion(top=1), asked(), 2)
+    found = answer_each(BatchCompletion(top=1), asked(), 2)
     with pytest.raises(MemoryError, match=r"a process that answers ended, .* --processes 1 needs less"):
         next(found)
 
@@ -145,7 +145,7 @@ def test_what_reading_raises_is_raised() -> None:
         yield 0, ValueError("no equation")
         raise OSError("the disk is gone")
 
-    found = answered(BatchCompletion(top=1), asked(), 2)
+    found = answer_each(BatchCompletion(top=1), asked(), 2)
     with pytest.raises(OSError, match="the disk is gone"):
         list(found)
 

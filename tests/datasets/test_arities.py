@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree
 from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.datasets.arities import fitted
+from dgltree.datasets.arities import fit_arity
 
 LEAVES = [Tree(name) for name in "abcdef"]
 STRANGE = Tree(UNKNOWN)
@@ -22,9 +22,9 @@ STRANGE = Tree(UNKNOWN)
     ],
 )
 def test_children_are_padded_or_nested(count: int, arities: list[int], wanted: list[Tree]) -> None:
-    assert fitted(Tree("f", LEAVES[:count]), arities) == Tree("f", wanted)
+    assert fit_arity(Tree("f", LEAVES[:count]), arities) == Tree("f", wanted)
 
 
 def test_any_number_of_children_is_nested() -> None:
-    found = fitted(Tree("f", [Tree("x")] * 5000), [0, 2])
+    found = fit_arity(Tree("f", [Tree("x")] * 5000), [0, 2])
     assert (found.size, found.depth) == (1 + 5000 + 4998, 4999)

@@ -12,8 +12,8 @@ from own_trees import written
 
 from dgltree import TreeDataset
 from dgltree.datasets.formats import source
-from dgltree.datasets.formats.blocks import LONG
-from dgltree.datasets.formats.chunks import cut
+from dgltree.datasets.formats.blocks import OVERLONG_RECORD
+from dgltree.datasets.formats.chunks import cut_into_chunks
 from dgltree.datasets.formats.conllu import CoNLLU
 
 
@@ -132,11 +132,11 @@ def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None
 
     tracemalloc.start()
     try:
-        [chunk] = cut(CoNLLU.blocks(endless(), 1000), lambda block: sum(map(len, block.lines)))
+        [chunk] = cut_into_chunks(CoNLLU.blocks(endless(), 1000), lambda block: sum(map(len, block.lines)))
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
-    assert chunk.raw == [(1, [LONG], "")]
+    assert chunk.raw == [(1, [OVERLONG_RECORD], "")]
 
 
 def test_one_bad_comment_of_a_sentence_loses_that_sentence_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dgltree.datasets.loading import cache, columns_on_disk, spilled_column
 from dgltree.datasets.loading.gather import Gathering, Stored
 from dgltree.datasets.loading.parse import ParsedChunk
 from dgltree.datasets.loading.spilled_column import SpilledColumn
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 
 TREES = [random_tree(depth, 3, seed) for seed, depth in enumerate([0, 1, 2, 3, 4, 5, 3, 2])]
 

@@ -12,9 +12,17 @@ import dgltree
 from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN, Reading, label_numbers
-from dgltree.datasets.labels import FEW, absent, check_known, check_spelling, labelled, present, unified
+from dgltree.datasets.labels import (
+    MAX_NAMED_LABELS,
+    absent,
+    check_known,
+    check_spelling,
+    present,
+    select_labelled,
+    unify_labels,
+)
 from dgltree.datasets.settings.column_pattern import ColumnPattern
-from dgltree.datasets.splitting.duplicates import contradicted
+from dgltree.datasets.splitting.duplicates import count_contradicted
 
 pytestmark = QUIET
 LEAF = Tree("x")
@@ -30,7 +38,7 @@ def data_of(*labels: str | float | bool | None) -> TreeDataset:
 @pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "nan", "None", "NULL", "null", "<NA>", " NA "])
 def test_known_spellings_of_missing_labels_are_missing(text: str) -> None:
     data = data_of("a", text, "b", None)
-    kept, bad = labelled(data, numbers=False)
+    kept, bad = select_labelled(data, numbers=False)
     assert kept is not None
     assert (kept.labels, present(data)) == (["a", "b"], ["a", "b"])
     assert [each.message for each in bad] == [f"the label {text!r} means that there is none (--missing)", "no label"]
@@ -38,8 +46,11 @@ def test_known_spellings_of_missing_labels_are_missing(text: str) -> None:
 
 @pytest.mark.parametrize(("further", "rest"), [(-1, ""), (0, ""), (1, " and 1 more"), (2, " and 2 more")])
 def test_a_message_names_some_labels_and_counts_the_others(further: int, rest: str) -> None:
-    labels, classes = [f"l{i}" for i in range(FEW + further)], [f"c{i}" for i in range(FEW + further)]
-    shown = [", ".join(map(repr, names[:FEW])) + rest for names in (labels, classes)]
+    labels, classes = (
+        [f"l{i}" for i in range(MAX_NAMED_LABELS + further)],
+        [f"c{i}" for i in range(MAX_NAMED_LABELS + further)],
+    )
+    shown = [", ".join(map(repr, names[:MAX_NAMED_LABELS])) + rest for names in (labels, classes)]
     with pytest.raises(ValueError) as refused:
         check_known(labels, classes)
     assert f"they are {shown[0]}, the classes {shown[1]};" in str(refused.value)
@@ -79,20 +90,20 @@ def test_which_labels_are_missing_is_a_setting_and_is_reported(
 )
 def test_labels_that_are_the_same_are_one_class(label: str, name: str) -> None:
     assert label_numbers([label, name, "other", None], ["x", name]).tolist() == [1, 1, UNSEEN, UNSEEN]
-    found, told = unified({"train": data_of(name, name, name, label), "test": data_of(label)}, [])
+    found, told = unify_labels({"train": data_of(name, name, name, label), "test": data_of(label)}, [])
     assert ([*found["train"].labels], [*found["test"].labels]) == ([name] * 4, [name])
     assert told == f"labels that are the same are one class: {label!r} as {name!r}"
-    assert unified({"train": data_of(name, "other")}, [])[1] == ""
+    assert unify_labels({"train": data_of(name, "other")}, [])[1] == ""
 
 
 def test_texts_that_python_gives_are_labels_as_they_are() -> None:
     data = TreeDataset([LEAF, LEAF], ["None", "NA"])
     assert present(data) == ["None", "NA"]
-    assert labelled(data, numbers=False) == (data, [])
+    assert select_labelled(data, numbers=False) == (data, [])
 
 
 def test_given_classes_keep_their_texts() -> None:
-    found, told = unified({"train": data_of("0", "0.0", "0.00")}, ["0.0", "0"])
+    found, told = unify_labels({"train": data_of("0", "0.0", "0.00")}, ["0.0", "0"])
     assert ([*found["train"].labels], told) == (
         ["0", "0.0", "0.0"],
         "labels that are the same are one class: '0.00' as '0.0'",
@@ -115,7 +126,7 @@ def test_an_exact_name_of_a_class_comes_first() -> None:
 def test_numbers_in_other_spellings_are_asked_about(labels: list[str], how: str) -> None:
     with pytest.raises(ValueError, match=f"are numbers with {how}, such as '{labels[0]}'; write numbers as 1234.5"):
         check_spelling(data_of(*labels))
-    _, bad = labelled(data_of("1.5", *labels), numbers=True)
+    _, bad = select_labelled(data_of("1.5", *labels), numbers=True)
     assert f"it has {how}; expected it as in 1234.5" in bad[0].message
 
 
@@ -142,7 +153,7 @@ def test_booleans_are_labels(tmp_path: Path) -> None:
 
 def test_equal_trees_with_different_labels_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trees = [Tree("f", (LEAF,)), LEAF, LEAF, LEAF, Tree("g", (LEAF,)), Tree("g", (LEAF,))]
-    assert contradicted(TreeDataset(trees, ["a", "a", "b", None, "0", "0.0"])) == 2
+    assert count_contradicted(TreeDataset(trees, ["a", "a", "b", None, "0", "0.0"])) == 2
     path = written(tmp_path, "t.tsv", "tree\tlabel\nx+y\ta\nx+y\tb\nx*y\ta\n")
     assert main(["inspect", str(path)]) == 0
     assert "2 examples have trees that occur with different labels" in capsys.readouterr().out

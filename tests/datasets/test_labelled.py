@@ -5,7 +5,7 @@ import torch
 from dgltree import Tree, Vocabulary, batch, unbatch
 from dgltree.cells import TreeLSTM
 from dgltree.datasets.batches import Collate
-from dgltree.datasets.labelled import Labelled, planned
+from dgltree.datasets.labelled_batch import Labelled, plan_examples
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.read.bracket import read_unlabelled
@@ -32,7 +32,7 @@ def test_batches_of_a_data_set_that_was_flattened_once_are_planned_as_those_of_i
     encoder = TreeEncoder(TreeLSTM(data.own_vocabulary, 3))
     collate = Collate(["x", "y"], encoder, share=True)
     for rows in ([0, 3, 1], [2], [1, 1, 0]):
-        expected, found = collate(data.select(rows)), planned(collate.whole(data), encoder, True, rows)
+        expected, found = collate(data.select(rows)), plan_examples(collate.whole(data), encoder, True, rows)
         assert unbatch(found.trees) == unbatch(expected.trees) == [trees[row] for row in rows]
         assert (found.labels.tolist(), found.groups.tolist()) == (expected.labels.tolist(), expected.groups.tolist())
         ours, theirs = found.planned.schedule, expected.planned.schedule

@@ -9,7 +9,7 @@ from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets.formats import chunks, open_format
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.infix import read_infix
 
 

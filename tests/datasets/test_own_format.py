@@ -12,10 +12,10 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import formats
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.records import LineRecords
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.infix import read_infix
 
 
@@ -30,7 +30,7 @@ class Parents(Format):
         return line.startswith("-1 ")
 
     def chunks(self) -> Iterator[Chunk]:
-        return cut(self.source.lines(), len)
+        return cut_into_chunks(self.source.lines(), len)
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         for line, raw in enumerate(chunk.raw, chunk.first):

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splitting.splits import folds, shared_examples, shared_groups
+from dgltree.datasets.splitting.splits import count_shared_examples, count_shared_groups, folds
 
 
 def numbered(count: int) -> TreeDataset:
@@ -22,7 +22,7 @@ def test_splits_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
 def test_equal_trees_stay_in_one_split() -> None:
     data = TreeDataset([Tree("f", (Tree("w", token=str(i % 40)),)) for i in range(400)])
     splits = split(data, seed=3)
-    assert shared_examples(splits) == {"validation": 0, "test": 0}
+    assert count_shared_examples(splits) == {"validation": 0, "test": 0}
     assert sum(map(len, splits.values())) == 400
 
 
@@ -51,10 +51,10 @@ def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_trainin
 def test_examples_that_stand_in_two_splits_are_counted() -> None:
     data = numbered(6)
     splits = {"train": data.select([0, 1, 2]), "validation": data.select([2, 3]), "test": data.select([0, 1, 4])}
-    assert shared_examples(splits) == {"validation": 1, "test": 2}
+    assert count_shared_examples(splits) == {"validation": 1, "test": 2}
     often = {"train": data.select([0, 1]), "validation": data.select([0] * 5), "test": data.select([1, 2, 1, 0])}
-    assert shared_examples(often) == {"validation": 5, "test": 3}
-    assert shared_examples({"train": often["validation"], "test": data.select([0, 1])}) == {"test": 1}
+    assert count_shared_examples(often) == {"validation": 5, "test": 3}
+    assert count_shared_examples({"train": often["validation"], "test": data.select([0, 1])}) == {"test": 1}
 
 
 def test_the_seed_of_a_split_is_that_of_the_choice_of_validation_too() -> None:
@@ -85,7 +85,7 @@ def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
     trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(6)]
     train = TreeDataset([(trees[0], trees[1]), (trees[2], trees[3])])
     other = TreeDataset([(trees[0], trees[4]), (trees[5], trees[1]), (trees[1], trees[0]), (trees[0], trees[1])])
-    assert shared_examples({"train": train, "test": other}) == {"test": 1}
+    assert count_shared_examples({"train": train, "test": other}) == {"test": 1}
     left = TreeDataset([(trees[0], Tree("f", (Tree("w", token=f"r{i}"),))) for i in range(100)])
     assert {name: len(examples) for name, examples in split(left, 0).items()} == {
         "train": 80,
@@ -121,7 +121,7 @@ def test_a_group_stays_in_one_split_and_folds_test_each_example_once() -> None:
     trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(300)]
     data = TreeDataset(trees, [i % 2 for i in range(300)], groups=groups)
     splits = split(data, 0)
-    assert shared_groups(splits) == {"validation": 0, "test": 0}
+    assert count_shared_groups(splits) == {"validation": 0, "test": 0}
     assert sum(map(len, splits.values())) == 300
     found = folds(data, 5, 0)
     assert len(found) == 5
@@ -129,12 +129,12 @@ def test_a_group_stays_in_one_split_and_folds_test_each_example_once() -> None:
     assert sorted(tested) == list(range(1, 301))
     for each in found:
         parts = split(each, 0)
-        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert count_shared_groups(parts) == {"validation": 0, "test": 0}
         assert len(parts["test"]) == 60
         assert len(parts["validation"]) in (20, 30)
-    assert shared_groups(split(TreeDataset(trees, groups=None), 0)) == {"validation": 0, "test": 0}
+    assert count_shared_groups(split(TreeDataset(trees, groups=None), 0)) == {"validation": 0, "test": 0}
     torn = {"train": data.select([0, 1, 2]), "test": data.select([30, 31, 33])}
-    assert shared_groups(torn) == {"test": 2}
+    assert count_shared_groups(torn) == {"test": 2}
 
 
 def test_groups_of_unlike_sizes_make_parts_of_like_sizes_and_classes() -> None:
@@ -172,7 +172,7 @@ def test_a_few_large_groups_still_make_all_splits() -> None:
         parts = split(data, seed)
         assert sorted(parts) == ["test", "train", "validation"]
         assert sum(map(len, parts.values())) == 100
-        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert count_shared_groups(parts) == {"validation": 0, "test": 0}
 
 
 def test_where_nearly_all_groups_are_large_those_nearest_to_a_tenth_are_held_out() -> None:
@@ -183,6 +183,6 @@ def test_where_nearly_all_groups_are_large_those_nearest_to_a_tenth_are_held_out
     for seed in range(4):
         parts = split(data, seed)
         assert {len(parts[name]) // 10 for name in ("validation", "test")} <= {15, 16}
-        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert count_shared_groups(parts) == {"validation": 0, "test": 0}
         assert sum(map(len, parts.values())) == len(groups)
     assert len(split(data, 0, ("train", "validation"))["train"]) > 1400

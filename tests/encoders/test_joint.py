@@ -7,7 +7,7 @@ from helpers import chain, random_tree
 from dgltree import Tree, TreeBatch, Vocabulary, batch
 from dgltree.encoders import SequenceEncoder, linearize, make_encoder
 from dgltree.encoders.sequence.linearization import PADDING
-from dgltree.encoders.sequence.sequences import joined
+from dgltree.encoders.sequence.sequences import join_pairs
 
 TREES = [random_tree(4, 2, 1), Tree("var", token="y"), chain(9), random_tree(2, 2, 2), *[Tree("var", token="x")] * 2]
 VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])
@@ -25,7 +25,7 @@ def flat(trees: list[Tree]) -> TreeBatch:
 @pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled", "preorder"])
 def test_a_pair_is_its_first_sequence_a_separator_and_its_second(order: str) -> None:
     ids, lengths = linearize(flat(TREES), order, VOCABULARY)
-    found, ends = joined(ids, lengths, separator=99)
+    found, ends = join_pairs(ids, lengths, separator=99)
     for pair in range(3):
         first, second = (ids[row, : lengths[row]].tolist() for row in (2 * pair, 2 * pair + 1))
         expected = [*first, 99, *second]

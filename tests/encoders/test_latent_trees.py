@@ -18,8 +18,8 @@ from torch import Tensor
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
 from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent.chunked_beams import Draws
 from dgltree.encoders.latent.core import JoiningCore
-from dgltree.encoders.latent.handed_on import Draws
 
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
 JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]

@@ -9,8 +9,8 @@ from torch import Tensor
 from dgltree.encoders import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent import on_lstm
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
-from dgltree.encoders.latent.on_lstm_recurrence import cumulated, step
-from dgltree.encoders.sequence.recurrent import drawn_weight
+from dgltree.encoders.latent.on_lstm_recurrence import cumulate, step
+from dgltree.encoders.sequence.recurrent import drop_weights
 from dgltree.engine.kernels.choice import kernels
 from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
 
@@ -189,7 +189,7 @@ def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype, mode: str) -> No
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
     z = 30 * torch.randn(200, 17, generator=torch.Generator().manual_seed(0), dtype=dtype)
-    gate = cumulated(z.softmax(1))
+    gate = cumulate(z.softmax(1))
     assert (gate.diff(dim=1) >= 0).all()
     assert (gate >= 0).all()
     assert (gate[:, -1] == 1).all()
@@ -221,7 +221,7 @@ def test_steps_end_in_the_state_of_a_call() -> None:
 def test_weight_dropout_leaves_weights_out_and_does_not_rescale() -> None:
     layer = ONLSTMLayer(4, 40, 2, weight_dropout=0.25)
     torch.manual_seed(0)
-    first, second = (drawn_weight(layer.hidden.weight, 0.25, training=True) for _ in range(2))
+    first, second = (drop_weights(layer.hidden.weight, 0.25, training=True) for _ in range(2))
     dropped = first == 0
     assert not torch.equal(first, second)
     assert torch.equal(first[~dropped], layer.hidden.weight[~dropped])
@@ -230,14 +230,14 @@ def test_weight_dropout_leaves_weights_out_and_does_not_rescale() -> None:
     first.sum().backward()
     assert layer.hidden.weight.grad is not None
     assert torch.equal(layer.hidden.weight.grad, (~dropped).float())
-    assert torch.equal(drawn_weight(layer.hidden.weight, 0.25, training=False), layer.hidden.weight * 0.75)
+    assert torch.equal(drop_weights(layer.hidden.weight, 0.25, training=False), layer.hidden.weight * 0.75)
 
 
 def test_one_mask_of_the_weights_serves_sequences_of_all_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     lstm, drawn = core(weight_dropout=0.5), []
 
     def counted(weight: Tensor, p: float, training: bool) -> Tensor:
-        drawn.append(drawn_weight(weight, p, training))
+        drawn.append(drop_weights(weight, p, training))
         return drawn[-1]
 
     monkeypatch.setattr(on_lstm, "drawn_weight", counted)

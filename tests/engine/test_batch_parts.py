@@ -36,9 +36,9 @@ FOREST = [random_tree(seed % 7, 2 + seed % 3, seed) for seed in range(60)]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Parts, threads and groups for a few rows."""
-    monkeypatch.setattr(module, "PART", 20)
-    monkeypatch.setattr(module, "SHARED_PART", 20)
-    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr(module, "MIN_PART_ROWS", 20)
+    monkeypatch.setattr(module, "MIN_SHARED_PART_ROWS", 20)
+    monkeypatch.setattr(threads, "MIN_ROWS_PER_THREAD", 3)
     monkeypatch.setattr("dgltree.engine.kernels.layout.GROUP", 16)
     with kernels("on"):
         yield
@@ -99,7 +99,7 @@ def test_parts_do_not_change_the_order_of_rows_by_which_masks_are_drawn() -> Non
 def test_few_rows_and_one_tree_are_no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert schedule(batch(FOREST[:3], VOCABULARY), in_parts=True).part is None
     assert schedule(batch([random_tree(3, 6, 1)], VOCABULARY), in_parts=True).part is None
-    monkeypatch.setattr(module, "PART", 100_000)
+    monkeypatch.setattr(module, "MIN_PART_ROWS", 100_000)
     assert schedule(batch(FOREST, VOCABULARY), in_parts=True).part is None
 
 

@@ -215,7 +215,7 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
                 assert_close(found, expected, name)
     for enough in (1, 2, 5):  # steps of so many rows have a product of their own, next to smaller ones
         with kernels("off"), monkeypatch.context() as patch:
-            patch.setattr(accumulate, "ENOUGH", enough)
+            patch.setattr(accumulate, "MIN_PRODUCT_ROWS", enough)
             for found, expected in zip(gradients(), at_once, strict=True):
                 assert_close(found, expected, name)
 
@@ -366,7 +366,9 @@ def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatc
 
 
 def test_a_run_of_just_enough_rows_for_a_product_of_its_own_has_its_weight_gradient() -> None:
-    trees = batch([Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(accumulate.ENOUGH)], VOCABULARY)
+    trees = batch(
+        [Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(accumulate.MIN_PRODUCT_ROWS)], VOCABULARY
+    )
     for engine in ("levels", "kernels"):
         check(make_cell("tree_lstm"), trees, ENGINES[engine])
 

@@ -169,7 +169,7 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
 
 
 CALLING = """
-from dgltree.engine.kernels.compiled import compiled, tanh
+from dgltree.engine.kernels.numba_compile import compiled, tanh
 @compiled
 def kernel(x):
     return tanh(x)
@@ -178,7 +178,7 @@ def kernel(x):
 
 def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkeypatch) -> None:
     numba = pytest.importorskip("numba", reason="Numba is not installed")
-    from dgltree.engine.kernels import compiled
+    from dgltree.engine.kernels import numba_compile
     from dgltree.engine.kernels.numba_signatures import is_compiled
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -186,7 +186,7 @@ def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkey
     path.write_text(CALLING, encoding="utf-8")
     assert is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), True)
     assert is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), False)
-    monkeypatch.setattr(compiled, "SOURCES", "those of a later version, in which tanh is another function")
+    monkeypatch.setattr(numba_compile, "SOURCES", "those of a later version, in which tanh is another function")
     assert not is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), False)
 
 

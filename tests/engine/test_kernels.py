@@ -16,7 +16,7 @@ from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import threads
-from dgltree.engine.kernels.choice import fused_of, kernels
+from dgltree.engine.kernels.choice import get_fused, kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")
@@ -47,7 +47,7 @@ def flat(cell: Cell, trees: list[Tree] = TREES) -> TreeBatch:
 
 
 def test_the_cells_say_what_is_covered() -> None:
-    assert [name for name in ROWS if fused_of(make_cell(name)) is not None] == COVERED
+    assert [name for name in ROWS if get_fused(make_cell(name)) is not None] == COVERED
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -107,8 +107,8 @@ def test_a_subclass_with_other_mathematics_is_not_covered() -> None:
         def reset_parameters(self) -> None:
             super().reset_parameters()
 
-    assert fused_of(Louder(VOCABULARY, 4)) is None
-    assert fused_of(Renamed(VOCABULARY, 4)) is not None
+    assert get_fused(Louder(VOCABULARY, 4)) is None
+    assert get_fused(Renamed(VOCABULARY, 4)) is not None
 
 
 def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ READING = ("tree_lstm, inputs", "tree_lstm, leaf gates", "tree_smu, leaf gates",
 def test_any_number_of_threads_gives_the_same_to_the_bit(
     name: str, share: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr(threads, "MIN_ROWS_PER_THREAD", 3)
     trees = flat(make_cell(name), family(4000 if share else 100))
     if share:
         planned = plan(trees, make_cell(name), share=True)
@@ -191,7 +191,7 @@ def results_of(cell: Cell) -> dict[str, Tensor]:
 
 
 def _in_a_child(name: str, least: int, send: "multiprocessing.connection.Connection") -> None:
-    threads.LEAST = least
+    threads.MIN_ROWS_PER_THREAD = least
     torch.set_num_threads(1)  # OpenMP, which the parent used, would hang in a child that was forked
     threads._count.set(2)
     send.send({what: tensor.numpy() for what, tensor in results(name).items()})
@@ -201,7 +201,7 @@ def _in_a_child(name: str, least: int, send: "multiprocessing.connection.Connect
 def test_processes_that_were_forked_or_spawned_run_kernels_too(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
-    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr(threads, "MIN_ROWS_PER_THREAD", 3)
     expected = on_threads(2, lambda: results("tree_smu, no_op"))  # the pool of this process has threads now
     receive, send = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context(method)
@@ -215,7 +215,7 @@ def test_processes_that_were_forked_or_spawned_run_kernels_too(method: str, monk
 
 
 def test_eight_threads_at_once_have_the_results_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr(threads, "MIN_ROWS_PER_THREAD", 3)
     expected = results("tree_smu, no_op")
     found: list[dict[str, Tensor]] = []
 

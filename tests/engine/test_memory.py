@@ -59,7 +59,7 @@ def test_the_bound_is_close_to_what_a_pass_keeps(cell: Cell) -> None:
     forward = memory.least_bytes(cell, rows, record=False, recompute=False)
     assert memory.least_bytes(cell, rows, record=True, recompute=True) == forward + states
     kept = memory.least_bytes(cell, rows, record=True, recompute=False) - forward - states
-    assert kept == memory.kept_bytes(cell, rows)
+    assert kept == memory.count_kept_bytes(cell, rows)
     inputs = forward - states - states * rows.leaves // len(rows)
     assert inputs == (0 if cell.input_size is None else trees.num_nodes * 4 * cell.input_size + added(cell, trees))
     assert kept + added(cell, trees) == pytest.approx(kept_in_fact(cell, trees), rel=0.25)

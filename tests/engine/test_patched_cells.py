@@ -16,7 +16,7 @@ from torch.nn.utils import parametrizations, prune
 
 from dgltree import Ranker, Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels.choice import fused_of, kernels
+from dgltree.engine.kernels.choice import get_fused, kernels
 
 NAMES = ["tree_rnn, two layers", "tree_lstm, leaf gates", "child_sum, inputs", "tree_smu, no_op", "tree_cell"]
 
@@ -176,7 +176,7 @@ def test_kernels_compute_parametrized_cells_and_leave_others_to_torch() -> None:
     for patch in PATCHES:
         cell = make_cell("tree_lstm")
         patch(cell)
-        if fused_of(cell) is not None:
+        if get_fused(cell) is not None:
             covered.append(patch)
     assert covered == [weight_norm]
 

@@ -36,10 +36,10 @@ TREES = [*FOREST, random_dag(30, 3, 2), chain(40)]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pieces, parts, threads and groups for a few rows."""
-    monkeypatch.setattr(compiled_pass, "PIECE", 17)
-    monkeypatch.setattr(module, "PART", 20)
-    monkeypatch.setattr(module, "SHARED_PART", 20)
-    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr(compiled_pass, "RECOMPUTED_ROWS", 17)
+    monkeypatch.setattr(module, "MIN_PART_ROWS", 20)
+    monkeypatch.setattr(module, "MIN_SHARED_PART_ROWS", 20)
+    monkeypatch.setattr(threads, "MIN_ROWS_PER_THREAD", 3)
     monkeypatch.setattr("dgltree.engine.kernels.layout.GROUP", 16)
     with kernels("on"):
         yield
@@ -61,7 +61,7 @@ def test_states_and_gradients_are_those_of_a_pass_that_keeps_its_gates(name: str
     cell = make_cell(name)
     trees = drawn(cell)
     planned = plan(trees, cell, share=share)
-    assert len(pieces_of(planned.layout, compiled_pass.PIECE)) > 5
+    assert len(pieces_of(planned.layout, compiled_pass.RECOMPUTED_ROWS)) > 5
     expected = results(cell, trees, share=share)
     found = results(cell, trees, share=share, recompute=True)
     for what, tensor in expected.items():
@@ -123,7 +123,7 @@ def test_a_backward_pass_can_be_repeated_and_differentiated(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tree_lstm", "tree_smu, no_op"])
 def test_a_chain_goes_through_pieces_of_one_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_pass, "PIECE", 1)
+    monkeypatch.setattr(compiled_pass, "RECOMPUTED_ROWS", 1)
     cell = make_cell(name)
     tree = Tree("sin", [chain(60)])
     trees = batch(suited(cell, [tree]), cell.vocabulary)

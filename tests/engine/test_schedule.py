@@ -42,8 +42,8 @@ def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows(
     most: int, in_parts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dgltree.engine.schedule.MOST_ROWS", most)
-    monkeypatch.setattr("dgltree.engine.schedule.PART", 8)
-    monkeypatch.setattr("dgltree.engine.schedule.SHARED_PART", 8)
+    monkeypatch.setattr("dgltree.engine.schedule.MIN_PART_ROWS", 8)
+    monkeypatch.setattr("dgltree.engine.schedule.MIN_SHARED_PART_ROWS", 8)
     flat = batch(FOREST, VOCABULARY)
     for share in (False, True):
         plan = schedule(flat, share, in_parts=in_parts)

@@ -13,7 +13,7 @@ MOST = 4
 
 def by_numba(x: np.ndarray) -> np.ndarray:
     pytest.importorskip("numba", reason="the fast extra is not installed")
-    from dgltree.engine.kernels.compiled import activate
+    from dgltree.engine.kernels.numba_compile import activate
 
     a = x.copy()
     activate(a, np.zeros_like(a), len(a))

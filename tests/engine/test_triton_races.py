@@ -20,8 +20,8 @@ from helpers import VOCABULARY, random_tree, suited
 from rows import ROWS, make_cell
 
 from dgltree import Tree, batch
-from dgltree.cells.fused import Fused
-from dgltree.engine.kernels.choice import fused_of
+from dgltree.cells.kernel_options import Fused
+from dgltree.engine.kernels.choice import get_fused
 
 pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = [
@@ -30,7 +30,7 @@ pytestmark = [
 ]
 NAMES = ("POP", "NOOP", "NORMALIZE", "DATA_GATE", "TOP_K", "GATED")
 COVERED = [name for name in ROWS if engines_of(name, INTERPRETED)]
-OPTIONS = sorted({fused_of(make_cell(name)) for name in COVERED})
+OPTIONS = sorted({get_fused(make_cell(name)) for name in COVERED})
 X = Tree("var", token="x")
 WIDE = [Tree("call", [X] * width) for width in (4, 5, 12)]
 

@@ -4,7 +4,7 @@ import mpmath
 import pytest
 from flint import acb, arb, fmpq
 
-from dgltree.equations.truth.balls import LONGEST, OPERATIONS, ball, log, power, root_of, sign, snapped, whole
+from dgltree.equations.truth.balls import MAX_EXACT_BITS, OPERATIONS, ball, log, power, root_of, sign, snap, whole
 
 NOTHING = [
     ("log", 0),
@@ -74,7 +74,7 @@ def test_rational_roots_are_exact_and_others_balls() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_rational_is_exact_up_to_its_limit_of_bits_above_and_below_the_line(turned: bool) -> None:
     add, multiply = OPERATIONS["Add"], OPERATIONS["Mul"]
-    for bits, exact in ((LONGEST, True), (LONGEST + 1, False)):
+    for bits, exact in ((MAX_EXACT_BITS, True), (MAX_EXACT_BITS + 1, False)):
         number = fmpq(1, 2 ** (bits - 1)) if turned else fmpq(2 ** (bits - 1))
         for found in (add(number, fmpq(0)), multiply(number, fmpq(1))):
             assert isinstance(found, fmpq) == exact
@@ -95,7 +95,11 @@ def test_an_integer_that_fills_the_memory_is_not_asked_for() -> None:
     """FLINT would end the process."""
     for huge in (arb(2) ** 10**15, -(arb(2) ** 10**15), acb(2) ** 10**15, arb("inf")):
         assert whole(huge) is None
-        assert snapped(huge) is huge
-    assert (whole(arb(3)), whole(arb(2) ** (LONGEST - 1)), whole(arb(2) ** LONGEST)) == (3, 2 ** (LONGEST - 1), None)
+        assert snap(huge) is huge
+    assert (whole(arb(3)), whole(arb(2) ** (MAX_EXACT_BITS - 1)), whole(arb(2) ** MAX_EXACT_BITS)) == (
+        3,
+        2 ** (MAX_EXACT_BITS - 1),
+        None,
+    )
     assert (whole(arb(0.5)), whole(arb(0, 1))) == (None, None)
-    assert snapped(acb(3)) == 3
+    assert snap(acb(3)) == 3

@@ -9,9 +9,9 @@ import pytest
 from dgltree import Equation, Tree, read_equation
 from dgltree.equations.truth.bounded_values import (
     EPS,
-    LARGEST,
+    MAX_MAGNITUDE,
+    MIN_MAGNITUDE,
     POINTS,
-    SMALLEST,
     Value,
     apply,
     variable_values,
@@ -177,11 +177,11 @@ def test_a_result_of_exact_arguments_is_off_by_its_rounding(function: str) -> No
 @pytest.mark.parametrize(
     ("value", "error", "found", "usable"),
     [
-        (LARGEST, 1e-9, LARGEST, True),
-        (2 * LARGEST, 1e-9, 2 * LARGEST, False),
-        (SMALLEST, 1e-9, SMALLEST, True),
-        (SMALLEST / 2, 1e-9, SMALLEST / 2, False),
-        (SMALLEST / 2, SMALLEST / 6, 0, True),
+        (MAX_MAGNITUDE, 1e-9, MAX_MAGNITUDE, True),
+        (2 * MAX_MAGNITUDE, 1e-9, 2 * MAX_MAGNITUDE, False),
+        (MIN_MAGNITUDE, 1e-9, MIN_MAGNITUDE, True),
+        (MIN_MAGNITUDE / 2, 1e-9, MIN_MAGNITUDE / 2, False),
+        (MIN_MAGNITUDE / 2, MIN_MAGNITUDE / 6, 0, True),
         (0, 1e-9, 0, True),
     ],
 )

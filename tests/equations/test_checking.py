@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
 from dgltree.equations.checking.check import Checker, Mark
-from dgltree.equations.checking.periodic import MOST, within_a_period
+from dgltree.equations.checking.periodic import MAX_VALUES, within_a_period
 from dgltree.equations.checking.polynomial import Polynomials, content
 from dgltree.read.typed import read_question
 
@@ -369,10 +369,10 @@ def test_the_unknown_may_be_on_the_right_and_a_chain_is_refused() -> None:
         check("3x = 12, x = _", "x = 12/3 = 4")
 
 
-@pytest.mark.parametrize("count", [2, MOST - 1, MOST, MOST + 1])
+@pytest.mark.parametrize("count", [2, MAX_VALUES - 1, MAX_VALUES, MAX_VALUES + 1])
 def test_an_answer_has_some_values_in_a_period_and_no_more(count: int) -> None:
     found = within_a_period(read_infix(f"pi/5 + 2*k*pi/{count}"), read_infix("2*pi"))
-    assert (found and len(found.values)) == (count if count <= MOST else None)
+    assert (found and len(found.values)) == (count if count <= MAX_VALUES else None)
 
 
 def test_a_multiple_of_a_period_is_echoed_without_zero() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import Equation, read_equation, read_infix
-from dgltree.equations.truth.conditions import LONGEST, MOST, conditions
+from dgltree.equations.truth.conditions import MAX_CONDITION_LENGTH, MAX_CONDITIONS, conditions
 from dgltree.equations.truth.program import Program
 
 
@@ -24,9 +24,9 @@ def test_conditions_are_those_of_denominators_and_logarithms(text: str, expected
 
 
 def test_conditions_are_few_and_short() -> None:
-    many = read_equation(" + ".join(f"1/x_{k}" for k in range(MOST + 1)) + " = 0")
-    assert list(conditions(many)) == [f"x_{k} = 0" for k in range(MOST)]
-    for length, told in ((LONGEST, True), (LONGEST + 1, False)):
+    many = read_equation(" + ".join(f"1/x_{k}" for k in range(MAX_CONDITIONS + 1)) + " = 0")
+    assert list(conditions(many)) == [f"x_{k} = 0" for k in range(MAX_CONDITIONS)]
+    for length, told in ((MAX_CONDITION_LENGTH, True), (MAX_CONDITION_LENGTH + 1, False)):
         name = "x" * (length - len("1 + "))
         found = conditions(Equation(read_infix(f"1/(1 + {name})"), read_infix("y")))
         assert found == ((f"1 + {name} = 0",) if told else ())

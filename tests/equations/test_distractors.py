@@ -15,7 +15,7 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.judge import Judge
 from dgltree.read.typed import read_typed
 from dgltree.trees.tree import Tree
-from tasks.equations.verdicts.mpmath_values import agrees
+from tasks.evidence.verdicts.mpmath_values import agrees
 
 with (Path(__file__).parent / "slips.tsv").open(encoding="utf-8") as opened:
     SLIPS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))

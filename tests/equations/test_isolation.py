@@ -16,7 +16,7 @@ from dgltree.equations.truth.one_fraction import one_fraction
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
-from dgltree.equations.truth.real_roots import isolated_root
+from dgltree.equations.truth.real_roots import bisect_root
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
@@ -33,7 +33,7 @@ def isolated(text: str) -> tuple[list[float], Isolation]:
     equation = read_equation(text)
     program = Program(equation, school=True)
     found = isolation(equation, program)
-    return [float(isolated_root(program, "x", *bracket)) for bracket in found.brackets], found
+    return [float(bisect_root(program, "x", *bracket)) for bracket in found.brackets], found
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 
 from dgltree import Equation, read_infix
+from dgltree.equations.truth.field_extension import Again, FieldExtension, Generator, Units
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.kernels import Again, Generator, Kernels, Units
-from dgltree.equations.truth.rational import TooLarge
+from dgltree.equations.truth.rational_functions import TooLarge
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.translation import Translator
 
@@ -15,7 +15,7 @@ def kernel(text: str, kind: str) -> Generator:
     units = Units()
     while True:
         try:
-            kernels = Kernels(["x", "y"], Region(kind), units)
+            kernels = FieldExtension(["x", "y"], Region(kind), units)
             value = Translator(kernels).of(read_infix(text))
         except Again:
             continue
@@ -55,7 +55,7 @@ def test_signs_are_of_the_region(text: str, signs: tuple[int | None, int | None]
 
 @pytest.mark.parametrize("text", ["sin(x, y)", "abs(x, y)", "exp(x, y)", "log(x, y, x)", "tan(x, y)", "acot(x, y)"])
 def test_a_function_of_the_wrong_number_of_arguments_is_no_value_of_a_proof(text: str) -> None:
-    translation = Translator(Kernels(["x", "y"], Region("real"), Units()))
+    translation = Translator(FieldExtension(["x", "y"], Region("real"), Units()))
     with pytest.raises(TooLarge):
         translation.of(read_infix(text, functions=None))
 

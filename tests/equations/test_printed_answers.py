@@ -6,7 +6,7 @@ import pytest
 
 from dgltree import Tree, read_equation, read_infix
 from dgltree.equations.completion.lines import FORMS, Lines, _Line
-from dgltree.equations.completion.record import described
+from dgltree.equations.completion.record import describe_completion
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.verdicts import Verdicts
@@ -64,7 +64,9 @@ def test_guesses_and_the_imaginary_unit_are_named() -> None:
 
 
 def test_zeros_are_values_in_json() -> None:
-    row = described(completion([Filler((X,), HOLDS, "list", 0.0), Filler((Y,), FAILS, "search")], tried=0, seconds=0.0))
+    row = describe_completion(
+        completion([Filler((X,), HOLDS, "list", 0.0), Filler((Y,), FAILS, "search")], tried=0, seconds=0.0)
+    )
     assert [filler.get("score") for filler in row["fillers"]] == [0.0, None]
     assert ["score" in filler for filler in row["fillers"]] == [True, False]
     assert (row["tried"], row["seconds"], row["stopped"], row["found"]) == (0, 0.0, False, True)

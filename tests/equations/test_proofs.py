@@ -23,7 +23,7 @@ from dgltree.equations.truth.proofs.lemmas import LEMMAS, RELATIONS, lemma
 from dgltree.equations.truth.proofs.line import real_line
 from dgltree.equations.truth.proofs.place import CutPoint, Place
 from dgltree.read.typed import read_typed
-from tasks.equations.verdicts.mpmath_values import is_real, value
+from tasks.evidence.verdicts.mpmath_values import is_real, value
 
 HERE, OPEN = CellState.HOLDS, CellClaim(CellState.OPEN)
 

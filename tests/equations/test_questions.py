@@ -13,7 +13,7 @@ from dgltree.equations.expressions.canonical_form import canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.read.typed import read_question, read_typed_expression
-from tasks.equations.verdicts.mpmath_values import value
+from tasks.evidence.verdicts.mpmath_values import value
 
 
 def lines(name: str) -> list[Any]:

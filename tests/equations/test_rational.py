@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from flint import fmpq
 
-from dgltree.equations.truth.rational import Fraction, NoValue, Relation, Ring
+from dgltree.equations.truth.rational_functions import NoValue, RationalFunction, Relation, Ring
 
 
 def tower() -> Ring:
@@ -32,7 +32,7 @@ def at(poly: object, values: list[float]) -> float:
     return total
 
 
-def worth(a: Fraction) -> float:
+def worth(a: RationalFunction) -> float:
     return at(a.num, VALUES) / at(a.den, VALUES)
 
 
@@ -47,7 +47,7 @@ def test_a_remainder_has_no_power_that_a_relation_reaches_and_the_same_value() -
         assert at(left, VALUES) == pytest.approx(at(poly, VALUES), rel=1e-12)
 
 
-OPERATIONS: dict[str, Callable[[Ring, Fraction, Fraction], Fraction]] = {
+OPERATIONS: dict[str, Callable[[Ring, RationalFunction, RationalFunction], RationalFunction]] = {
     "add": Ring.add,
     "sub": Ring.sub,
     "mul": Ring.mul,

@@ -3,14 +3,14 @@
 import pytest
 
 from dgltree import Tree, read_equation, read_infix
-from dgltree.equations.expressions.remembered import Remembered
+from dgltree.equations.expressions.memo import Memo
 from dgltree.equations.truth import evaluator
 from dgltree.equations.truth.evaluator import Evaluator, Truth
 
 MOST = 5
 
 
-def sizes() -> tuple[Remembered[Tree, int], list[Tree]]:
+def sizes() -> tuple[Memo[Tree, int], list[Tree]]:
     """The sizes of trees, and those that were computed."""
     computed: list[Tree] = []
 
@@ -18,7 +18,7 @@ def sizes() -> tuple[Remembered[Tree, int], list[Tree]]:
         computed.append(node)
         return 1 + sum(below)
 
-    return Remembered(lambda node: node.children, combine, MOST), computed
+    return Memo(lambda node: node.children, combine, MOST), computed
 
 
 def test_a_part_is_computed_once_whatever_tree_it_is_in() -> None:

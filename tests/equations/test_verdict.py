@@ -11,14 +11,14 @@ from flint import fmpq
 from dgltree import Equation, Tree, read_equation, verify
 from dgltree.commands.main import main
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.truth.case import Case
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.typed import read_typed
-from dgltree.trees.equation import unified
-from tasks.equations.verdicts.mpmath_values import agrees
+from dgltree.trees.equation import share_equal_parts
+from tasks.evidence.verdicts.mpmath_values import agrees
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -182,7 +182,7 @@ def test_i_is_the_unit_unless_an_index_or_other_letters_make_it_a_variable(text:
 
 
 def test_points_at_which_a_term_is_too_small_are_counted_as_skipped() -> None:
-    case = Case(read_equation("1 + exp(-x) = exp(-x) + 1"))
+    case = JudgedEquation(read_equation("1 + exp(-x) = exp(-x) + 1"))
     trial = case.trial("real", [{"x": fmpq(k)} for k in (1, 2, 1000, 2000, 3000)])
     assert (trial.agreed, trial.skipped) == (2, 3)
 
@@ -205,7 +205,7 @@ def test_a_tree_of_ten_thousand_nodes_is_undecided() -> None:
 
 def test_equal_parts_of_a_long_equation_are_one_object_and_huge_powers_take_little_memory() -> None:
     side = " + ".join(f"x^{k % 7 + 1}*y" for k in range(600))
-    equation = unified(read_equation(f"{side} + z = {side} + z"))
+    equation = share_equal_parts(read_equation(f"{side} + z = {side} + z"))
     assert equation.left is equation.right, "comparing them node by node takes the square of their number"
     assert Judge().verdict(equation).grade is Grade.PROVED
     power = "x"

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import read_infix
 from dgltree.equations.expressions.written_form import form, symbols
-from tasks.equations.benchmark.problems import KNOWN
+from tasks.evidence.benchmark.problems import KNOWN
 
 LENGTHS = {
     "x": 1,

@@ -12,8 +12,8 @@ from dgltree.datasets import Reading
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 
-from dgltree.explore.as_given import WRITERS, given_texts, node_names
-from dgltree.explore.as_given import written as as_given
+from dgltree.explore.as_given import WRITERS, node_names, read_texts
+from dgltree.explore.as_given import write_tree as as_given
 from dgltree.read.notations import NOTATIONS
 
 SENTENCE = """\
@@ -43,17 +43,17 @@ def test_a_list_has_the_texts_of_the_file(name: str, tmp_path: Path) -> None:
     content, texts = FILES[name]
     file = str(written(tmp_path, name, content))
     data = dgltree.TreeDataset.from_file(file, cached=False)
-    assert given_texts(file, data) == texts
-    assert given_texts(file, data.select([len(data) - 1])) == texts[-1:]
+    assert read_texts(file, data) == texts
+    assert read_texts(file, data.select([len(data) - 1])) == texts[-1:]
 
 
 def test_a_function_is_shown_from_its_first_line_on(tmp_path: Path) -> None:
     (tmp_path / "sources").mkdir()
     written(tmp_path / "sources", "a.py", CODE)
     data = dgltree.TreeDataset.from_file(tmp_path / "sources", unit="function", cached=False)
-    assert given_texts(str(tmp_path / "sources"), data) == ["def f(x): return x + 1 def g(): pass", "def g(): pass"]
+    assert read_texts(str(tmp_path / "sources"), data) == ["def f(x): return x + 1 def g(): pass", "def g(): pass"]
     whole = dgltree.TreeDataset.from_file(tmp_path / "sources" / "a.py", cached=False)
-    assert given_texts(str(tmp_path / "sources" / "a.py"), whole) == [" ".join(CODE.split())]
+    assert read_texts(str(tmp_path / "sources" / "a.py"), whole) == [" ".join(CODE.split())]
 
 
 @pytest.mark.parametrize("notation", WRITERS)

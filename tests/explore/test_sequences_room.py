@@ -19,8 +19,8 @@ from dgltree.trees.logic import RELATIONS
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 from dgltree.explore import sequences as room
 from dgltree.explore.app import make_app
-from dgltree.explore.checked import checked
 from dgltree.explore.open_models import Opened
+from dgltree.explore.true_answers import true_class
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
 
@@ -126,14 +126,14 @@ def test_of_a_tautology_the_page_says_that_it_is_one(client: Any) -> None:
 
 def test_what_lists_are_worth_is_worked_out() -> None:
     tree = read_unlabelled("( ( ( ( [MAX 2 ) 9 ) ( ( ( [SM 4 ) 7 ) ] ) ) ] )")
-    assert checked([*"0123456789"], [tree]) == {"by": "arithmetic", "answer": "9", "note": ""}
-    assert checked(["a", "b"], [tree]) is None
-    assert checked(["0", "1"], [read_unlabelled("7")]) is None, "a sentence of a digit, for another task"
-    assert checked([*"0123456789"], [read_unlabelled("7")]) is None
-    assert checked([*"0123456789"], [right_branching(["a", "list"])]) is None
+    assert true_class([*"0123456789"], [tree]) == {"by": "arithmetic", "answer": "9", "note": ""}
+    assert true_class(["a", "b"], [tree]) is None
+    assert true_class(["0", "1"], [read_unlabelled("7")]) is None, "a sentence of a digit, for another task"
+    assert true_class([*"0123456789"], [read_unlabelled("7")]) is None
+    assert true_class([*"0123456789"], [right_branching(["a", "list"])]) is None
     many = read_formula(" and ".join(f"v{k}" for k in range(13)))
-    assert checked([*RELATIONS], [many, many]) is None
-    assert checked([*RELATIONS], [right_branching(["a", "b"]), many]) is None
+    assert true_class([*RELATIONS], [many, many]) is None
+    assert true_class([*RELATIONS], [right_branching(["a", "b"]), many]) is None
 
 
 def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, Vocabulary, batch, unbatch
-from dgltree.induction.merges import joined, merged_batch, merged_trees
+from dgltree.induction.merges import build_nodes, merged_batch, merged_trees
 
 WORDS = [["a"], ["b", "a"], ["a", "a", "b", "c", "a"], ["c", "b", "a"], ["a", "b", "c", "a", "b", "c", "b"]]
 LENGTHS = torch.tensor([len(words) for words in WORDS])
@@ -72,7 +72,7 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
 )
 def test_what_is_no_order_of_the_gaps_is_refused(order: list, lengths: list[int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        joined(torch.tensor(order), torch.tensor(lengths))
+        build_nodes(torch.tensor(order), torch.tensor(lengths))
 
 
 def test_a_vocabulary_without_phrases_is_refused() -> None:

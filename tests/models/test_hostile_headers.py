@@ -86,7 +86,7 @@ def test_a_header_nested_too_deeply_is_no_model(text: str, tmp_path: Path) -> No
 
 def test_a_header_too_long_is_neither_read_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model_file("tree_lstm", tmp_path / "model")
-    monkeypatch.setattr("dgltree.models.bounds.LONGEST", 100)
+    monkeypatch.setattr("dgltree.models.bounds.MAX_HEADER_LENGTH", 100)
     with pytest.raises(ValueError, match=r"model: .*its header has \d+ characters, and at most 100 are read"):
         dgltree.load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"its header has \d+ characters"):

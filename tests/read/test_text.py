@@ -10,14 +10,14 @@ from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.json_text import write_json
 from dgltree.read.preorder import write_preorder
 from dgltree.read.sexpr import write_sexpr
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 
 def test_a_text_is_shown_on_one_printable_line() -> None:
-    assert shown("a\tb\n\x1b[31m\x00\x85\u2028\ud800 é 木") == "a\\tb\\n\\x1b[31m\\x00\\x85\\u2028\\ud800 é 木"
-    assert shown("a" * 50 + "b" * 50, longest=10) == "aaaaa ... bbbbb"
+    assert one_line("a\tb\n\x1b[31m\x00\x85\u2028\ud800 é 木") == "a\\tb\\n\\x1b[31m\\x00\\x85\\u2028\\ud800 é 木"
+    assert one_line("a" * 50 + "b" * 50, longest=10) == "aaaaa ... bbbbb"
 
 
 def test_an_error_quotes_only_so_much() -> None:

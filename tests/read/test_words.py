@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dgltree.read.bracket import read_treebank
-from dgltree.read.words import normalized, plain_words, read_word_trees, word_tree, words_of
+from dgltree.read.words import normalize_word, plain_words, read_word_trees, word_tree, words_of
 
 TREE = (
     "( (S (NP-SBJ (NP (NNP Mr.) (NNP Vinken)) (, ,) (ADJP (CD 61.5))) (VP (VBD paid) (NP (-NONE- *T*-1)) "
@@ -49,7 +49,7 @@ def test_words_of_a_plain_sentence() -> None:
     ]
     assert plain_words("It 's $ 3 % off , U.S. stocks ...") == ["It", "'s", "3", "%", "off", "U.S.", "stocks"]
     assert plain_words(" . -- !") == []
-    assert normalized("1990s/A*") == r"Ns\/a\*"
+    assert normalize_word("1990s/A*") == r"Ns\/a\*"
 
 
 def test_a_folder_is_read_in_order_and_trees_without_words_are_counted(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installe
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.scale import Encode, run  # noqa: E402
-from dgltree.scale.cluster import ANY_ADDRESS, connected  # noqa: E402
+from dgltree.scale.cluster import ANY_ADDRESS, start_cluster  # noqa: E402
 from dgltree.scale.equations import Complete  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
 from dgltree.training.own_cells import register  # noqa: E402
@@ -41,7 +41,7 @@ ROWS = 60
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """One for all tests that need no other."""
-    with connected():
+    with start_cluster():
         yield
 
 
@@ -265,7 +265,7 @@ def test_an_address_where_nothing_listens_is_told(
 def test_after_a_cluster_on_the_loopback_other_machines_are_refused(monkeypatch) -> None:
     ray.shutdown()
     monkeypatch.setenv(ANY_ADDRESS, "0")
-    with pytest.raises(ValueError, match=r"connect to 127\.0\.0\.1:1 in a new process"), connected("127.0.0.1:1"):
+    with pytest.raises(ValueError, match=r"connect to 127\.0\.0\.1:1 in a new process"), start_cluster("127.0.0.1:1"):
         pass
 
 

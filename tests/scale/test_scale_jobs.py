@@ -22,7 +22,7 @@ from pyarrow.parquet import read_table, write_table  # noqa: E402
 from dgltree.datasets.formats import Bad  # noqa: E402
 from dgltree.scale import Complete, Encode, Evaluate, Predict, run, trees  # noqa: E402
 from dgltree.scale.cluster import _check  # noqa: E402
-from dgltree.scale.job import TableJob, joined  # noqa: E402
+from dgltree.scale.job import TableJob, join_rows  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
 
@@ -37,7 +37,7 @@ def answered(job: TableJob, path: Path) -> tuple[list[dict[str, Any]], list[Bad]
     for span in tables.spans(job.rows, job.size):
         for some in span.read(job.columns, set(span.blocks()), job.max_line):
             plan = job.plan(some)
-            table, bad = joined(plan, job.answer(plan.inputs))
+            table, bad = join_rows(plan, job.answer(plan.inputs))
             rows += table.to_pylist()
             left_out += bad
     return rows, left_out

@@ -70,7 +70,7 @@ def test_a_block_is_not_held_that_is_far_longer_than_its_file_says(place: str, m
     [span] = open_tables(f"{place}/a.parquet").spans(40, 1 << 22)
     [rows] = span.read(["tree"], set(span.blocks()), 100_000)
     assert [len(row["tree"]) for row in rows.records] == [100_000] * 40
-    monkeypatch.setattr("dgltree.scale.tables.MOST", 1 << 20)
+    monkeypatch.setattr("dgltree.scale.tables.MAX_BLOCK_BYTES", 1 << 20)
     with pytest.raises(
         ValueError, match=r"a\.parquet: the rows from 1 to \d+ have more than 1,048,576 bytes; leave long"
     ):
@@ -80,7 +80,7 @@ def test_a_block_is_not_held_that_is_far_longer_than_its_file_says(place: str, m
 
 
 def test_small_blocks_of_a_long_file_are_no_long_block(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dgltree.scale.tables.MOST", 1 << 20)
+    monkeypatch.setattr("dgltree.scale.tables.MAX_BLOCK_BYTES", 1 << 20)
     write(f"{place}/a.parquet", [f"{i:0100000d}" for i in range(40)], 40)
     [span] = open_tables(f"{place}/a.parquet").spans(3, 1 << 22)
     blocks = list(span.read(["tree"], set(span.blocks()), 100_000))

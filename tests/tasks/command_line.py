@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tasks.road import figures
+from tasks.fit_cli import read_results
 
 
 def run(
@@ -29,7 +29,7 @@ def fit(
     arguments = [f"--{name}={value}" for name, value in given.items()] + [f"--config={file}" for file in configs]
     with quiet():
         main(["fit", *arguments, f"--out={out}"])
-    return figures(out)
+    return read_results(out)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import command_line
 
 from dgltree.training.folder import read_epochs
 from tasks import baselines, compare
+from tasks.fit_cli import read_results as found_of
 from tasks.listops.files import Expression, write_expressions
-from tasks.road import figures as found_of
 
 TINY = [
     "--data.count=200",

@@ -1,4 +1,4 @@
-"""The drawn objects of ``python -m tasks.sets.objects``, and its tables on few of them."""
+"""The drawn objects of ``python -m tasks.evidence.sets.objects``, and its tables on few of them."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tasks.sets import objects
+from tasks.evidence.sets import objects
 
 
 def test_labels_follow_from_the_quantities_and_draws_from_the_seed() -> None:

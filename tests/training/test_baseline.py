@@ -33,7 +33,7 @@ from skops.io import dumps, loads
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.choice import FEWEST, choose
+from dgltree.training.baseline.choice import MIN_EXAMPLES, choose
 from dgltree.training.baseline.codes import occurrences
 from dgltree.training.baseline.earlier import load_earlier
 from dgltree.training.baseline.features import Columns
@@ -226,7 +226,7 @@ def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     assert chosen["either"] == "boosted trees of counts"
     small = TreeDataset(trees[:100], [str(a > 1) for a, *_ in drawn[:100]])
     assert choose(small, Classes(("False", "True"))).what.startswith("logistic regression of counts (penalty ")
-    few = choose(small.select(range(FEWEST - 1)), Classes(("False", "True")))  # too few to choose by
+    few = choose(small.select(range(MIN_EXAMPLES - 1)), Classes(("False", "True")))  # too few to choose by
     assert (few.what, few.estimator.C) == ("logistic regression of counts (penalty 0.1)", 10)
 
 

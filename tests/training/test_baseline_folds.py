@@ -55,7 +55,7 @@ def test_without_any_group_none_is_asked_for(asked: list[Any]) -> None:
 
 
 def test_too_few_examples_or_groups_take_the_middle_one(asked: list[Any]) -> None:
-    assert best([None] * (choice.FEWEST - 1)) == best(["a"] * 10 + ["b"] * 10) == "two"
+    assert best([None] * (choice.MIN_EXAMPLES - 1)) == best(["a"] * 10 + ["b"] * 10) == "two"
     assert asked == []
     assert best(["a"] * 10 + ["b"] * 10 + [None]) == "three", "three groups, as many as folds"
 

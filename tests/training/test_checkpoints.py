@@ -8,7 +8,7 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.stepping.checkpoints import WholeCheckpoints, checked
+from dgltree.training.stepping.checkpoints import WholeCheckpoints, check_checkpoint
 
 CONTENT = {"state_dict": {"weight": torch.arange(200.0)}, "epoch": 3}
 
@@ -20,7 +20,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_checkpoint_holds_what_was_saved(path: Path) -> None:
-    for found in (checked(path), WholeCheckpoints().load_checkpoint(path), torch.load(path, weights_only=True)):
+    for found in (
+        check_checkpoint(path),
+        WholeCheckpoints().load_checkpoint(path),
+        torch.load(path, weights_only=True),
+    ):
         assert found["epoch"] == 3
         assert torch.equal(found["state_dict"]["weight"], CONTENT["state_dict"]["weight"])
 
@@ -32,7 +36,7 @@ def test_any_flipped_bit_is_noticed(path: Path) -> None:
         flipped = bytearray(whole)
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
-        for read in (checked, WholeCheckpoints().load_checkpoint):
+        for read in (check_checkpoint, WholeCheckpoints().load_checkpoint):
             with pytest.raises(ValueError, match=r"last\.ckpt: .*damaged .*; delete it to start again"):
                 read(path)
 
@@ -41,11 +45,11 @@ def test_any_flipped_bit_is_noticed(path: Path) -> None:
 def test_a_truncated_checkpoint_is_refused(kept: int, path: Path) -> None:
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(ValueError, match=r"last\.ckpt: not a checkpoint of a training, or damaged"):
-        checked(path)
+        check_checkpoint(path)
 
 
 def test_a_checkpoint_of_before_without_a_digest_is_refused_in_one_sentence(path: Path) -> None:
     torch.save(CONTENT, path)
     with pytest.raises(ValueError, match=r"last\.ckpt: .*no digest, as those of earlier releases\); delete it") as said:
-        checked(path)
+        check_checkpoint(path)
     assert "\n" not in str(said.value)

@@ -24,7 +24,7 @@ from dgltree.read.bracket import read_sst
 from dgltree.training.objectives.classes import Classes, classes_of
 from dgltree.training.options import FitOptions, OptimizerName
 from dgltree.training.stepping.callbacks import HalvedRate, Patience
-from dgltree.training.stepping.checkpoints import checked
+from dgltree.training.stepping.checkpoints import check_checkpoint
 from dgltree.training.stepping.module import TreeTraining, seed_step
 from dgltree.training.stepping.optimizers import optimizer_of
 
@@ -47,7 +47,7 @@ def test_the_best_epoch_is_kept_also_where_it_is_not_the_last_one(noise: Path, t
     assert main(["fit", str(noise), *SMALL, *by_heart, "--epochs", "8", "--patience", "8", "--out", str(out)]) == 0
     accuracies = [json.loads(line)["accuracy"] for line in (out / "epochs.jsonl").read_text().splitlines()]
     assert max(accuracies) > accuracies[-1], "the best epoch must not be the last one"
-    best, last = (checked(out / f"{name}.ckpt")["state_dict"] for name in ("best", "last"))
+    best, last = (check_checkpoint(out / f"{name}.ckpt")["state_dict"] for name in ("best", "last"))
     left = {f"model.{name}": weight for name, weight in TrainedModel.load(out).model.state_dict().items()}
     scaled = [name for name in left if "readout" in name]  # by the temperature of the validation set
     ratios = torch.cat([(left.pop(name) / best[name]).flatten() for name in scaled])

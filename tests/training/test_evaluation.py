@@ -6,7 +6,7 @@ import torch
 pytest.importorskip("torchmetrics", reason="the train extra is not installed")
 
 from dgltree.datasets.batches import UNSEEN
-from dgltree.training.compared import Compared, interval
+from dgltree.training.comparison import Compared, interval
 from dgltree.training.objectives import Classes, Numbers
 from dgltree.training.objectives.metrics import ClassMetrics, NumberMetrics
 

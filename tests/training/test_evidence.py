@@ -16,10 +16,10 @@ from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
-from dgltree.training.encoder_choice import WIDEST, choose_encoder
-from dgltree.training.evidence import WEIGHTS, taken
+from dgltree.training.encoder_choice import MAX_TYPED_ARITY, choose_encoder
 from dgltree.training.options import FitOptions
-from dgltree.training.untaught import take_means, untaught
+from dgltree.training.parameter_budget import WEIGHTS, count_weights
+from dgltree.training.unseen_functions import find_unseen_functions, take_means
 
 pytestmark = QUIET
 
@@ -93,7 +93,7 @@ def test_what_takes_the_weights_adds_up_to_all_of_them() -> None:
         "readout": 6 * 2 + 2,
     }
     listed = ", ".join(f"{what} {count:,}" for what, count in sorted(parts.items(), key=lambda part: -part[1]))
-    assert taken(model) == f"{sum(each.numel() for each in model.parameters()):,} weights ({listed})"
+    assert count_weights(model) == f"{sum(each.numel() for each in model.parameters()):,} weights ({listed})"
 
 
 def test_functions_that_stand_for_unknown_ones_have_the_mean_of_the_others_unless_they_are_learnt() -> None:
@@ -101,24 +101,24 @@ def test_functions_that_stand_for_unknown_ones_have_the_mean_of_the_others_unles
     vocabulary = data.vocabulary(unk=True, min_count=1)
     cell = TreeLSTM(vocabulary, 4)
     counts = torch.ones(len(vocabulary.functions), dtype=torch.int64)
-    assert not untaught(cell, counts)
+    assert not find_unseen_functions(cell, counts)
     place = vocabulary.function_id("<unk>", 2)
     counts[place] = 0
     before = {name: linear.weight.detach().clone() for name, linear in cell.named_maps().items()}
-    take_means(untaught(cell, counts))
+    take_means(find_unseen_functions(cell, counts))
     for name, linear in cell.named_maps().items():
         row, changed = linear.position.get(place), before[name].clone()
         if row is not None:
             known = [linear.position[vocabulary.function_id(each, 2)] for each in "fg"]
             changed[row] = before[name][known].mean(0)
         torch.testing.assert_close(linear.weight.detach(), changed)
-    assert not untaught(TreeCell(vocabulary, 4), counts), "all functions share"
+    assert not find_unseen_functions(TreeCell(vocabulary, 4), counts), "all functions share"
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_widest_tree_of_all_blocks_counts(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [Tree("f", (leaf("a"), leaf("b")))] * 3
-    trees[place] = Tree("f", (leaf("a"),) * (WIDEST + 1))
+    trees[place] = Tree("f", (leaf("a"),) * (MAX_TYPED_ARITY + 1))
     data = TreeDataset(trees, ["p", "n", "p"])
     monkeypatch.setattr(tree_dataset, "BLOCK", 1)
     assert len(list(data.blocks())) == 3

@@ -7,18 +7,18 @@ import pytest
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.processes import check_started, own_part
+from dgltree.training.processes import check_started, local_share
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_the_parts_of_a_batch_are_the_batch(ranks: int) -> None:
     trainers: list[Any] = [SimpleNamespace(global_rank=rank, world_size=ranks) for rank in range(ranks)]
     for rows in (list(range(10)), list(range(3))):
-        parts = [own_part(rows, trainer) for trainer in trainers]
+        parts = [local_share(rows, trainer) for trainer in trainers]
         assert sorted(row for part in parts for row in part) == rows
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
         assert {part.whole for part in parts} == {len(rows)}
-    assert [own_part(["alone"], trainer) for trainer in trainers] == [["alone"]] * ranks
+    assert [local_share(["alone"], trainer) for trainer in trainers] == [["alone"]] * ranks
 
 
 def test_other_processes_than_torchrun_started_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import torch
 from own_trees import QUIET, SMALL, expression, table
 
 from dgltree import TrainedModel, TreeDataset
-from dgltree.claims import OWNER
 from dgltree.commands.main import main
 from dgltree.commands.signals import Terminated
+from dgltree.locks import OWNER
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -159,14 +159,14 @@ def test_a_training_that_stops_in_its_first_epoch_leaves_a_model_and_starts_agai
 
 
 def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Path) -> None:
-    from dgltree.training.folder import WEIGHTS, finished
+    from dgltree.training.folder import WEIGHTS, is_finished
     from dgltree.training.options import FitOptions
 
-    assert not finished(tmp_path, FitOptions(hidden_size=3), "data")
-    assert not finished(tmp_path, FitOptions(hidden_size=4), "data")
+    assert not is_finished(tmp_path, FitOptions(hidden_size=3), "data")
+    assert not is_finished(tmp_path, FitOptions(hidden_size=4), "data")
     (tmp_path / WEIGHTS).touch()
     with pytest.raises(ValueError, match=r"holds another training \(hidden_size 4\)"):
-        finished(tmp_path, FitOptions(hidden_size=3), "data")
+        is_finished(tmp_path, FitOptions(hidden_size=3), "data")
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Pat
 def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
     label: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.stepping.checkpoints import checked
+    from dgltree.training.stepping.checkpoints import check_checkpoint
     from dgltree.training.stepping.module import TreeTraining
 
     path, out = tmp_path / "trees.tsv", tmp_path / "model"
@@ -201,7 +201,7 @@ def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
         with pytest.warns(UserWarning, match="not finished"):
             left = TrainedModel.load(out)
         weights = {f"model.{name}": weight for name, weight in left.model.state_dict().items()}
-        best = checked(out / "best.ckpt")["state_dict"]
+        best = check_checkpoint(out / "best.ckpt")["state_dict"]
         kept = {name for name in best if "linear2" not in name}  # which gives numbers in the unit of the labels
         assert all(torch.equal(weights[name], best[name]) for name in kept)
     assert main([*arguments, str(out)]) == 0

@@ -21,7 +21,7 @@ from dgltree.datasets.splitting.splits import split
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from scipy.stats import spearmanr
 
-from dgltree.training.compared import Compared, no_better, with_refused
+from dgltree.training.comparison import Compared, no_better, with_refused
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.objectives.metrics import ClassMetrics
 from dgltree.training.objectives.numbers import Numbers

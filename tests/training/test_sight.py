@@ -20,8 +20,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
+from dgltree.training.input_sensitivity import all_equal, measure_sensitivity
 from dgltree.training.options import FitOptions
-from dgltree.training.sight import all_equal, sight_of
 
 pytestmark = QUIET
 
@@ -204,13 +204,13 @@ def test_what_an_encoder_does_not_see_is_told_by_its_options(
     name: str, options: dict[str, Any], reads: str, unseen: list[str]
 ) -> None:
     data = TreeDataset([dgltree.read_infix("x*2+2"), dgltree.read_infix("x*2")])
-    found = sight_of(make_encoder(name, data.vocabulary(any_arity=name == "child_sum"), 4, **options), data)
+    found = measure_sensitivity(make_encoder(name, data.vocabulary(any_arity=name == "child_sum"), 4, **options), data)
     assert (str(found), found.unseen) == (reads, unseen)
     cut = data.vocabulary(any_arity=name == "child_sum", min_count=3)
     rare = TreeDataset([*(tree for tree, _ in map(data.__getitem__, range(2))), Tree("Symbol", token="z")])
-    assert str(sight_of(make_encoder(name, cut, 4, **options), rare)) == reads
+    assert str(measure_sensitivity(make_encoder(name, cut, 4, **options), rare)) == reads
     blind = data.vocabulary(any_arity=name == "child_sum", min_count=9)
-    assert "tokens" in sight_of(make_encoder(name, blind, 4, **options), data).unseen
+    assert "tokens" in measure_sensitivity(make_encoder(name, blind, 4, **options), data).unseen
 
 
 class Mixed(Cell):
@@ -233,7 +233,7 @@ class Mixed(Cell):
 
 def test_a_cell_of_a_user_is_asked_what_it_reads_and_not_what_it_is_derived_from() -> None:
     data = TreeDataset([dgltree.read_infix("sin(x*2)+y"), dgltree.read_infix("x*2")])
-    found = sight_of(TreeEncoder(Mixed(data.vocabulary(), 4)), data)
+    found = measure_sensitivity(TreeEncoder(Mixed(data.vocabulary(), 4)), data)
     assert found.reads == ["tokens"]
     assert "the order of children" in found.unseen
     assert "which of 3 functions an inner node has" in found.unseen
@@ -241,7 +241,7 @@ def test_a_cell_of_a_user_is_asked_what_it_reads_and_not_what_it_is_derived_from
 
 def test_what_trees_do_not_differ_in_is_neither_read_nor_unseen() -> None:
     data = TreeDataset([Tree("f", (Tree("x", token="a"),)), Tree("f", (Tree("x", token="b"),))])
-    found = sight_of(make_encoder("tree_lstm", data.vocabulary(), 4), data)
+    found = measure_sensitivity(make_encoder("tree_lstm", data.vocabulary(), 4), data)
     assert found == (["tokens"], [])
 
 

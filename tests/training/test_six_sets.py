@@ -12,7 +12,7 @@ import pytest
 import recomputed
 
 from dgltree.commands.main import main
-from tasks.sets import objects
+from tasks.evidence.sets import objects
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*R2Score.*")]
 SETS = ("lists", "latitude", "sum", "Unix times", "rare", "three classes")

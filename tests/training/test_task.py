@@ -12,10 +12,10 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-from dgltree.training.labels_asked import asked
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.module import TreeTraining
+from dgltree.training.task_inference import infer_task
 
 pytestmark = QUIET
 TREES = [Tree("leaf", token=token) for token in "abc"]
@@ -38,11 +38,11 @@ TREES = [Tree("leaf", token=token) for token in "abc"]
     ],
 )
 def test_numbers_with_a_fraction_ask_for_numbers_and_all_else_for_classes(labels: list[str | None], task: str) -> None:
-    assert asked(TreeDataset(TREES, labels)).task == task
+    assert infer_task(TreeDataset(TREES, labels)).task == task
 
 
 def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_and_then_of_letters() -> None:
-    assert asked(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])).task == "pair"
+    assert infer_task(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])).task == "pair"
     data = TreeDataset(TREES * 2, ["10", "9", "b", "-1", "a", "09"])
     assert Classes.of(data, nodes=False, class_weights=False).classes == ("09", "9", "10", "-1", "a", "b")
 
@@ -56,7 +56,7 @@ def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_a
     ],
 )
 def test_many_whole_numbers_are_numbers_and_few_are_classes_and_why_is_said(kinds: int, task: str, why: str) -> None:
-    found = asked(TreeDataset(TREES * 21, [str(i % kinds) for i in range(63)]))
+    found = infer_task(TreeDataset(TREES * 21, [str(i % kinds) for i in range(63)]))
     assert found == (task, why and f"the labels are {why}")
 
 

@@ -19,7 +19,7 @@ from dgltree.datasets import NodeBatches
 from dgltree.training.objectives import Numbers
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.callbacks import HalvedRate
-from dgltree.training.stepping.checkpoints import checked
+from dgltree.training.stepping.checkpoints import check_checkpoint
 from dgltree.training.stepping.data import SplitsModule
 
 pytestmark = QUIET
@@ -71,7 +71,7 @@ def test_averages_of_the_weights_are_validated_and_kept(data: TreeDataset, tmp_p
         for decay in (None, 0.999)
     )
     assert not torch.equal(*(torch.cat([w.flatten() for w in of.values()]) for of in (plain, averaged)))
-    best = checked(tmp_path / "0.999" / "best.ckpt")["state_dict"]
+    best = check_checkpoint(tmp_path / "0.999" / "best.ckpt")["state_dict"]
     assert all(torch.equal(averaged[name], best[f"model.encoder.{name}"]) for name in averaged)
 
 

@@ -12,7 +12,7 @@ from dgltree.cells.downward.contract import DownwardContract
 from dgltree.cells.downward.message_passing import DownwardMessagePassing
 from dgltree.cells.positions import Positions
 from dgltree.cells.step import State
-from dgltree.cells.typed import Affine, TypedLinear
+from dgltree.cells.typed_linear import Affine, TypedLinear
 
 
 class DownwardCell(DownwardMessagePassing):

@@ -9,7 +9,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.channels import check_channels
 from dgltree.cells.downward.cell import DownwardCell
 from dgltree.cells.step import State
-from dgltree.cells.typed import Affine, Linear
+from dgltree.cells.typed_linear import Affine, Linear
 
 
 class DownwardChannelCell(DownwardCell):

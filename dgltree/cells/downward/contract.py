@@ -13,13 +13,13 @@ from torch import Tensor
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.aggregation import Aggregation, aggregation_named, name_of
+from dgltree.cells.base import CellBase
 from dgltree.cells.positions import Positions
 from dgltree.cells.step import Computed, State, StepRows
-from dgltree.cells.stepping import Stepping
-from dgltree.cells.typed import Affine, Linear, Segments, sorted_by, split
+from dgltree.cells.typed_linear import Affine, Linear, Segments, sort_rows, split
 
 
-class DownwardContract(Stepping):
+class DownwardContract(CellBase):
     """A cell from the roots to the leaves: each node gets a state from those of its parents.
 
     A node without parents starts with its upward state (``start``). Every other node has the mean, or another
@@ -133,5 +133,5 @@ class DownwardContract(Stepping):
         """(rows, widths of the gates), what nodes' own upward h (rows, n) add to the gates of what they get."""
         if not self.reads_up:
             return None
-        order, segments, back = sorted_by(function)
+        order, segments, back = sort_rows(function)
         return self.linear_for(segments)("input", h[order])[back]

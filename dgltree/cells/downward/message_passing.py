@@ -9,7 +9,7 @@ from dgltree.cells.check import check_device, check_up
 from dgltree.cells.downward.contract import DownwardContract
 from dgltree.cells.message_passing import COMPUTED, Frame, now_computed, outside_autocast
 from dgltree.cells.step import State
-from dgltree.cells.typed import sorted_by
+from dgltree.cells.typed_linear import sort_rows
 from dgltree.torch_internals import without_autocast
 
 FROM_UP = "from_up"
@@ -49,7 +49,7 @@ class DownwardMessagePassing(DownwardContract):
     def message_func(self, edges: Any) -> Frame:
         """The messages of parents along these edges."""
         prepared = self._prepared(edges.src)
-        order, segments, back = sorted_by(self.kinds(edges.src["function"], edges.data["slot"]))
+        order, segments, back = sort_rows(self.kinds(edges.src["function"], edges.data["slot"]))
         parents = {part: rows[order] for part, rows in prepared.items()}
         added = edges.dst[FROM_UP][order] if self.reads_up else None
         sent = self.sent(parents, edges.data["slot"][order], added, self.linear_for(segments))

@@ -10,7 +10,7 @@ from dgltree.cells.cell import Cell
 from dgltree.cells.downward.cell import DownwardCell
 from dgltree.cells.step import State
 from dgltree.cells.tree_lstm import lstm_state
-from dgltree.cells.typed import Linear
+from dgltree.cells.typed_linear import Linear
 
 
 class DownwardTreeLSTM(DownwardCell):

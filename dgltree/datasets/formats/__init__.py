@@ -13,11 +13,11 @@ from dgltree.datasets.formats.json_lines import JSONLines
 from dgltree.datasets.formats.markup import HTMLSources, XMLSources
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
-from dgltree.datasets.formats.refused import REFUSED
 from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
 from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.formats.unsupported import REFUSED
+from dgltree.datasets.settings.read_settings import Reading
 
 FORMATS: tuple[type[Format], ...] = (
     Parquet,  # first: its bytes may look like anything

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.folders import files_of
 from dgltree.datasets.formats.format import Format
 from dgltree.datasets.formats.source import Source
 
-LONG = b"\0long"  # in place of a record over the limit, of which no more is held
+OVERLONG_RECORD = b"\0long"  # in place of a record over the limit, of which no more is held
 
 
 class LineBlock(NamedTuple):
@@ -43,7 +43,7 @@ class Blocks(Format):
             yield ("" if path == root else str(path.relative_to(root))), path
 
     def chunks(self) -> Iterator[Chunk]:
-        return cut(self._blocks(), lambda block: sum(map(len, block.lines)))
+        return cut_into_chunks(self._blocks(), lambda block: sum(map(len, block.lines)))
 
     def _blocks(self) -> Iterator[LineBlock]:
         limit = self.reading.max_line

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dgltree.datasets.formats.blocks import LONG, Blocks, LineBlock
+from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, bare_label
-from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.tree import Tree
 
 BROKEN = b"\0broken"  # in place of trees that may be parts of one, with blank lines in it
@@ -62,11 +62,11 @@ class BracketBlocks(Records, Blocks):
 
     def fields(self, raw: LineBlock) -> Mapping[str, Any]:
         limit = self.reading.max_line
-        if raw.lines == [LONG]:
+        if raw.lines == [OVERLONG_RECORD]:
             raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
         if raw.lines == [BROKEN]:
             raise ValueError("an empty line inside of a tree, or a tree without its end; expected whole trees in a row")
-        return {self.reading.tree: "\n".join(decoded(line, limit) for line in raw.lines)}
+        return {self.reading.tree: "\n".join(decode(line, limit) for line in raw.lines)}
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
         return bare_label(trees, label, self.reading)
@@ -85,7 +85,7 @@ def _cut(lines: Iterable[bytes], limit: int) -> Iterator[tuple[LineBlock, int]]:
             continue
         first = first if tree else number
         length, depth = length + len(line) + 1, depth + _opened(line)
-        tree = [LONG] if length > limit else [*tree, line]
+        tree = [OVERLONG_RECORD] if length > limit else [*tree, line]
         if depth <= 0:
             yield LineBlock(first, tree), depth
             tree, length, depth = [], -1, 0

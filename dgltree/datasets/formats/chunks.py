@@ -18,7 +18,7 @@ class Chunk:
     """Lines as bytes; sentences of them; rows of a table; paths of source files."""
 
 
-def cut(items: Iterable[Any], size: Callable[[Any], int], first: int = 1) -> Iterator[Chunk]:
+def cut_into_chunks(items: Iterable[Any], size: Callable[[Any], int], first: int = 1) -> Iterator[Chunk]:
     """Items in chunks of about ``CHUNK`` bytes."""
     chunk, bytes_held = Chunk(first, []), 0
     for item in items:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dgltree.datasets.formats.blocks import LONG, Blocks, LineBlock
+from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.format import Bad, Example
-from dgltree.datasets.formats.source import decoded
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.formats.source import decode
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
 
 
@@ -40,7 +40,7 @@ class CoNLLU(Blocks):
             if length <= limit:
                 sentence.append(line)
             else:
-                sentence = [LONG]
+                sentence = [OVERLONG_RECORD]
         if sentence:
             yield LineBlock(first, sentence)
 
@@ -80,9 +80,9 @@ class CoNLLU(Blocks):
         limit = self.reading.max_line
         for number, line in enumerate(block.lines, block.first):
             try:
-                if line == LONG:
+                if line == OVERLONG_RECORD:
                     raise ValueError(f"a sentence of more than {limit:,} bytes, the limit (--max-line)")
-                lines.append(line.decode("utf-8", "replace") if line.startswith(b"#") else decoded(line, limit))
+                lines.append(line.decode("utf-8", "replace") if line.startswith(b"#") else decode(line, limit))
             except ValueError as error:
                 lines.append("?")  # no line of a sentence, which is then bad
                 broken[number] = str(error)

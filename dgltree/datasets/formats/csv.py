@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, check_columns
-from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.settings.read_settings import Reading
 
 DELIMITERS = (",", ";", "\t")
 """In the order in which they are tried on the header: a semicolon is what spreadsheets take where 1,5 is a number."""
@@ -57,7 +57,7 @@ class CSV(Records):
         return [item.raw for item in self._rows(self.source.first(self.header + SAMPLE))]
 
     def chunks(self) -> Iterator[Chunk]:
-        return cut(self._rows(self.source.lines()), lambda item: sum(map(len, item.raw)))
+        return cut_into_chunks(self._rows(self.source.lines()), lambda item: sum(map(len, item.raw)))
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         return iter(chunk.raw)
@@ -92,7 +92,7 @@ class _Texts:
     def __next__(self) -> str:
         line = next(self.lines)
         self.number += 1
-        return decoded(line, self.limit) + "\n"
+        return decode(line, self.limit) + "\n"
 
 
 def _split(line: str, delimiter: str) -> list[str]:

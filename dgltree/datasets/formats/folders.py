@@ -8,7 +8,7 @@ from dgltree.datasets.formats.source import kind_of
 
 PASSED_OVER = {"site-packages", "__pycache__", "node_modules"}
 """Folders of a folder of source files that are not part of it, in addition to hidden ones."""
-FEW = 5
+MAX_NAMED_FILES = 5
 
 
 def files_of(path: Path, suffixes: Sequence[str]) -> Iterator[Path]:
@@ -27,4 +27,4 @@ def files_of(path: Path, suffixes: Sequence[str]) -> Iterator[Path]:
 def kinds_in(path: Path) -> str:
     """The other files of a folder, for a message: ``3 .txt, 1 .md``."""
     counts = Counter(entry.suffix or entry.name for entry in path.rglob("*") if entry.is_file())
-    return ", ".join(f"{count} {kind}" for kind, count in counts.most_common(FEW)) or "nothing"
+    return ", ".join(f"{count} {kind}" for kind, count in counts.most_common(MAX_NAMED_FILES)) or "nothing"

@@ -11,8 +11,8 @@ from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.settings.field_texts import text_of
-from dgltree.datasets.settings.reading import Reading
-from dgltree.read.text import shown
+from dgltree.datasets.settings.read_settings import Reading
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
 
@@ -33,12 +33,12 @@ class Bad(_Bad):
     __slots__ = ()
 
     def __new__(cls, line: int, message: str, file: str = "", id: str | None = None) -> Self:
-        return super().__new__(cls, line, shown(message), file, id)
+        return super().__new__(cls, line, one_line(message), file, id)
 
     @property
     def where(self) -> str:
         """``line 5``, or in a folder ``poems/a.conllu, line 5``."""
-        parts = [shown(self.file)] * bool(self.file) + [f"line {self.line}"] * bool(self.line)
+        parts = [one_line(self.file)] * bool(self.file) + [f"line {self.line}"] * bool(self.line)
         return ", ".join(parts) or "the file"
 
     @property
@@ -46,7 +46,7 @@ class Bad(_Bad):
         """By which a record is known: its id, else its line, in a folder its file and line."""
         if self.id is not None:
             return self.id
-        return ":".join([shown(self.file)] * bool(self.file) + [str(self.line)] * bool(self.line or not self.file))
+        return ":".join([one_line(self.file)] * bool(self.file) + [str(self.line)] * bool(self.line or not self.file))
 
     def at(self, path: str | Path) -> str:
         """The message with the place in full, below the path that was given."""

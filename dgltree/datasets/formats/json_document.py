@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, keys_of
-from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.json_tree import NODE_LIST, Keys, is_node_list, load_json
 
 _SPACE = re.compile(r"[\s,]*")
@@ -36,7 +36,7 @@ class JSONDocument(Records):
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
         """Raises ``ValueError`` for what is not JSON, and for an object that is not a tree."""
-        found = cls(source, reading, text="\n".join(decoded(line, reading.max_line) for line in source.lines()))
+        found = cls(source, reading, text="\n".join(decode(line, reading.max_line) for line in source.lines()))
         first = next(found._items(), None)
         if first is None:
             raise ValueError(f"{source.path}: an empty array; expected records or trees in it")
@@ -54,7 +54,7 @@ class JSONDocument(Records):
         return [item.raw for item, _ in zip(self._items(), range(SAMPLE), strict=False)]
 
     def chunks(self) -> Iterator[Chunk]:
-        return cut(self._items(), lambda item: len(str(item.raw)))
+        return cut_into_chunks(self._items(), lambda item: len(str(item.raw)))
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         return iter(chunk.raw)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.parquet_rows import named, pieces
+from dgltree.datasets.formats.parquet_rows import name_errors, pieces
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
 from dgltree.datasets.formats.source import TOO_LONG, Source, check_length
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 
 
 @dataclass(kw_only=True)
@@ -32,7 +32,7 @@ class Parquet(Records):
             raise ValueError(f"{source.path}: a compressed file; Parquet, which is compressed itself, is read unpacked")
         from pyarrow.parquet import read_schema
 
-        with named(source.path):
+        with name_errors(source.path):
             names = tuple(read_schema(source.path).names)
         check_columns(source.path, names, reading)
         return cls(source, reading, pairs=reading.tree not in names, columns=names)

@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 @contextmanager
-def named(path: str) -> Iterator[None]:
+def name_errors(path: str) -> Iterator[None]:
     """A block in which what pyarrow says of a damaged file is a ``ValueError`` with the file's name."""
     from pyarrow import ArrowException
 
@@ -65,7 +65,7 @@ def pieces(
     """
     from pyarrow.parquet import ParquetFile
 
-    with named(path):
+    with name_errors(path):
         metadata = ParquetFile(source).metadata
         leaves = _leaves(metadata, columns)
         texts = [metadata.schema.column(i).path for i in leaves if _is_text(metadata, i)]

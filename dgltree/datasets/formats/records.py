@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.format import Bad, Example, Format
-from dgltree.datasets.formats.source import decoded
+from dgltree.datasets.formats.source import decode
 from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.settings.field_texts import printable
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_tree import ALL, Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
 ROOT = "ROOT"
@@ -94,13 +94,13 @@ class Records(Format):
                 found = [_tree_text(fields[name]) for name in self.tree_columns if fields.get(name)]
                 texts += found
                 if not found:
-                    names = shown(", ".join(map(repr, fields)))
+                    names = one_line(", ".join(map(repr, fields)))
                     why = (
                         why
                         or f": no column {self.reading.tree!r}, only {names}; name the column of the trees with --tree"
                     )
             except ValueError as error:
-                why = why or f": {shown(str(error))}"
+                why = why or f": {one_line(str(error))}"
         return texts, why
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
@@ -165,13 +165,13 @@ class LineRecords(Records):
         """The columns of one line. Raises ``ValueError`` for a line that is not a record."""
 
     def fields(self, raw: bytes) -> Mapping[str, Any]:
-        return self.fields_of(decoded(raw, self.reading.max_line))
+        return self.fields_of(decode(raw, self.reading.max_line))
 
     def sample(self) -> list[bytes]:
         return self.source.first(self.header + SAMPLE)[self.header :]
 
     def chunks(self) -> Iterator[Chunk]:
-        return cut(islice(self.source.lines(), self.header, None), len, self.header + 1)
+        return cut_into_chunks(islice(self.source.lines(), self.header, None), len, self.header + 1)
 
 
 def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> tuple[tuple[Tree, ...], str | None]:
@@ -188,10 +188,10 @@ def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> 
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` if the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"{path}: two columns are called {shown(repr(twice[0]))}")
+        raise ValueError(f"{path}: two columns are called {one_line(repr(twice[0]))}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
-        there_are = shown(", ".join(map(repr, names)))
+        there_are = one_line(", ".join(map(repr, names)))
         raise ValueError(
             f"{path}: no column {wanted}; there are {there_are}. Name yours with --tree (or --left "
             "and --right), and the columns of a file without a header with --columns"
@@ -202,7 +202,7 @@ def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` if a column that the settings name, other than those of the trees, is not there."""
     for option, column in _named_columns(reading):
         if column not in names:
-            there_are = f"there are {shown(', '.join(map(repr, names)))}"
+            there_are = f"there are {one_line(', '.join(map(repr, names)))}"
             if names == (reading.tree,):
                 there_are = "a line or record is a tree and nothing else; a table (.tsv, .csv, .jsonl) has columns"
             raise ValueError(f"{path}: no column {column!r} ({option}); {there_are}")

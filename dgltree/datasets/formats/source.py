@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from dgltree.datasets.formats.chunks import cut
+from dgltree.datasets.formats.chunks import cut_into_chunks
 
 STDIN = "-"
 LARGE = 1 << 20
@@ -105,7 +105,7 @@ class Source:
 
 
 def _some(lines: Iterator[bytes], count: int) -> list[bytes]:
-    chunk = next(cut(islice(lines, count), len), None)
+    chunk = next(cut_into_chunks(islice(lines, count), len), None)
     return [] if chunk is None else chunk.raw
 
 
@@ -126,7 +126,7 @@ def check_length(raw: Any, max_line: int) -> None:
         raise ValueError(f"longer than {max_line:,} bytes, the limit (--max-line)")
 
 
-def decoded(raw: bytes, max_line: int) -> str:
+def decode(raw: bytes, max_line: int) -> str:
     """UTF-8 bytes as text. Raises ``ValueError`` for others, and for a line over the limit."""
     check_length(raw, max_line)
     try:

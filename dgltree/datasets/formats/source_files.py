@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.folders import files_of
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.field_texts import printable
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.tree import Tree
 
 SHOWN = 12
@@ -40,7 +40,7 @@ class SourceFiles(Format):
 
     def chunks(self) -> Iterator[Chunk]:
         """Some files at a time."""
-        return cut(files_of(Path(self.source.path), self.suffixes), lambda path: path.stat().st_size)
+        return cut_into_chunks(files_of(Path(self.source.path), self.suffixes), lambda path: path.stat().st_size)
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         for path in chunk.raw:

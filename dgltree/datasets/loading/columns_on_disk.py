@@ -95,7 +95,7 @@ class FileNameColumn(TextColumn):
     nothing = ""
 
 
-KINDS: dict[str, type[NumberColumn | TextColumn]] = {
+COLUMN_CLASSES: dict[str, type[NumberColumn | TextColumn]] = {
     "lines": NumberColumn,
     **dict.fromkeys(("labels", "splits", "ids", "groups"), TextColumn),
     "files": FileNameColumn,

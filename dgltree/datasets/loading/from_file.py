@@ -11,9 +11,9 @@ from dgltree.datasets.formats.records import check_named
 from dgltree.datasets.loading import cache
 from dgltree.datasets.loading.gather import Gathering, Stored
 from dgltree.datasets.loading.parallel import parts
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 
-FEW = 10
+MAX_LISTED_RECORDS = 10
 """Bad records that a message lists."""
 
 
@@ -74,13 +74,18 @@ def _gathered(file: Format, workers: int | None, progress: bool) -> Stored:
             gathering.add(part)
             bar.update(0 if part.trees is None else part.trees.num_nodes)
     if not len(gathering):
-        raise ValueError(f"{file.source.path}: no trees. {listed(gathering.bad)}")
+        raise ValueError(f"{file.source.path}: no trees. {list_bad_records(gathering.bad)}")
     return gathering.finish(file.reading)
 
 
-def listed(bad: Sequence[Bad]) -> str:
+def list_bad_records(bad: Sequence[Bad]) -> str:
     """The first few bad records, and how many there are."""
     if not bad:
         return ""
-    lines = [f"{len(bad)} could not be read:", *(f"  {each.where}: {each.message}" for each in bad[:FEW])]
-    return "\n".join([*lines, f"  and {len(bad) - FEW} more"] if len(bad) > FEW else lines)
+    lines = [
+        f"{len(bad)} could not be read:",
+        *(f"  {each.where}: {each.message}" for each in bad[:MAX_LISTED_RECORDS]),
+    ]
+    return "\n".join(
+        [*lines, f"  and {len(bad) - MAX_LISTED_RECORDS} more"] if len(bad) > MAX_LISTED_RECORDS else lines
+    )

@@ -12,10 +12,10 @@ from dgltree.batching.select import select
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.columns_on_disk import KINDS, Column, NumberColumn, SpilledTextColumn
+from dgltree.datasets.loading.columns_on_disk import COLUMN_CLASSES, Column, NumberColumn, SpilledTextColumn
 from dgltree.datasets.loading.parse import ParsedChunk
 from dgltree.datasets.loading.spilled_column import SpilledColumn
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 
 TREES = ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes")
 
@@ -40,12 +40,12 @@ class Stored(NamedTuple):
     @property
     def columns(self) -> dict[str, Column[Any]]:
         """The columns next to the trees, by name."""
-        by_column: dict[str, dict[str, np.ndarray]] = {name: {} for name in KINDS}
+        by_column: dict[str, dict[str, np.ndarray]] = {name: {} for name in COLUMN_CLASSES}
         for name, array in self.arrays.items():
             column, _, part = name.partition(".")
             if part:
                 by_column[column][part] = array
-        return {name: kind(by_column[name]) for name, kind in KINDS.items()}
+        return {name: kind(by_column[name]) for name, kind in COLUMN_CLASSES.items()}
 
 
 class Gathering:
@@ -56,7 +56,7 @@ class Gathering:
         self._arrays = {name: SpilledColumn() for name in TREES}
         self._arrays["child_ptr"].append(np.zeros(1))
         self._lines = SpilledColumn()
-        self._texts = {name: SpilledTextColumn() for name, kind in KINDS.items() if kind is not NumberColumn}
+        self._texts = {name: SpilledTextColumn() for name, kind in COLUMN_CLASSES.items() if kind is not NumberColumn}
         self._functions: dict[tuple[str, int | None], int] = {}
         self._tokens: dict[str, int] = {}
         self._ids = Ids()
@@ -71,7 +71,7 @@ class Gathering:
         self.bad += part.bad
         if part.trees is None:
             return
-        columns, trees = {name: getattr(part, name) for name in KINDS}, part.trees
+        columns, trees = {name: getattr(part, name) for name in COLUMN_CLASSES}, part.trees
         repeated = self._ids.repeated(part.ids, part.lines, part.files)
         if repeated:
             self._repeated += repeated.values()

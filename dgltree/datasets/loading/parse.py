@@ -14,7 +14,7 @@ from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.settings.field_texts import moment, number
-from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.binarize import binarize
 from dgltree.trees.tree import Tree
 
@@ -50,14 +50,14 @@ def parse(file: Format, chunk: Chunk) -> ParsedChunk:
 def _parse(file: Format, chunk: Chunk) -> ParsedChunk:
     part = ParsedChunk(None)
     flat: list[Tree] = []
-    drop = dropped(file.reading)
+    drop = dropped_leaves(file.reading)
     for example in file.examples(chunk):
         if isinstance(example, Bad):
             part.bad.append(example)
             part.could.append(False)
             continue
         try:
-            trees = [prepared(tree, file.reading, drop) for tree in example.trees]
+            trees = [prepare_tree(tree, file.reading, drop) for tree in example.trees]
         except ValueError as error:
             part.bad.append(Bad(example.line, str(error), example.file, example.id))
             part.could.append(False)
@@ -121,12 +121,12 @@ def _values(batch: TreeBatch) -> Tensor:
     return torch.full((batch.num_nodes,), torch.nan, dtype=torch.float64)
 
 
-def dropped(reading: Reading) -> re.Pattern[str] | None:
+def dropped_leaves(reading: Reading) -> re.Pattern[str] | None:
     """The leaves that are removed from the trees."""
     return None if reading.drop is None else re.compile(reading.drop)
 
 
-def prepared(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree:
+def prepare_tree(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree:
     """A tree with what the settings ask for. Raises ``ValueError`` if nothing is left of it."""
     if drop is not None:
         tree = _without_leaves(tree, drop)

@@ -39,7 +39,7 @@ def printable(text: str, what: str) -> str:
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-LARGEST = torch.finfo(torch.float32).max
+MAX_FLOAT32 = torch.finfo(torch.float32).max
 
 
 def number(text: str) -> float | None:
@@ -69,4 +69,4 @@ def moment(text: str) -> float | None:
 def label_number(text: str) -> float | None:
     """The same for what is to be predicted, which float32 has to hold."""
     value = number(text.strip())
-    return value if value is not None and -LARGEST <= value <= LARGEST else None
+    return value if value is not None and -MAX_FLOAT32 <= value <= MAX_FLOAT32 else None

@@ -57,7 +57,7 @@ def other_spelling(label: str) -> str | None:
     return None if match is None else names[str(match.lastgroup)]
 
 
-def merged(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
+def merge_labels(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
     """The labels to replace, each with its replacement: a given class, or the most frequent of those that are the same.
 
     A label that is a given class keeps its text.

@@ -14,7 +14,7 @@ def tree_digests(data: TreeDataset) -> np.ndarray:
     return np.concatenate([of_nodes[roots] for of_nodes, roots in node_digests(data)]).reshape(-1, data.each)
 
 
-def contradicted(data: TreeDataset) -> int:
+def count_contradicted(data: TreeDataset) -> int:
     """How many examples have trees that occur with another label, too; those without a label do not count."""
     labels = [None if label is None else key_of(label) for label in data.labels]
     codes = {label: i for i, label in enumerate(dict.fromkeys(label for label in labels if label is not None))}

@@ -7,7 +7,7 @@ import numpy as np
 
 from dgltree.datasets.splitting.duplicates import tree_digests
 from dgltree.datasets.splitting.hashed_split import FEWEST, FEWEST_UNITS, hashed_parts, unit_keys
-from dgltree.datasets.splitting.stratified_split import stratified_parts, units_of
+from dgltree.datasets.splitting.stratified_split import stratify, units_of
 from dgltree.datasets.tree_dataset import TreeDataset
 
 SplitRule = Literal["hash", "stratified"]
@@ -91,7 +91,7 @@ def _without_column(dataset: TreeDataset) -> TreeDataset:
 
 
 def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
-    part = stratified_parts(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
+    part = stratify(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
     filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
     filled = filled if len(dataset) >= TENTH else []
     held_out = dict(zip(names[1:], filled, strict=False))
@@ -127,7 +127,7 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
         raise ValueError(f"folds is {count}; it must be 2 or more")
     if any(dataset.splits):
         raise ValueError("folds make splits of their own, but the data has a column of splits; leave one of them out")
-    part = stratified_parts(dataset, count, seed)
+    part = stratify(dataset, count, seed)
     found = []
     for fold in range(count):
         rest = np.flatnonzero(part != fold)
@@ -148,7 +148,7 @@ def _too_few(what: str, dataset: TreeDataset) -> str:
     return f"too few examples for {what}: {len(dataset)} in {together}"
 
 
-def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
+def count_shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
     """How many groups of the other splits, or else files of a folder, have examples in the training split too."""
     by_split = {
         name: {group or file for group, file in zip(data.groups, data.files, strict=True)} - {""}
@@ -158,7 +158,7 @@ def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
     return {name: len(groups & train) for name, groups in by_split.items()}
 
 
-def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
+def count_shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
     """How many examples of the other splits are in the training split too, trees and all, as they were read.
 
     Labels do not count.

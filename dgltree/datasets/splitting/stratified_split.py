@@ -21,7 +21,7 @@ def units_of(dataset: TreeDataset) -> np.ndarray:
     return np.unique(first_equal(dataset), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def stratified_parts(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:
+def stratify(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:
     """(E,) int64, the part of each example, from 0 to ``count`` - 1.
 
     Args:

@@ -8,16 +8,16 @@ from torch import Tensor
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Beams, Encoded
 from dgltree.encoders.latent.beams import Starts, search
+from dgltree.encoders.latent.chunked_beams import HANDED_ON, Draws, Ended, HandedOn, join_beams
 from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
-from dgltree.encoders.latent.handed_on import HANDED_ON, Draws, Ended, HandedOn, joined_by_beams
+from dgltree.encoders.latent.core import JoiningCore, sort_on_cpu
 from dgltree.encoders.latent.in_context import InContext, words_in_context
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.parent_attention import ParentAttention
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
 from dgltree.encoders.sequence.padding import check_sequences
 from dgltree.encoders.sequence.s4d import S4DFront
-from dgltree.torch_internals import uncompiled
+from dgltree.torch_internals import exclude_from_compile
 
 SEEDS = 2**31
 """Of draws."""
@@ -76,7 +76,7 @@ class BeamSearch(JoiningCore):
         if self.handed_on == "mean":
             return super().in_chunks(items, chunk_size)
         draws = Draws(None if self.training else self.draw_seed)
-        return _answer(joined_by_beams(self._searched, items, chunk_size, self.handed_on, draws))
+        return _answer(join_beams(self._searched, items, chunk_size, self.handed_on, draws))
 
     def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
         return self._ended(self._nodes(states), starts, lengths)
@@ -85,7 +85,7 @@ class BeamSearch(JoiningCore):
         return Nodes(self.cell, self.norm, self.score, states)
 
     def _ended(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> Ended:
-        rows, known, order = sorted_on_cpu(starts.rows, lengths)
+        rows, known, order = sort_on_cpu(starts.rows, lengths)
         there, back = (places.to(lengths.device, non_blocking=True) for places in (order, order.argsort()))
         begun = Starts(rows, starts.total[there], starts.alive.cpu()[order])
         noise, soft = self.training and self.noise, self.training and self.soft
@@ -207,7 +207,7 @@ class SequenceEfficientBeamTree(BeamSearch):
         """
         return self.read_words(ids, lengths)[0]
 
-    @uncompiled
+    @exclude_from_compile
     def read_words(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """The same, and the vectors of the sequences (B, n), by one pass. Raises as that does."""
         if self.context is None:

@@ -97,7 +97,7 @@ class Found(NamedTuple):
     alive: Tensor
     """(B, K) bool"""
     orders: Tensor
-    """(B, K, T - 1) int64, the merges of each, as of :func:`dgltree.induction.merges.joined`."""
+    """(B, K, T - 1) int64, the merges of each, as of :func:`dgltree.induction.merges.build_nodes`."""
     start: Tensor
     """(B, K) int64, which of the starts each comes from; on the CPU."""
 

@@ -5,12 +5,12 @@ import math
 import torch
 from torch import Tensor
 
-NEAR = 1e-9
+SCORE_TOLERANCE = 1e-9
 """Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
 have equal scores except for rounding, which depends on what else is in a batch."""
 ROUNDINGS = 16
 """The same if it is more than NEAR, in units of the last place: for float32."""
-LEAST = 1e-20
+LOG_EPSILON = 1e-20
 """Added to a probability before its logarithm, as the published programs do."""
 
 
@@ -23,7 +23,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
     """
     left = scores.detach()
     places = torch.arange(left.shape[-1], device=left.device)
-    near = max(NEAR, ROUNDINGS * torch.finfo(left.dtype).eps)
+    near = max(SCORE_TOLERANCE, ROUNDINGS * torch.finfo(left.dtype).eps)
     margin = near * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
     found: list[Tensor] = []
     free = torch.ones_like(left, dtype=torch.bool)
@@ -38,7 +38,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
 
 def log_probabilities(scores: Tensor, there: Tensor) -> Tensor:
     """(..., S), log(softmax(scores) + 1e-20) over the places that are ``there``; of no meaning at the others."""
-    return (scores.masked_fill(~there, -math.inf).softmax(-1) + LEAST).log()
+    return (scores.masked_fill(~there, -math.inf).softmax(-1) + LOG_EPSILON).log()
 
 
 def gumbel(like: Tensor) -> Tensor:

@@ -97,7 +97,7 @@ def levels(lengths: Tensor, words: int, chunk_size: int, least: int) -> list[Lev
         lengths, ends = cut.counts, last[numbers]
 
 
-def joined_in_chunks(join: Callable[[Items], JoinResult], items: Items, chunk_size: int) -> JoinResult:
+def join_chunks(join: Callable[[Items], JoinResult], items: Items, chunk_size: int) -> JoinResult:
     """Join the chunks of every sequence, then what they became, level by level, until one state is left. Fewer than 1.5
     times ``chunk_size`` are one chunk.
 

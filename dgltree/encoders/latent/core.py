@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import composition_named
 from dgltree.encoders.encoded import Encoded
-from dgltree.encoders.latent.chunks import Items, JoinResult, joined_in_chunks
+from dgltree.encoders.latent.chunks import Items, JoinResult, join_chunks
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 
@@ -86,7 +86,7 @@ class JoiningCore(InducingCore):
 
     def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
         """The same in levels of chunks, each of which hands on one state."""
-        return joined_in_chunks(self.join, items, chunk_size)
+        return join_chunks(self.join, items, chunk_size)
 
     def leaves(self, x: Tensor) -> Tensor:
         """(..., D) of embeddings (..., width) that the dropout has acted on; in their dtype under autocast, too."""
@@ -108,7 +108,7 @@ class JoiningCore(InducingCore):
         return Items(self.words(distinct), rows, lengths)
 
 
-def sorted_on_cpu(rows: Tensor, lengths: Tensor) -> tuple[Tensor, list[int], Tensor]:
+def sort_on_cpu(rows: Tensor, lengths: Tensor) -> tuple[Tensor, list[int], Tensor]:
     """Rows (B, ...) int64 and lengths (B,) of sequences, the longest first, on the CPU; and that order (B,).
 
     A GPU is waited for once.

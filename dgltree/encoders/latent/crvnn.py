@@ -23,10 +23,10 @@ THRESHOLDS = {"first": 0.01, "later": 0.1}
 """The existence below which a node has gone."""
 FEATURES = 64
 """Of "first": how many numbers say whether something was just merged into a node."""
-LEAST = 4e-8
+MIN_PROBABILITY = 4e-8
 HALF = 0.5
 """The existence below which, or the sum of probabilities from which on, a node counts as merged, for the tree."""
-NEAR = 1e-4
+SUM_UNIT = 1e-4
 """Sums of probabilities are compared in units of it: in a batch, those of equal words differ by their rounding."""
 
 
@@ -250,7 +250,7 @@ class SequenceCRvNN(JoiningCore):
         M = (s.amax() if self.batch_maximum else s.masked_fill(~real, 0).amax(1, keepdim=True)).clamp(min=0)
         A = (s - M).exp() * merging
         beside = (around @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
-        return A / (A + (-M).exp() + beside + LEAST)
+        return A / (A + (-M).exp() + beside + MIN_PROBABILITY)
 
 
 def _left_over(of: State) -> Tensor:
@@ -268,7 +268,7 @@ def _order(of: State, merged_by: MergedBy) -> Tensor:
     if merged_by == "existence":
         late = of.e[:, inner].detach().masked_fill(gone <= last, 0)
     else:
-        late = -(of.sums[:, inner] / NEAR).round()
+        late = -(of.sums[:, inner] / SUM_UNIT).round()
     first = late.argsort(dim=1, stable=True)
     there = of.places()[2][:, inner]
     rounds = gone.where(there, last + 2).gather(1, first)

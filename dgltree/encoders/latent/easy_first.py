@@ -15,7 +15,7 @@ from dgltree.encoders.latent.table import Table
 
 SPAN = 2**31
 """More than there are nodes."""
-LEAST = 1e-8
+NORM_EPSILON = 1e-8
 """Of a vector's length, as in ``torch.nn.functional.cosine_similarity``."""
 
 
@@ -155,7 +155,7 @@ class _Nodes:
     def _write(self, rows: Tensor) -> np.ndarray:
         with torch.no_grad():
             h = self._unpacked(rows)["h"]
-            self._unit.write(h / h.norm(dim=1, keepdim=True).clamp(min=LEAST))
+            self._unit.write(h / h.norm(dim=1, keepdim=True).clamp(min=NORM_EPSILON))
         found: np.ndarray = self._table.write(rows).numpy()
         return found
 

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-WIDEST = 128
+MAX_KEY_WIDTH = 128
 """Of questions and keys."""
 
 
@@ -24,7 +24,7 @@ class GatedAttention(nn.Module):
 
     def __init__(self, hidden_size: int, dropout: float, relations: int) -> None:
         super().__init__()
-        self.hidden_size, d = hidden_size, min(WIDEST, hidden_size)
+        self.hidden_size, d = hidden_size, min(MAX_KEY_WIDTH, hidden_size)
         self.enter, self.norm = nn.Linear(hidden_size, hidden_size), nn.LayerNorm(hidden_size)
         self.of_word, self.of_node = (nn.Linear(hidden_size, 2 * hidden_size) for _ in range(2))
         self.common = nn.Linear(hidden_size, d)

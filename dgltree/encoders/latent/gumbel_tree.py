@@ -12,7 +12,7 @@ from dgltree.encoders.encoded import Merges
 from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
 from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore, longest_first, sorted_on_cpu
+from dgltree.encoders.latent.core import JoiningCore, longest_first, sort_on_cpu
 from dgltree.encoders.latent.leaf_lstm import LeafLSTM
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore, QueryScore, Score
@@ -142,7 +142,7 @@ class SequenceGumbelTree(JoiningCore):
     def join(self, items: Items) -> JoinResult:
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
         if not self.training and not self.attention:
-            rows, known, order = sorted_on_cpu(items.rows, items.lengths)
+            rows, known, order = sort_on_cpu(items.rows, items.lengths)
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
             found = search(nodes, Starts.of(rows, items.states), known, 1)
             back = order.argsort().to(items.states.device, non_blocking=True)

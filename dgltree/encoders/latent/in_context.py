@@ -5,10 +5,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.encoders.latent.handed_on import Ended
+from dgltree.encoders.latent.chunked_beams import Ended
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.parent_attention import ParentAttention
-from dgltree.induction.merges import CLOSED, joined
+from dgltree.induction.merges import CLOSED, build_nodes
 
 
 class BeamNodes(NamedTuple):
@@ -31,7 +31,7 @@ def beam_nodes(nodes: Nodes, words: Tensor, orders: Tensor, lengths: Tensor) -> 
         orders: (R, T - 1) int64, the merges.
         lengths: (R,) int64. All on the CPU.
     """
-    made, (count, T) = joined(orders, lengths), words.shape
+    made, (count, T) = build_nodes(orders, lengths), words.shape
     rows = torch.cat([words, torch.zeros_like(orders)], 1)
     member = torch.eye(T, dtype=torch.bool).expand(count, -1, -1)
     member = torch.cat([member, torch.zeros(count, T - 1, T, dtype=torch.bool)], 1)  # of the words below each node

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dgltree.encoders.sequence.padding import turned
+from dgltree.encoders.sequence.padding import reverse_places
 
 FORGET = 1
 """The gate's place among the four of torch's LSTM."""
@@ -40,7 +40,7 @@ class LeafLSTM(nn.Module):
         """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning after a length. In the dtype of x."""
         places = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
         found = []
-        for cell, order in zip(self.cells, (places, turned(lengths, x.shape[1])), strict=False):
+        for cell, order in zip(self.cells, (places, reverse_places(lengths, x.shape[1])), strict=False):
             back = order.unsqueeze(2)
             states, state = [], None
             for word in x.gather(1, back.expand_as(x)).unbind(1):

@@ -8,7 +8,7 @@ from torch.nn.functional import linear
 
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Distances, Encoded
-from dgltree.encoders.latent.on_lstm_recurrence import opened, recur
+from dgltree.encoders.latent.on_lstm_recurrence import open_gates, recur
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
@@ -21,7 +21,7 @@ from dgltree.encoders.sequence.recurrent import (
     RecurrentSteps,
     State,
     check_layer,
-    drawn_weight,
+    drop_weights,
 )
 from dgltree.torch_internals import without_autocast
 
@@ -46,7 +46,7 @@ class ONLSTMLayer(nn.Module):
         hidden_size: D.
         chunk_size: C; it divides D and is less.
         weight_dropout: probability with which each of the hidden-to-gates weights is left out, as
-            :func:`dgltree.encoders.sequence.recurrent.drawn_weight` does.
+            :func:`dgltree.encoders.sequence.recurrent.drop_weights` does.
 
     Parameters: ``input`` and ``hidden`` are torch ``Linear``, with a bias each, and give in this order the master
     gates before cumax, for f~ and i~ (D_m each), then f, i, o, c^ (D each).
@@ -75,7 +75,7 @@ class ONLSTMLayer(nn.Module):
 
         Where ``padding`` (B, T) bool is true, the state stays what it was. With ``trace`` there are master gates, too.
         """
-        weight = drawn_weight(self.hidden.weight, self.weight_dropout, self.training)
+        weight = drop_weights(self.hidden.weight, self.weight_dropout, self.training)
         ends = Ragged.none(*x.shape[:2]) if padding is None else Ragged.of(padding)
         present = x.new_ones(x.shape[:2], dtype=torch.bool) if padding is None else ~padding
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
@@ -89,7 +89,7 @@ class ONLSTMLayer(nn.Module):
         if trace:  # once more, because the recurrence keeps one of both
             before = torch.cat([front(part, count) for part, count in zip((h, *states), ends.counts, strict=False)])
             master_pre = pre[:, : 2 * self.chunks] + linear(before, weight[: 2 * self.chunks])
-            gates = opened(master_pre, self.chunks)[1].flatten(1).split(ends.counts)
+            gates = open_gates(master_pre, self.chunks)[1].flatten(1).split(ends.counts)
             masters = ends.padded(gates, x.shape[1]).unflatten(2, (2, self.chunks))
         return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d, masters)
 

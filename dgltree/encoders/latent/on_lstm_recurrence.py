@@ -38,7 +38,7 @@ def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, K
     rows, n = c.shape
     by_chunk = (rows, chunks, n // chunks)
     master_pre, gate_pre, c_hat_pre = pre.split([2 * chunks, 3 * n, n], 1)
-    soft, masters = opened(master_pre, chunks)
+    soft, masters = open_gates(master_pre, chunks)
     gates = gate_pre.sigmoid().view(rows, 3, *by_chunk[1:])
     f_master, i_master = masters.unsqueeze(3).unbind(1)
     omega = f_master * i_master
@@ -52,10 +52,10 @@ def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, K
     return h.view(rows, n), now.view(rows, n), masters[:, 0], kept
 
 
-def opened(master_pre: Tensor, chunks: int) -> tuple[Tensor, Tensor]:
+def open_gates(master_pre: Tensor, chunks: int) -> tuple[Tensor, Tensor]:
     """The softmax in both cumax, and the master gates f~ and i~, both (R, 2, D_m), of pre-activations (R, 2 D_m)."""
     soft = master_pre.view(-1, 2, chunks).softmax(2)
-    f_tilde, i_complement = cumulated(soft).unbind(1)
+    f_tilde, i_complement = cumulate(soft).unbind(1)
     return soft, torch.stack([f_tilde, 1 - i_complement], 1)
 
 
@@ -81,7 +81,7 @@ def step_backward(kept: Kept, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre
     return (d_c * kept.f_hat).view(rows, n)
 
 
-def cumulated(soft: Tensor) -> Tensor:
+def cumulate(soft: Tensor) -> Tensor:
     """Sums up to each place of the last dimension, of which the last is 1 without rounding."""
     sums = soft.cumsum(-1)
     return sums / sums[..., -1:]

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.encoders.latent.gated_attention import GatedAttention
-from dgltree.encoders.sequence.sequences import joined
+from dgltree.encoders.sequence.sequences import join_pairs
 
 FARTHEST = 5
 """Positions that are farther apart count as so far."""
@@ -49,7 +49,7 @@ class PairAttention(GatedAttention):
         """
         y = torch.cat([self.sentence(roots).unsqueeze(1), words], 1)
         segment = self.segment[torch.arange(len(y), device=y.device) % 2]
-        x, count = joined(y + segment.unsqueeze(1), lengths + 1, self.between)
+        x, count = join_pairs(y + segment.unsqueeze(1), lengths + 1, self.between)
         t = torch.arange(x.shape[1], device=x.device)
         there = (t < count.unsqueeze(1)).unsqueeze(1)  # (P, 1, S)
         apart = (t - t.unsqueeze(1)).clamp(-FARTHEST, FARTHEST) + FARTHEST

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from dgltree.encoders.latent.gated_attention import GatedAttention
 
-HIGHEST = 10
+MAX_HEIGHT = 10
 """Nodes that are higher above a word count as so high."""
 LAYERS = 2
 
@@ -34,7 +34,7 @@ class ParentAttention(GatedAttention):
     """
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
-        super().__init__(hidden_size, dropout, HIGHEST)
+        super().__init__(hidden_size, dropout, MAX_HEIGHT)
 
     def forward(self, x: Tensor, nodes: Tensor, below: Tensor, heights: Tensor) -> tuple[Tensor, Tensor]:
         r"""(R, T, n), the words in context, and (R, T, P), :math:`\alpha` of the second time, 0 of no ancestors.
@@ -47,5 +47,5 @@ class ParentAttention(GatedAttention):
         """
         keys, alpha = self.keys(nodes), below
         for _ in range(LAYERS):
-            x, alpha = self.step(x, keys, heights.clamp(1, HIGHEST).unsqueeze(1) - 1, below)
+            x, alpha = self.step(x, keys, heights.clamp(1, MAX_HEIGHT).unsqueeze(1) - 1, below)
         return x, alpha

@@ -12,7 +12,7 @@ from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.sequence.length_groups import in_groups
 from dgltree.encoders.sequence.linearization import Order, linearize
 from dgltree.encoders.sequence.padding import check_sequences
-from dgltree.torch_internals import uncompiled
+from dgltree.torch_internals import exclude_from_compile
 
 
 class SequenceCore(nn.Module, ABC):
@@ -58,7 +58,7 @@ class SequenceCore(nn.Module, ABC):
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
 
-    @uncompiled
+    @exclude_from_compile
     def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what comes after a length is not read.
 
@@ -87,7 +87,7 @@ class InducingCore(SequenceCore):
         """(B, n)."""
         return self.read(ids, lengths).root
 
-    @uncompiled
+    @exclude_from_compile
     def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
         """As a call, with the parse, the losses, and the trace that :meth:`read` documents."""
         check_sequences(ids, lengths, self.size, self.max_length)

@@ -17,7 +17,7 @@ from dgltree.encoders.sequence.recurrent import (
     RecurrentSteps,
     State,
     check_layer,
-    drawn_weight,
+    drop_weights,
     read,
 )
 
@@ -29,7 +29,7 @@ class LSTMLayer(nn.LSTM):
         input_size: of x.
         hidden_size: D.
         weight_dropout: probability with which each of the hidden-to-gates weights is left out, as
-            :func:`dgltree.encoders.sequence.recurrent.drawn_weight` does.
+            :func:`dgltree.encoders.sequence.recurrent.drop_weights` does.
 
     Raises ``ValueError`` for a size below 1, and a dropout outside of 0 to below 1.
     """
@@ -62,7 +62,7 @@ class LSTMLayer(nn.LSTM):
     def _read(self, x: Tensor, batch_sizes: Tensor | None, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """torch's own call, with the weights of this pass."""
         inputs, recurrent, *biases = self.all_weights[0]
-        drawn = drawn_weight(recurrent, self.weight_dropout, self.training)
+        drawn = drop_weights(recurrent, self.weight_dropout, self.training)
         weights = [inputs, drawn, *biases]
         hidden, how = [h.unsqueeze(0), c.unsqueeze(0)], (True, 1, 0.0, self.training, False)
         if batch_sizes is None:

@@ -12,7 +12,7 @@ def padding_mask(ids: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
 
 
-def turned(lengths: Tensor, width: int) -> Tensor:
+def reverse_places(lengths: Tensor, width: int) -> Tensor:
     """(B, T) int64, the places of each sequence's words from the last to the first; padding stays where it is."""
     places = torch.arange(width, device=lengths.device).expand(len(lengths), -1)
     return (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)

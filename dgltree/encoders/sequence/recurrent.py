@@ -112,7 +112,7 @@ def read(
     return RecurrentSteps(after[-1][0], states, d, tuple(after), torch.stack(opened, 2) if opened else None)
 
 
-def drawn_weight(weight: Tensor, p: float, training: bool) -> Tensor:
+def drop_weights(weight: Tensor, p: float, training: bool) -> Tensor:
     """The hidden-to-gates weights of one pass, of which training leaves each out with probability p.
 
     What is kept is not rescaled; in evaluation the weights are multiplied by 1 - p.

@@ -7,7 +7,7 @@ from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
-from dgltree.encoders.sequence.padding import padding_mask, turned
+from dgltree.encoders.sequence.padding import padding_mask, reverse_places
 
 
 class SequenceRecurrentGRC(SequenceCore):
@@ -63,7 +63,7 @@ class SequenceRecurrentGRC(SequenceCore):
         """(B, n)."""
         padding = padding_mask(ids, lengths).unsqueeze(2)
         x, y = self.norm(self.leaf(self.dropout(self.embedding(ids)))).chunk(2, 2)
-        y = y.gather(1, turned(lengths, ids.shape[1]).unsqueeze(2).expand_as(y))
+        y = y.gather(1, reverse_places(lengths, ids.shape[1]).unsqueeze(2).expand_as(y))
         states = [self._states(side, words, padding) for side, words in enumerate((x, y))]
         if not self.padded_mean:
             mean = torch.cat([f.masked_fill(padding, 0).sum(1) for f in states], 1) / lengths.unsqueeze(1)

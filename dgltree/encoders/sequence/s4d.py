@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from dgltree.encoders.sequence.padding import turned
+from dgltree.encoders.sequence.padding import reverse_places
 from dgltree.torch_internals import without_autocast
 
 PAIRS = 32
@@ -89,7 +89,7 @@ class S4DFront(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, size) of x (B, T, size) and lengths (B,); of no meaning after a length."""
-        order = turned(lengths, x.shape[1]).unsqueeze(2).expand_as(x)
+        order = reverse_places(lengths, x.shape[1]).unsqueeze(2).expand_as(x)
         inside = torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)
         z = self.both(torch.cat([x, x.gather(1, order)], 2) * inside.unsqueeze(2))
         forward, backward = z.chunk(2, 2)

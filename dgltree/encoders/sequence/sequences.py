@@ -56,7 +56,7 @@ def nodes_of(batch: TreeBatch) -> Tensor:
     return found.to(batch.device)
 
 
-def joined(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
+def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
     """Sequences 2i and 2i + 1 as one, with ``separator`` between them: items (B / 2, T', ...) and lengths (B / 2,).
 
     Args:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
-from dgltree.cells.fused import Fused
-from dgltree.cells.typed import Weights, product
+from dgltree.cells.kernel_options import Fused
+from dgltree.cells.typed_linear import Weights, product
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import KEY, Key, Layout, MatrixRun, gate_maps
 from dgltree.engine.kernels.operands import operand

@@ -11,15 +11,15 @@ from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.cells.check import check_weights
-from dgltree.cells.fused import Fused
+from dgltree.cells.kernel_options import Fused
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA, Backend
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
-from dgltree.engine.kernels.concatenated import ConcatenatedPass
 from dgltree.engine.kernels.kernel import KernelShape
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.kernels.operands import are_taken
+from dgltree.engine.kernels.stepwise_pass import ConcatenatedPass
 from dgltree.engine.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def fused_pass(
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
         recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
-    fused = fused_of(cell) if schedule.steps else None
+    fused = get_fused(cell) if schedule.steps else None
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -90,12 +90,12 @@ def fused_pass(
 
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
     """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
-    return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
+    return layout(schedule, cell) if schedule.steps and get_fused(cell) is not None else None
 
 
 def computes_in_parts(cell: Cell) -> bool:
     """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
-    fused, weight = fused_of(cell), next(cell.parameters())
+    fused, weight = get_fused(cell), next(cell.parameters())
     compiled = fused is not None and BACKENDS.get(weight.device.type) is NUMBA and fused.family in PASSES["Numba"]
     return compiled and _has_products(NUMBA, weight) and _mode_now() != "off" and NUMBA.installed()
 
@@ -113,7 +113,7 @@ def _has_products(backend: Backend, weight: Tensor) -> bool:
 
 def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
     """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
-    fused, weights = fused_of(cell), cell.map_weights()
+    fused, weights = get_fused(cell), cell.map_weights()
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -154,7 +154,7 @@ def step_kernel(
     return backend.kernel(family, options, weight.dtype, backward, mode == "on", shapes)
 
 
-def fused_of(cell: Cell) -> Fused | None:
+def get_fused(cell: Cell) -> Fused | None:
     """What a cell says of its kernel; None too if a subclass has other mathematics than the class that says it.
 
     So has a cell on which a function was set, and one whose maps have hooks or a forward of their own.

@@ -12,13 +12,13 @@ from dgltree.engine.generator import generator_at, generator_state
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass
 from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import KEY, MOST, Key, pieces_of
+from dgltree.engine.kernels.layout import KEY, MAX_RUN_ROWS, Key, pieces_of
 from dgltree.engine.kernels.operands import operand
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_pass import NumbaRuns
 
-PIECE = 4096
+RECOMPUTED_ROWS = 4096
 """Rows whose gates are computed once more at a time."""
 TOGETHER = 1024
 """Rows of one matrix whose inputs are gathered for its gradient at a time."""
@@ -98,7 +98,7 @@ class CompiledPass(CellPass):
             self.pre = kept
             return
         whole, x = self.layout, self.x
-        pieces = pieces_of(whole, PIECE)
+        pieces = pieces_of(whole, RECOMPUTED_ROWS)
         for piece in reversed(pieces) if backward else pieces:
             self.layout = piece.layout
             self.x = {key: rows.index_select(0, piece.places[key]) for key, rows in x.items()}
@@ -110,7 +110,9 @@ class CompiledPass(CellPass):
         if not self.keep:
             return dict.fromkeys(self.maps, 0)
         rows = self.layout.rows
-        return {key: min(count, PIECE + MOST) for key, count in rows.items()} if self.recompute else rows
+        return (
+            {key: min(count, RECOMPUTED_ROWS + MAX_RUN_ROWS) for key, count in rows.items()} if self.recompute else rows
+        )
 
     def _wants(self, key: Key) -> bool:
         """Whether the x of a map's rows gets gradients: asked of what was given, for a copy of it does not say."""
@@ -146,7 +148,7 @@ class CompiledPass(CellPass):
         maps = torch.tensor([self._map(key, gradients or {}, d_x or {}) for key in self.maps])
         inputs = max(1, *(key or 1 for key in self.maps)) * self.n
         room = 0 if self.keep else max(gates.shape[1] for gates in self.pre.values())
-        spaces = MOST * inputs, MOST * room
+        spaces = MAX_RUN_ROWS * inputs, MAX_RUN_ROWS * room
         options = self.fused.options
         return self.kernel(options, self.states, self.layout, maps, address, self.mask, spaces, self._more(gradients))
 

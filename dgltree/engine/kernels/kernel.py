@@ -84,7 +84,7 @@ class Kernel(ABC):
     """The kernel of a pass.
 
     Args:
-        options: what the cell says of its options, see :class:`dgltree.cells.fused.Fused`.
+        options: what the cell says of its options, see :class:`dgltree.cells.kernel_options.Fused`.
         states: where it reads and writes.
         table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
     """

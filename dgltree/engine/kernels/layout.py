@@ -14,12 +14,12 @@ from torch import Tensor
 from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.cells import Cell
-from dgltree.cells.typed import TypedLinear
+from dgltree.cells.typed_linear import TypedLinear
 from dgltree.engine.schedule import Schedule
 
 START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
 """Columns of a table of runs."""
-MOST = 256
+MAX_RUN_ROWS = 256
 """Rows of a run: between product and kernel its gates stay in a cache. The last bits of results depend on it."""
 GROUP = 2048
 """Rows of a group, at least where a matrix has two: the gradients of its weights are computed by one thread."""
@@ -218,8 +218,8 @@ def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray,
             first, last = step.start + lo, step.start + hi
             inside = cuts[bisect_right(cuts, first) : bisect_left(cuts, last)]
             for start, stop in pairwise([first, *inside, last]):
-                for row in range(start, stop, MOST):
-                    runs.append((row, min(row + MOST, stop), 0, matrix, 0, numbers[step.arity]))
+                for row in range(start, stop, MAX_RUN_ROWS):
+                    runs.append((row, min(row + MAX_RUN_ROWS, stop), 0, matrix, 0, numbers[step.arity]))
         steps.append(len(runs))
     return np.array(runs, np.int64), steps
 

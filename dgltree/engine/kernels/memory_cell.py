@@ -3,10 +3,10 @@
 A row of gates begins ``[u; in; o]``.
 """
 
-from dgltree.engine.kernels.compiled import compiled, tanh
+from dgltree.engine.kernels.numba_compile import compile_kernel, tanh
 
 
-@compiled
+@compile_kernel
 def begin(c, a, dropped):
     """Into c (n,): in * u, with what dropout multiplies u by, (n,), or (0,) without dropout."""
     n = len(c)
@@ -18,7 +18,7 @@ def begin(c, a, dropped):
             c[j] *= dropped[j]
 
 
-@compiled
+@compile_kernel
 def add(c, f, child, memory):
     """Adds to c (n,) the child's memory through the gate f; a place under 0 has one of zeros."""
     n = len(c)
@@ -32,7 +32,7 @@ def add(c, f, child, memory):
         c[j] += f[j] * c_k[j]
 
 
-@compiled
+@compile_kernel
 def end(h, a, c):
     """Into h (n,): what is read."""
     n = len(c)
@@ -41,7 +41,7 @@ def end(h, a, c):
         h[j] = o[j] * tanh(c[j])
 
 
-@compiled
+@compile_kernel
 def undo(d_c, d_h, a, c, dropped):
     """Adds to d_c what comes by way of h; puts the gradients of the pre-activations of u, in and o in their place."""
     n = len(c)
@@ -61,7 +61,7 @@ def undo(d_c, d_h, a, c, dropped):
         i[j] = d_h[j] * v * w * (one - w)
 
 
-@compiled
+@compile_kernel
 def undo_add(d_f, f, d_c, child, memory):
     """Into d_f (n,): the gradient of the pre-activation of the gate f. It may lie where f does."""
     n = len(d_c)

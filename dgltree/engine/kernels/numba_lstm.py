@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import activate, compiled, copy
 from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
-from dgltree.engine.kernels.pulling import pull_h, pull_memory
+from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy
+from dgltree.engine.kernels.numba_gradients import pull_h, pull_memory
 
 
-@compiled
+@compile_kernel
 def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, arity, depth, kept, options):
     """New states of rows ``lo:hi``; see :mod:`dgltree.engine.kernels.numba_rows`."""
     n, first, unmasked = h.shape[1], table[run, START], mask[:0].reshape(-1)
@@ -25,7 +25,7 @@ def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, ar
         end(h[row], a, c)
 
 
-@compiled
+@compile_kernel
 def backward(
     lo, hi, run, table, gates, mask, children, base, memory, d_memory, given_h, given_memory, pointer, edges, parents,
     kept_gates, sent, arity, options

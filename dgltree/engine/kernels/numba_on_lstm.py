@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.compiled import compiled, exponential, sigmoid, tanh
+from dgltree.engine.kernels.numba_compile import compile_kernel, exponential, sigmoid, tanh
 from dgltree.engine.kernels.numba_signatures import is_compiled
 from dgltree.engine.kernels.threads import over_rows
 
 
-@compiled
+@compile_kernel
 def soften(z: np.ndarray) -> None:
     """Softmax, in place."""
     most, total = z[0], z.dtype.type(0)
@@ -28,7 +28,7 @@ def soften(z: np.ndarray) -> None:
         z[k] /= total
 
 
-@compiled
+@compile_kernel
 def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, chunks: int) -> None:
     """f~ and i~ of each unit (D,), from both softmax; the last are 1 and 0 without rounding."""
     size, zero, one = len(f_master) // chunks, soft.dtype.type(0), soft.dtype.type(1)
@@ -45,7 +45,7 @@ def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, c
             f_master[j], i_master[j] = f_k, i_k
 
 
-@compiled
+@compile_kernel
 def forward(lo, hi, gates, before, h, c, f_tilde):
     """h_t, c_t and f~_t of rows ``lo:hi``; pre-activations become the softmax and the gates, in place."""
     n, chunks = c.shape[1], f_tilde.shape[1]
@@ -69,7 +69,7 @@ def forward(lo, hi, gates, before, h, c, f_tilde):
             f_tilde[row, k] = f_master[k * (n // chunks)]
 
 
-@compiled
+@compile_kernel
 def backward(lo, hi, gates, before, c, d_h, d_c, d_f_tilde, d_gates, d_before):
     """Gradients of the pre-activations and of c_{t-1} of rows ``lo:hi``."""
     n, chunks = c.shape[1], d_f_tilde.shape[1]
@@ -96,7 +96,7 @@ def backward(lo, hi, gates, before, c, d_h, d_c, d_f_tilde, d_gates, d_before):
         close_masters(d_a[chunks : 2 * chunks], a[chunks : 2 * chunks], d_i, d_f_tilde[row, :0])
 
 
-@compiled
+@compile_kernel
 def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_values: np.ndarray) -> None:
     """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) if none came."""
     zero = soft.dtype.type(0)
@@ -112,7 +112,7 @@ def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_va
         d_pre[k] = soft[k] * (d_pre[k] - mean)
 
 
-@compiled
+@compile_kernel
 def parts(a: np.ndarray, chunks: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """f, i, o and c^ of a row of gates."""
     units = a[2 * chunks :]

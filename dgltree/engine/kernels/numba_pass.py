@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import Layout
+from dgltree.engine.kernels.numba_gradients import leaves
 from dgltree.engine.kernels.numba_runs import (
     COLUMNS_OF_MAPS,
     X,
@@ -18,7 +19,6 @@ from dgltree.engine.kernels.numba_runs import (
     products_of_inputs,
 )
 from dgltree.engine.kernels.numba_signatures import Arguments, Nothing, is_compiled
-from dgltree.engine.kernels.pulling import leaves
 from dgltree.engine.kernels.threads import over_groups, over_rows, over_runs
 
 
@@ -26,7 +26,7 @@ class NumbaRuns:
     """Passes of cells that read their children one by one; a subclass has other compiled functions.
 
     Args:
-        options: what the cell says of its options, see :class:`dgltree.cells.fused.Fused`.
+        options: what the cell says of its options, see :class:`dgltree.cells.kernel_options.Fused`.
         states: where it reads and writes.
         layout: the runs.
         maps: (maps, columns) int64, see :mod:`dgltree.engine.kernels.numba_runs`.

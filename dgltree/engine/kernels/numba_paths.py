@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.compiled import compiled, copy
 from dgltree.engine.kernels.kernel import PathTables, States
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, START, STOP
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy
 from dgltree.engine.kernels.numba_product import multiply_back
 from dgltree.engine.kernels.numba_rows import forward_rows
 from dgltree.engine.kernels.numba_runs import matrix
@@ -24,7 +24,7 @@ the filler; the address of that child's part of the weights, (n, width); rows of
 among the roots, -1 for none."""
 
 
-@compiled
+@compile_kernel
 def forward_paths(
     lo, hi, paths, siblings, constants, blas, trees_h, trees_memory, fillers_h, fillers_memory, roots, options
 ):  # fmt: skip
@@ -45,7 +45,7 @@ def forward_paths(
             leave_root(node, roots, paths, h, trees, first, rows)
 
 
-@compiled
+@compile_kernel
 def room_for_states(trees_h, trees_memory, paths):
     """h (R, n) and memory (R, depth, n): the trees off the paths, the fillers of a block, and each height."""
     trees, n = trees_h.shape
@@ -58,7 +58,7 @@ def room_for_states(trees_h, trees_memory, paths):
     return h, memory
 
 
-@compiled
+@compile_kernel
 def put_states(h, memory, place, from_h, from_memory, first, rows):
     """Some states, from a place on."""
     for k in range(rows):
@@ -67,7 +67,7 @@ def put_states(h, memory, place, from_h, from_memory, first, rows):
             copy(memory[place + k, r], from_memory[first + k, r])
 
 
-@compiled
+@compile_kernel
 def path_gates(node, own, paths, blas, h, trees, rows, room):
     """(rows, width), the products of a path node's child towards the blank; in ``own`` (1, columns) its run."""
     start, n = trees + BLOCK * (1 + paths[node, HEIGHT]), h.shape[1]
@@ -78,7 +78,7 @@ def path_gates(node, own, paths, blas, h, trees, rows, room):
     return gates
 
 
-@compiled
+@compile_kernel
 def path_children(node, children, paths, siblings, trees, rows):
     """Into (rows * arity or more,): the places of all children of a path node."""
     arity, slot, below = paths[node, PATH_ARITY], paths[node, PATH_SLOT], trees + BLOCK * (1 + paths[node, BELOW])
@@ -88,7 +88,7 @@ def path_children(node, children, paths, siblings, trees, rows):
         children[k * arity + slot] = below + k
 
 
-@compiled
+@compile_kernel
 def leave_root(node, roots, paths, h, trees, first, rows):
     """Into (roots, fillers, n): the h of a path node that is a root."""
     start = trees + BLOCK * (1 + paths[node, HEIGHT])

@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from dgltree.engine.kernels.compiled import compiled
+from dgltree.engine.kernels.numba_compile import compile_kernel
 
 AS_IT_LIES, TRANSPOSED = ord("N"), ord("T")
 
@@ -50,7 +50,7 @@ def gemm(typingctx: Any, blas: Any, kinds: Any, sizes: Any, a: Any, b: Any, beta
     return types.void(blas, kinds, sizes, a, b, beta, c), generate
 
 
-@compiled
+@compile_kernel
 def multiply(blas, v, weight, out, beta):
     """``out = v weight^T + beta out``: (rows, in), (out, in) and the first columns of (rows, out or more)."""
     rows, fan_in, fan_out = len(v), weight.shape[1], weight.shape[0]
@@ -62,7 +62,7 @@ def multiply(blas, v, weight, out, beta):
         gemm(blas, (TRANSPOSED, AS_IT_LIES), sizes, weight, v, out.dtype.type(beta), out)
 
 
-@compiled
+@compile_kernel
 def multiply_back(blas, d_out, weight, into, beta):
     """``into = d_out weight + beta into``: the first columns of (rows, out or more), (out, in) and (rows, in)."""
     fan_in, fan_out = weight.shape[1], weight.shape[0]
@@ -71,7 +71,7 @@ def multiply_back(blas, d_out, weight, into, beta):
         gemm(blas, (AS_IT_LIES, AS_IT_LIES), sizes, weight, d_out, into.dtype.type(beta), into)
 
 
-@compiled
+@compile_kernel
 def add_gradients(blas, d_out, v, d_weight, d_bias):
     """Adds those of a product: of outputs, the first columns of (rows, out or more), and inputs (rows, in).
 

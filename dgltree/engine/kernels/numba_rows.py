@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import overload
 
 from dgltree.engine.kernels import numba_lstm, numba_stack
-from dgltree.engine.kernels.compiled import FLAGS
+from dgltree.engine.kernels.numba_compile import FLAGS
 
 INLINED: dict[str, Any] = {**FLAGS, "forceinline": True}
 

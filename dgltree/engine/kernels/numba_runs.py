@@ -6,8 +6,8 @@ A table of maps has the columns below; of those of a run, all are of one map.
 import numpy as np
 from numba import carray
 
-from dgltree.engine.kernels.compiled import compiled, copy
 from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back, pointer
 from dgltree.engine.kernels.numba_rows import backward_rows, forward_rows
 
@@ -18,7 +18,7 @@ GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS, X, X_WEIGHT, D_X, D_X_WEIGHT = range(7, C
 counts as 1."""
 
 
-@compiled
+@compile_kernel
 def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spaces, options):
     """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
     inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
@@ -34,7 +34,7 @@ def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spa
         )  # fmt: skip
 
 
-@compiled
+@compile_kernel
 def backward_runs(
     lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_memory, pointer, edges, parents,
     kept_gates, sent, options
@@ -51,26 +51,26 @@ def backward_runs(
         send_back(run, table, maps, blas, gates, sent)
 
 
-@compiled
+@compile_kernel
 def matrix(address, rows, columns, like):
     """(rows, columns) at an address; no rows at 0."""
     return carray(pointer(address), (rows if address else 0, columns), like.dtype)
 
 
-@compiled
+@compile_kernel
 def nth_matrix(address, number, rows, columns, like):
     """(rows, columns), that of a number among matrices that lie one after another; no rows at 0."""
     return matrix(address + number * rows * columns * like.itemsize if address else address, rows, columns, like)
 
 
-@compiled
+@compile_kernel
 def weight_of(column, run, table, maps, like):
     """(out, in), the matrix of a run, or its gradient, without rows if that is not wanted."""
     own = maps[table[run, KEY]]
     return nth_matrix(own[column], table[run, MATRIX], own[FAN_OUT], own[FAN_IN], like)
 
 
-@compiled
+@compile_kernel
 def weight_gradient_of(run, table, maps, like):
     """(out, in) and (out,), to which the gradients of a run's matrix and bias are added; 0 of what is not wanted."""
     own = maps[table[run, KEY]]
@@ -79,7 +79,7 @@ def weight_gradient_of(run, table, maps, like):
     return weight_of(D_WEIGHT, run, table, maps, like), biases[table[run, MATRIX]] if len(biases) else none.reshape(-1)
 
 
-@compiled
+@compile_kernel
 def gates_of(run, table, maps, like):
     """(slots, width), the gates of the map of a run, and (matrices, out), its biases."""
     own = maps[table[run, KEY]]
@@ -87,14 +87,14 @@ def gates_of(run, table, maps, like):
     return gates, matrix(own[BIAS], own[MATRICES], own[FAN_OUT], like)
 
 
-@compiled
+@compile_kernel
 def room_for(run, table, maps, room):
     """Of gates that are not kept: (rows, width) in a scratch space."""
     rows, width = table[run, STOP] - table[run, START], maps[table[run, KEY], WIDTH]
     return room[: rows * width].reshape(rows, width)
 
 
-@compiled
+@compile_kernel
 def inputs_of(run, table, maps, children, h, room):
     """(rows, arity * n): the children's h side by side, in a scratch space."""
     n, arity, rows = h.shape[1], maps[table[run, KEY], ARITY], table[run, STOP] - table[run, START]
@@ -103,14 +103,14 @@ def inputs_of(run, table, maps, children, h, room):
     return i.reshape(rows, arity * n)
 
 
-@compiled
+@compile_kernel
 def take(into, places, rows):
     """Into (places, n): some rows, (R, n)."""
     for k in range(len(places)):
         copy(into[k], rows[places[k]])
 
 
-@compiled
+@compile_kernel
 def pre_activations(run, own, table, maps, blas, inputs, gates, room):
     """Of a run, without bias: their (slots, width), and in ``own`` (1, columns) where they lie; from its inputs."""
     copy(own[0], table[run])
@@ -122,13 +122,13 @@ def pre_activations(run, own, table, maps, blas, inputs, gates, room):
     return gates
 
 
-@compiled
+@compile_kernel
 def mask_of(run, table, mask, base):
     """A run's rows of what dropout multiplies by."""
     return mask[table[run, START] - base : table[run, STOP] - base] if len(mask) else mask
 
 
-@compiled
+@compile_kernel
 def send_back(run, table, maps, blas, gates, sent):
     """Into sent (edges, n): the gradients of the inputs, from those of the pre-activations."""
     arity, rows, slot = maps[table[run, KEY], ARITY], table[run, STOP] - table[run, START], table[run, SLOT]
@@ -139,21 +139,21 @@ def send_back(run, table, maps, blas, gates, sent):
         multiply_back(blas, gates[slot : slot + rows], weight, into, 0)
 
 
-@compiled
+@compile_kernel
 def slots_of(group, groups, order, table):
     """The first slot and the one after the last of a group of runs that have one matrix."""
     last = order[groups[group + 1] - 1]
     return table[order[groups[group]], SLOT], table[last, SLOT] + table[last, STOP] - table[last, START]
 
 
-@compiled
+@compile_kernel
 def x_weight_of(column, run, table, maps, like):
     """(width, d), the matrix of a run's inputs, or its gradient, without rows if that is not wanted."""
     own = maps[table[run, KEY]]
     return nth_matrix(own[column], table[run, MATRIX], own[WIDTH], own[FAN_X], like)
 
 
-@compiled
+@compile_kernel
 def products_of_inputs(lo, hi, groups, order, table, maps, blas, like):
     """Into the gates: what inputs add, of groups ``lo:hi`` of runs that have one matrix."""
     for group in range(lo, hi):
@@ -165,7 +165,7 @@ def products_of_inputs(lo, hi, groups, order, table, maps, blas, like):
             multiply(blas, x[first:stop], weight, gates[first:stop], 0)
 
 
-@compiled
+@compile_kernel
 def gradients_of_inputs(lo, hi, groups, order, table, maps, blas, like):
     """Of inputs and their weights, of groups ``lo:hi``, from the gradients of the pre-activations."""
     for group in range(lo, hi):
@@ -179,7 +179,7 @@ def gradients_of_inputs(lo, hi, groups, order, table, maps, blas, like):
             multiply_back(blas, d_gates, x_weight_of(X_WEIGHT, run, table, maps, like), d_x[first:stop], 0)
 
 
-@compiled
+@compile_kernel
 def gradients(lo, hi, groups, order, table, maps, blas, children, h, together):
     """Of the weights, to which they are added: of groups ``lo:hi`` of runs that have one matrix.
 

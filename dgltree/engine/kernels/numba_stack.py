@@ -7,9 +7,9 @@ in scratch space that fits into the first-level cache.
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import activate, compiled, copy, tanh
 from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.pulling import pull_h, pull_memory
+from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, tanh
+from dgltree.engine.kernels.numba_gradients import pull_h, pull_memory
 from dgltree.engine.kernels.stack_update import (
     gather,
     push_down,
@@ -24,7 +24,7 @@ from dgltree.engine.kernels.stack_update import (
 )
 
 
-@compiled
+@compile_kernel
 def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, arity, depth, kept, options):
     """New states of rows ``lo:hi``; see :mod:`dgltree.engine.kernels.numba_rows`."""
     pop, noop, normalize, data_gate, top_k, gated = options
@@ -55,7 +55,7 @@ def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, ar
             out[j] = o[j] * tanh(read[j])
 
 
-@compiled
+@compile_kernel
 def backward(
     lo, hi, run, table, gates, mask, children, base, memory, d_memory, given_h, given_memory, pointer, edges, parents,
     kept_gates, sent, arity, options

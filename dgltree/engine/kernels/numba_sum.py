@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.compiled import activate, compiled, copy, sigmoid
-from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MOST, SLOT, START, STOP
+from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MAX_RUN_ROWS, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
+from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, sigmoid
+from dgltree.engine.kernels.numba_gradients import pull_h, pull_memory
 from dgltree.engine.kernels.numba_pass import NumbaRuns
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
 from dgltree.engine.kernels.numba_runs import (
@@ -25,11 +26,10 @@ from dgltree.engine.kernels.numba_runs import (
     weight_of,
 )
 from dgltree.engine.kernels.numba_signatures import Arguments
-from dgltree.engine.kernels.pulling import pull_h, pull_memory
 from dgltree.engine.kernels.threads import over_groups
 
 
-@compiled
+@compile_kernel
 def add_up(lo, hi, pointer, first, children, h, total):
     """Into total (rows, n): the sum of the children's h of rows ``lo:hi``, of which ``first`` is its row 0."""
     n = h.shape[1]
@@ -42,7 +42,7 @@ def add_up(lo, hi, pointer, first, children, h, total):
                 into[j] += child[j]
 
 
-@compiled
+@compile_kernel
 def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, pointer, f, f_bias):
     """New states of rows ``lo:hi`` from pre-activations, which become gates: (slots, 3 n), and f (edges, n)."""
     n, first, unmasked = h.shape[1], table[run, START], mask[:0].reshape(-1)
@@ -64,7 +64,7 @@ def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, po
         end(h[row], a, c)
 
 
-@compiled
+@compile_kernel
 def backward(
     lo, hi, run, table, gates, mask, children, base, memory, d_memory, given_h, given_c, inverse_pointer, edges,
     parents, f, sent, pointer, d_f
@@ -89,15 +89,15 @@ def backward(
         copy(d_memory[row - base, 0], d_c[0])
 
 
-@compiled
+@compile_kernel
 def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, pointer, f, message, f_bias, spaces):
     """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
     inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
     n = h.shape[1]
     for run in range(lo, hi):
         start, stop, weight = table[run, START], table[run, STOP], message[table[run, MATRIX]]
-        for first in range(pointer[start], pointer[stop], MOST):
-            last = min(first + MOST, pointer[stop])
+        for first in range(pointer[start], pointer[stop], MAX_RUN_ROWS):
+            last = min(first + MAX_RUN_ROWS, pointer[stop])
             of_edges = inputs[: (last - first) * n].reshape(last - first, n)
             take(of_edges, children[first:last], h)
             multiply(blas, of_edges, weight, f[first:last], 0)
@@ -111,13 +111,13 @@ def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, poi
         )  # fmt: skip
 
 
-@compiled
+@compile_kernel
 def backward_runs(
     lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_c, inverse_pointer, edges,
     parents, f, sent, pointer, d_f, message
 ):  # fmt: skip
     """Runs ``lo:hi``, from the last to the first."""
-    total = np.empty((MOST, memory.shape[2]), memory.dtype)
+    total = np.empty((MAX_RUN_ROWS, memory.shape[2]), memory.dtype)
     for run in range(hi - 1, lo - 1, -1):
         start, stop, slot = table[run, START], table[run, STOP], table[run, SLOT]
         gates, _ = gates_of(run, table, maps, memory)
@@ -134,7 +134,7 @@ def backward_runs(
             multiply_back(blas, d_f[first:last], message[table[run, MATRIX]], sent[first:last], 1)
 
 
-@compiled
+@compile_kernel
 def gradients_of_gates(lo, hi, groups, order, table, maps, blas, children, h, together, pointer):
     """As :func:`dgltree.engine.kernels.numba_runs.gradients`, if the inputs are sums over children."""
     i = np.empty((together, h.shape[1]), h.dtype)
@@ -159,7 +159,7 @@ def gradients_of_gates(lo, hi, groups, order, table, maps, blas, children, h, to
         add_gradients(blas, gates[slot : slot + k], i[:k], d_weight, d_bias)
 
 
-@compiled
+@compile_kernel
 def gradients_of_messages(
     lo, hi, groups, order, table, blas, children, h, together, pointer, d_f, d_message, d_f_bias
 ):  # fmt: skip

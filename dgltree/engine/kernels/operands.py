@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 DTYPES = (torch.float32, torch.float64)
-KINDS = (Tensor, nn.Parameter)
+TENSOR_TYPES = (Tensor, nn.Parameter)
 
 
 def are_taken(tensors: Iterable[Tensor | None]) -> bool:
@@ -16,7 +16,10 @@ def are_taken(tensors: Iterable[Tensor | None]) -> bool:
     or distributed subclass of Tensor.
     """
     return all(
-        tensor is not None and type(tensor) in KINDS and tensor.dtype in DTYPES and tensor.layout is torch.strided
+        tensor is not None
+        and type(tensor) in TENSOR_TYPES
+        and tensor.dtype in DTYPES
+        and tensor.layout is torch.strided
         for tensor in tensors
     )
 

@@ -6,10 +6,10 @@ under it the children's stacks put together, Sc. All inner loops go over n eleme
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import compiled, copy, series, tanh
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy, series, tanh
 
 
-@compiled
+@compile_kernel
 def weigh(w, a, n, pop, noop, normalize):
     """Into w (3, n): the actions push, pop and noop, of those that there are the softmax if they are normalized."""
     count = 1 + pop + noop
@@ -38,7 +38,7 @@ def weigh(w, a, n, pop, noop, normalize):
             x[j] /= total[j]
 
 
-@compiled
+@compile_kernel
 def push_down(u, a, gate, mask, data_gate):
     """Into u (n,): what is pushed, of the activated gates."""
     n = len(u)
@@ -52,7 +52,7 @@ def push_down(u, a, gate, mask, data_gate):
             u[j] *= d[j]
 
 
-@compiled
+@compile_kernel
 def gather(Sc, a, first, children, base, memory):
     """Into Sc (depth, n): the children's stacks, each times its gate. Places under base have none."""
     depth, n = Sc.shape
@@ -82,7 +82,7 @@ def gather(Sc, a, first, children, base, memory):
                     row[j] += g[j] * zero
 
 
-@compiled
+@compile_kernel
 def update(S, stack, w, pop, noop, kept):
     """Into S (>= kept, n): from stack = [u; Sc], rows pushed down, popped up and kept, each times its action."""
     n, depth = stack.shape[1], len(stack) - 1
@@ -106,7 +106,7 @@ def update(S, stack, w, pop, noop, kept):
                 row[j] += stay[j] * own[j]
 
 
-@compiled
+@compile_kernel
 def read_rows(read, S, a, q, top_k, gated):
     """Into read (n,): the first rows of S, each times its q, one number per row or one vector per row; row 0 of one."""
     n = len(read)
@@ -126,7 +126,7 @@ def read_rows(read, S, a, q, top_k, gated):
                 read[j] += a[q + r] * row[j]
 
 
-@compiled
+@compile_kernel
 def undo_read(d_S, d_h, S, a, q, top_k, gated):
     """Backward of h = o tanh(read): adds to d_S; puts the gradients of the pre-activations of o and q in place."""
     n = len(d_h)
@@ -161,7 +161,7 @@ def undo_read(d_S, d_h, S, a, q, top_k, gated):
         a[q + r] = total * weight * (one - weight)
 
 
-@compiled
+@compile_kernel
 def undo_update(d_Sc, d_w, d_u, d_S, stack, w, pop, noop):
     """Backward of the update, from d_S (depth, n): into d_Sc (depth, n), d_w (3, n) and d_u (n,)."""
     depth, n = d_S.shape
@@ -192,7 +192,7 @@ def undo_update(d_Sc, d_w, d_u, d_S, stack, w, pop, noop):
                 d_stay[j] += Sc[j] * d[j]
 
 
-@compiled
+@compile_kernel
 def undo_weigh(a, d_w, w, n, count, normalize):
     """The gradients of the actions' pre-activations, in the place of their sigmoids."""
     one = a.dtype.type(1)
@@ -212,7 +212,7 @@ def undo_weigh(a, d_w, w, n, count, normalize):
                 s[j] = d[j] * s[j] * (one - s[j])
 
 
-@compiled
+@compile_kernel
 def undo_push(a, d_u, gate, mask, data_gate):
     """The gradients with respect to the pre-activations of u and of the data gate, in their place."""
     n = len(d_u)
@@ -230,7 +230,7 @@ def undo_push(a, d_u, gate, mask, data_gate):
         a[j] = d_u[j] * (one - a[j] * a[j])
 
 
-@compiled
+@compile_kernel
 def undo_gather(a, first, kept_gates, d_Sc, children, base, memory):
     """The gradients of the gates' pre-activations in their place; the gates themselves go to the edges."""
     depth, n = d_Sc.shape

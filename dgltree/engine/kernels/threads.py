@@ -18,9 +18,9 @@ import torch
 
 from dgltree.engine.kernels.layout import Layout
 
-LEAST = 256
+MIN_ROWS_PER_THREAD = 256
 """Rows for which it pays to wake a thread."""
-FEW = 2048
+MIN_ROWS_FOR_GRADIENT_THREADS = 2048
 """Rows below which one thread computes the gradients of all weights: each costs less than a row of a pass."""
 
 _count: ContextVar[int] = ContextVar("threads", default=1)
@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):
 
 def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: object) -> None:
     """``function(lo, hi, *arguments)`` for ranges that make up ``start:stop``; an error in any of them is raised."""
-    parts = min(_count.get(), (stop - start) // LEAST)
+    parts = min(_count.get(), (stop - start) // MIN_ROWS_PER_THREAD)
     if parts < 2:
         function(start, stop, *arguments)
         return
@@ -101,7 +101,7 @@ def _by_step(layout: Layout) -> list[list[int]]:
         if lo == hi:
             continue
         before = rows[lo - 1] if lo else 0
-        parts = min(count, (rows[hi - 1] - before) // LEAST)
+        parts = min(count, (rows[hi - 1] - before) // MIN_ROWS_PER_THREAD)
         cuts = [before + (rows[hi - 1] - before) * k / max(parts, 1) for k in range(1, parts)]
         bounds = sorted({lo, *(bisect_left(rows, cut, lo, hi) for cut in cuts), hi})
         if ranges and len(bounds) == 2 and len(ranges[-1]) == 2:  # small steps in one call
@@ -122,7 +122,11 @@ def over_groups(
         arguments: of each number.
     """
     total = sum(rows)
-    least = max(LEAST, total // (4 * _count.get())) if _count.get() > 1 and total >= FEW else total
+    least = (
+        max(MIN_ROWS_PER_THREAD, total // (4 * _count.get()))
+        if _count.get() > 1 and total >= MIN_ROWS_FOR_GRADIENT_THREADS
+        else total
+    )
     bounds, waiting = list[int](), 0
     for group, own in enumerate(rows):
         if not group or waiting >= least or addend[group] != addend[group - 1]:

@@ -1,7 +1,7 @@
 """Kernels compiled by Triton, for GPUs: what those of all families have in common.
 
 Every row is a program of its own, and every step one launch. Gradients of children are added up in the order of the
-edges to their parents, as in :mod:`dgltree.engine.kernels.pulling`: no atomic additions, so always the same bits.
+edges to their parents, as in :mod:`dgltree.engine.kernels.numba_gradients`: no atomic additions, so always the same bits.
 """
 
 from typing import Any, ClassVar

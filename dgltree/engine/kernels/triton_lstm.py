@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from dgltree.engine.kernels.triton_kernel import TritonKernel
-from dgltree.engine.kernels.triton_parts import VARYING, child_memories, find, pull_h, pull_memory, squashed, tanh
+from dgltree.engine.kernels.triton_parts import VARYING, apply_sigmoid, child_memories, find, pull_h, pull_memory, tanh
 
 
 @triton.jit(do_not_specialize=VARYING)
@@ -19,9 +19,9 @@ def forward(
     slot, matrix, edge = find(row, first, runs, arity)
     a, b = pre + slot * width, bias + matrix * width
     u = tanh(tl.load(a + c, inside, 0.0) + tl.load(b + c, inside, 0.0))
-    i, o = squashed(a, b, 1, n, c, inside), squashed(a, b, 2, n, c, inside)
+    i, o = apply_sigmoid(a, b, 1, n, c, inside), apply_sigmoid(a, b, 2, n, c, inside)
     own = inside[None, :] & some
-    f = squashed(a, b, 3 + k, n, c[None, :], own)
+    f = apply_sigmoid(a, b, 3 + k, n, c[None, :], own)
     places, there = child_memories(children, edge, k, some, base, memory, 1, n)
     c_k = tl.load(places + c[None, :], there & inside[None, :], 0.0)
     tl.debug_barrier()

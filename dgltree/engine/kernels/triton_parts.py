@@ -13,7 +13,7 @@ import triton.language as tl
 from dgltree.engine.kernels import layout
 
 START, SLOT, MATRIX, EDGE = map(tl.constexpr, (layout.START, layout.SLOT, layout.MATRIX, layout.EDGE))
-NEAR, TERMS = tl.constexpr(0.35), tl.constexpr(14)
+SERIES_BOUND, SERIES_TERMS = tl.constexpr(0.35), tl.constexpr(14)
 """Where tanh is a series, and of how many terms: what float64 needs."""
 VARYING = ["start", "first", "base"]
 """Numbers of a step or batch, not to be compiled for where they are 1 or a multiple of 16."""
@@ -28,7 +28,7 @@ def sigmoid(x):
 def tanh(x):
     """To a few units in the last place at every x: near 0, where 1 - e^-2|x| loses them, by a series of e^x - 1."""
     size = tl.abs(x)
-    small = size < NEAR
+    small = size < SERIES_BOUND
     e = _grown(tl.where(small, size, 0.0))
     near = e * (e + 2)
     s = tl.exp(-2 * size)
@@ -40,8 +40,8 @@ def tanh(x):
 def _grown(x):
     """e^x - 1 for 0 <= x < 0.35, by Horner's rule."""
     p = x * 0 + 1
-    for k in tl.static_range(TERMS - 1):
-        p = 1 + p * x * (1 / (TERMS - k))
+    for k in tl.static_range(SERIES_TERMS - 1):
+        p = 1 + p * x * (1 / (SERIES_TERMS - k))
     return p * x
 
 
@@ -54,7 +54,7 @@ def find(row, first, runs, arity):
 
 
 @triton.jit
-def squashed(a, bias, gate, n, c, inside):
+def apply_sigmoid(a, bias, gate, n, c, inside):
     """Sigmoids of a vector of pre-activations with its bias; ``gate`` counts vectors, one or (A, 1)."""
     return sigmoid(tl.load(a + gate * n + c, inside, 0.0) + tl.load(bias + gate * n + c, inside, 0.0))
 

@@ -12,12 +12,12 @@ import triton.language as tl
 from dgltree.engine.kernels.triton_kernel import TritonKernel
 from dgltree.engine.kernels.triton_parts import (
     VARYING,
+    apply_sigmoid,
     child_memories,
     find,
     pull_h,
     pull_memory,
     sigmoid,
-    squashed,
     tanh,
 )
 
@@ -29,7 +29,7 @@ def weigh(s, count, NORMALIZE: tl.constexpr):
 
 
 @triton.jit
-def combined(g, places, there, r, depth, n, c, inside):
+def combine_rows(g, places, there, r, depth, n, c, inside):
     """Row r of the children's stacks, (A, B), and (B,) their sum, each times its gate; rows from depth on are 0."""
     whole = tl.full([1, 1], r, tl.int32) < depth
     S = tl.load(places + r * n + c[None, :], there & inside[None, :] & whole, 0.0)
@@ -49,12 +49,12 @@ def forward(
     slot, matrix, edge = find(row, first, runs, arity)
     a, b = pre + slot * width, bias + matrix * width
     u = tanh(tl.load(a + c, inside, 0.0) + tl.load(b + c, inside, 0.0))
-    o, push = squashed(a, b, 1, n, c, inside), squashed(a, b, 2, n, c, inside)
-    pop = squashed(a, b, 3, n, c, inside) if POP else push
-    noop = squashed(a, b, 3 + POP, n, c, inside) if NOOP else push
+    o, push = apply_sigmoid(a, b, 1, n, c, inside), apply_sigmoid(a, b, 2, n, c, inside)
+    pop = apply_sigmoid(a, b, 3, n, c, inside) if POP else push
+    noop = apply_sigmoid(a, b, 3 + POP, n, c, inside) if NOOP else push
     gates, q = 3 + POP + NOOP + k, 3 + POP + NOOP + arity
-    g = squashed(a, b, gates, n, c[None, :], inside[None, :] & some)
-    data = squashed(a, b, q, n, c, inside) if DATA_GATE else u
+    g = apply_sigmoid(a, b, gates, n, c[None, :], inside[None, :] & some)
+    data = apply_sigmoid(a, b, q, n, c, inside) if DATA_GATE else u
     tl.debug_barrier()
     tl.store(a + c, u, inside)
     tl.store(a + n + c, o, inside)
@@ -78,9 +78,9 @@ def forward(
     push, pop, noop = weigh(push, total, NORMALIZE), weigh(pop, total, NORMALIZE), weigh(noop, total, NORMALIZE)
     places, there = child_memories(children, edge, k, some, base, memory, whole, n)
     above, read = u, tl.zeros_like(u)
-    _, own = combined(g, places, there, 0, depth, n, c, inside)
+    _, own = combine_rows(g, places, there, 0, depth, n, c, inside)
     for r in range(kept):
-        _, below = combined(g, places, there, r + 1, depth, n, c, inside)
+        _, below = combine_rows(g, places, there, r + 1, depth, n, c, inside)
         new = push * above
         if POP:
             new += pop * below
@@ -91,7 +91,7 @@ def forward(
             if TOP_K == 1:
                 read = new
             elif GATED:
-                weights = squashed(a, b, q + r, n, c, inside)
+                weights = apply_sigmoid(a, b, q + r, n, c, inside)
                 tl.debug_barrier()
                 tl.store(a + (q + r) * n + c, weights, inside)
                 read += weights * new
@@ -164,7 +164,7 @@ def backward(
         if r == 0:
             d_push, d_u = u * scale * data * below, push * below
         else:
-            S_k, Sc = combined(g, places, there, r - 1, depth, n, c, inside)
+            S_k, Sc = combine_rows(g, places, there, r - 1, depth, n, c, inside)
             d_Sc = push * below
             d_push += Sc * below
             if POP:

@@ -5,19 +5,19 @@ from typing import NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.answer_parts import parts
-from dgltree.equations.checking.claimed import marked_all_but, marked_claim
+from dgltree.equations.checking.claims import mark_all_but, mark_claim
 from dgltree.equations.checking.forms import FORMS, NAMES
 from dgltree.equations.checking.marks import SEVERITY, Checked, Mark, mark_of
 from dgltree.equations.checking.periodic import COUNTERS, in_degrees, within_a_period
 from dgltree.equations.checking.rounding import rounds
 from dgltree.equations.checking.solution_lists import (
     bare,
-    claimed,
     exceptions,
     inside,
     is_decimal,
     listings,
-    of_set,
+    parse_claim,
+    split_set,
     thousands,
 )
 from dgltree.equations.checking.solutions import Solutions
@@ -30,7 +30,7 @@ from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
-from dgltree.read.typed.mixed import with_mixed_numbers
+from dgltree.read.typed.mixed_numbers import with_mixed_numbers
 from dgltree.trees.equation import Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
@@ -135,14 +135,14 @@ class Checker:
         """The mark of a text without units, in which these are names of base units."""
         self._bases = bases
         if self.asked.unknown is not None:
-            answer = of_set(answer, self.asked.unknown, self._names)
+            answer = split_set(answer, self.asked.unknown, self._names)
             left_out = None if "R" in self._names else exceptions(answer, self.asked.unknown)  # R may be a variable
             if left_out is not None:
                 every = list(map(self._one, ([text] for text in left_out)))
-                return marked_all_but(every, answer.strip(), self._solutions, self._judge)
-        text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
+                return mark_all_but(every, answer.strip(), self._solutions, self._judge)
+        text, claim = bare(answer, self.asked.unknown, self._names), parse_claim(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable
-            return marked_claim(claim, answer.strip(), self._solutions, self._judge)
+            return mark_claim(claim, answer.strip(), self._solutions, self._judge)
         if self.asked.unknown is None:
             blanks = len(self.asked.blanks)
             texts = parts(text, blanks)

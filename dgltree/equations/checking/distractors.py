@@ -8,17 +8,17 @@ from dgltree.equations.checking.slips import SLIPS, Slip, opposite
 from dgltree.equations.expressions.canonical_form import CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.truth.case import Case
+from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.sample_points import points
 from dgltree.read.infix import read_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
-LARGEST = 60
+MAX_NODES = 60
 """Nodes of an expression that slips are made in."""
-MOST = 12
+MAX_PER_SLIP = 12
 """Wrong answers of one slip in one expression."""
-AGAIN, SIZE, LOST = 2.0, 0.5, 8.0
+REPEAT_COST, NODE_COST, LOST_PART_COST = 2.0, 0.5, 8.0
 """How much less likely, in places of ``SLIPS``, each further place of a slip makes an answer, each node more or less
 than the right one has, and each variable that is lost."""
 TRIED = 20
@@ -72,14 +72,14 @@ def _candidates(equation: Equation, key: Tree) -> list[Tree]:
     printed_key = order(key)
     known = {canonical(side) for side in sides}
     found: dict[CanonicalForm, tuple[float, Tree]] = {}
-    for rank, tree in _slipped([side for side in sides if side.size <= LARGEST]):
+    for rank, tree in _slipped([side for side in sides if side.size <= MAX_NODES]):
         try:
             printed = order(tree)
         except (ArithmeticError, ValueError):  # a division by zero
             continue
         form = canonical(printed)
-        rank += SIZE * abs(printed.size - printed_key.size)
-        rank += LOST * len(set(variables(key)) - set(variables(printed)))
+        rank += NODE_COST * abs(printed.size - printed_key.size)
+        rank += LOST_PART_COST * len(set(variables(key)) - set(variables(printed)))
         if form not in known and rank < found.get(form, (float("inf"), tree))[0]:
             found[form] = (rank, printed)
     return [tree for _, tree in sorted(found.values(), key=lambda one: one[0])][:JUDGED]
@@ -90,7 +90,8 @@ def _slipped(sides: Sequence[Tree]) -> Iterator[tuple[float, Tree]]:
     for number, slip in enumerate(SLIPS):
         for side in sides:
             yield from (
-                (number + AGAIN * place, tree) for place, tree in enumerate(islice(_everywhere(side, slip), MOST))
+                (number + REPEAT_COST * place, tree)
+                for place, tree in enumerate(islice(_everywhere(side, slip), MAX_PER_SLIP))
             )
 
 
@@ -113,5 +114,5 @@ def _is_wrong(checker: Checker, candidate: Tree) -> bool:
 
 def _differ(one: Tree, other: Tree) -> bool:
     """Whether there is a real point at which two expressions are sure to have different real values."""
-    case = Case(Equation(one, other))
+    case = JudgedEquation(Equation(one, other))
     return case.trial("real", islice(points(case.names, "real"), TRIED), "positive").against is not None

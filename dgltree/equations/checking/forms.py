@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 
 from dgltree.equations.checking.polynomial import Poly, Polynomials, common_factor, content
-from dgltree.equations.checking.written import factors, terms, whole
+from dgltree.equations.checking.tree_parts import factors, terms, whole
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE
@@ -19,7 +19,7 @@ def exact_numbers(tree: Tree) -> Lack:
     return next((f"{node.token} is a decimal" for node in tree.distinct() if node.function == "Float"), None)
 
 
-def expanded(tree: Tree) -> Lack:
+def is_expanded(tree: Tree) -> Lack:
     """No bracket to multiply out, and no terms to add."""
     written = terms(tree)
     for term in written:
@@ -38,7 +38,7 @@ def expanded(tree: Tree) -> Lack:
     return "some terms can be added" if whole is not None and len(whole) < len(written) else None
 
 
-def factored(tree: Tree) -> Lack:
+def is_factored(tree: Tree) -> Lack:
     """A product whose factors have no factors themselves, over the rational numbers."""
     parts = list(_factors(tree))
     top, bottom = _quotient(parts)
@@ -100,8 +100,8 @@ def lowest_terms(tree: Tree) -> Lack:
 
 
 FORMS: Mapping[str, Callable[[Tree], Lack]] = {
-    "expanded": expanded,
-    "factored": factored,
+    "expanded": is_expanded,
+    "factored": is_factored,
     "lowest-terms": lowest_terms,
     "one-fraction": one_fraction,
     "exact": exact_numbers,

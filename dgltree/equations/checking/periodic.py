@@ -10,7 +10,7 @@ from dgltree.trees.tree import Tree
 
 COUNTERS = ("k", "n", "m")
 """Letters for any whole number."""
-MOST, BITS = 12, 256
+MAX_VALUES, QUOTIENT_BITS = 12, 256
 """Values of an answer within a period, and bits of a quotient that may be whole."""
 
 
@@ -18,7 +18,7 @@ def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
     """How many periods two numbers are apart; None if that is not a whole number."""
     quotient = Tree("Mul", (_minus(first, second), Tree("Pow", (period, Tree("NegativeOne", token="-1")))))
     try:
-        value = Program(Equation(quotient, quotient), school=True).at({}, BITS)[0]
+        value = Program(Equation(quotient, quotient), school=True).at({}, QUOTIENT_BITS)[0]
     except Unjudged:
         return None
     return None if value is None else whole(ball(value))
@@ -39,10 +39,10 @@ def within_a_period(answer: Tree, period: Tree) -> Within | None:
     if len(names) != 1 or names[0] not in COUNTERS:
         return None
     counter = Tree("Symbol", token=names[0])
-    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MOST + 1)]
+    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MAX_VALUES + 1)]
     if apart := abs(periods_between(values[1], values[0], period) or 0):
         return Within([values[0].fold(_short)], apart)
-    for count in range(2, MOST + 1):
+    for count in range(2, MAX_VALUES + 1):
         if abs(periods_between(values[count], values[0], period) or 0) == 1:
             return Within([value.fold(_short) for value in values[:count]], 1)
     return None

@@ -11,7 +11,7 @@ from dgltree.trees.tree import Tree
 
 MOST_VARIABLES = 12
 MOST_TERMS = 60
-HIGHEST = 40
+MAX_EXPONENT = 40
 """A whole exponent."""
 
 Poly = Any
@@ -80,7 +80,7 @@ def common_factor(poly: Poly) -> Fraction:
 
 
 def _power(poly: Poly, exponent: int) -> Poly:
-    if exponent > HIGHEST:
+    if exponent > MAX_EXPONENT:
         raise OverflowError
     power = poly**0
     for _ in range(exponent):

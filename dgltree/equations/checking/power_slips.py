@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dgltree.equations.checking.written import factors, negative, power, product, sum_of, terms, whole
+from dgltree.equations.checking.tree_parts import factors, make_sum, negate, power, product, terms, whole
 from dgltree.equations.truth.exact import exact
 from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.tree import Tree
@@ -13,7 +13,7 @@ def distributed_power(node: Tree) -> Iterator[Tree]:
     """(a + b)^n as a^n + b^n, sqrt(a + b) as sqrt(a) + sqrt(b), 1/(a + b) as 1/a + 1/b."""
     if node.function == "Pow" and len(terms(node.children[0])) > 1:
         base, exponent = node.children
-        yield sum_of([_signed_power(term, exponent) for term in terms(base)])
+        yield make_sum([_signed_power(term, exponent) for term in terms(base)])
 
 
 def power_of_the_whole(node: Tree) -> Iterator[Tree]:
@@ -28,7 +28,7 @@ def power_of_the_whole(node: Tree) -> Iterator[Tree]:
         return
     root = next((k for k in range(1, 21) if k**degree == abs(number)), None)
     if root is not None:
-        yield Tree("Pow", (sum_of([base, whole(root if number > 0 else -root)]), exponent))
+        yield Tree("Pow", (make_sum([base, whole(root if number > 0 else -root)]), exponent))
 
 
 def half_square(node: Tree) -> Iterator[Tree]:
@@ -36,8 +36,8 @@ def half_square(node: Tree) -> Iterator[Tree]:
     if node.function == "Pow" and exact(node.children[1]) == 2 and len(terms(node.children[0])) == 2:
         a, b = terms(node.children[0])
         middle = product([a, b])
-        yield sum_of([power(a, 2), middle, power(b, 2)])
-        yield sum_of([power(a, 2), product([whole(2), middle]), negative(power(b, 2))])
+        yield make_sum([power(a, 2), middle, power(b, 2)])
+        yield make_sum([power(a, 2), product([whole(2), middle]), negate(power(b, 2))])
 
 
 def power_of_one_factor(node: Tree) -> Iterator[Tree]:
@@ -70,7 +70,7 @@ def exponent_as_factor(node: Tree) -> Iterator[Tree]:
     if number == 0:
         yield whole(0)
     elif number < 0 and number != -1:
-        yield negative(power(base, -number))
+        yield negate(power(base, -number))
     elif number != -1:
         yield product([base, whole(number)])
 
@@ -86,7 +86,7 @@ def exponents_combined(node: Tree) -> Iterator[Tree]:
     """x^a*x^b as x^(a*b), x^a/x^b as x^(a/b), 2^a*2^b as 4^(a + b), a^n*b^n as (a*b)^(2n), (x^a)^b as x^(a + b)."""
     if node.function == "Pow" and node.children[0].function == "Pow":
         (base, inner), outer = node.children[0].children, node.children[1]
-        yield Tree("Pow", (base, sum_of([inner, outer])))
+        yield Tree("Pow", (base, make_sum([inner, outer])))
     if node.function == "exp" and len(terms(node.children[0])) > 1:
         yield Tree("exp", (product(list(terms(node.children[0]))),))
     two = factors(node)
@@ -100,7 +100,7 @@ def exponents_combined(node: Tree) -> Iterator[Tree]:
         if exact(a) is not None:
             yield Tree("Pow", (whole((exact(a) or 0) ** 2), whole(up + down)))
     elif m == n and exact(m) not in (1, -1):
-        yield Tree("Pow", (product([a, b]), sum_of([m, n])))
+        yield Tree("Pow", (product([a, b]), make_sum([m, n])))
     elif two[0].function == two[1].function == "exp":
         yield Tree("exp", (product([two[0].children[0], two[1].children[0]]),))
 
@@ -108,7 +108,7 @@ def exponents_combined(node: Tree) -> Iterator[Tree]:
 def _signed_power(term: Tree, exponent: Tree) -> Tree:
     """Of a term: its sign stays in front."""
     if factors(term)[0] == MINUS_ONE:
-        return negative(Tree("Pow", (negative(term), exponent)))
+        return negate(Tree("Pow", (negate(term), exponent)))
     return Tree("Pow", (term, exponent))
 
 

@@ -15,15 +15,15 @@ from dgltree.equations.checking.power_slips import (
     power_of_one_factor,
     power_of_the_whole,
 )
-from dgltree.equations.checking.written import (
+from dgltree.equations.checking.tree_parts import (
     conjugate,
     factors,
-    negative,
+    make_sum,
+    negate,
     over,
     power,
     product,
     quotient,
-    sum_of,
     terms,
     whole,
 )
@@ -41,14 +41,14 @@ def first_and_last_only(node: Tree) -> Iterator[Tree]:
     """(a + b)*(c + d) as a*c + b*d."""
     two = [terms(factor) for factor in factors(node)]
     if len(two) == 2 and all(len(inside) > 1 for inside in two):
-        yield sum_of([product([two[0][0], two[1][0]]), product([two[0][-1], two[1][-1]])])
+        yield make_sum([product([two[0][0], two[1][0]]), product([two[0][-1], two[1][-1]])])
 
 
 def fractions_added(node: Tree) -> Iterator[Tree]:
     """a/b + c/d as (a + c)/(b + d)."""
     parts = [quotient(term) for term in terms(node)]
     if len(parts) > 1 and all(bottom != whole(1) for _, bottom in parts):
-        top, bottom = sum_of([top for top, _ in parts]), sum_of([bottom for _, bottom in parts])
+        top, bottom = make_sum([top for top, _ in parts]), make_sum([bottom for _, bottom in parts])
         yield over(top, bottom)
         yield over(whole(1), bottom)
 
@@ -65,13 +65,13 @@ def part_of_a_sum_divided(node: Tree) -> Iterator[Tree]:
     top, bottom = quotient(node)
     parts = terms(top)
     if bottom != whole(1) and len(parts) > 1:
-        yield from (sum_of([part for part in parts if part != bottom]) for one in parts if one == bottom)
+        yield from (make_sum([part for part in parts if part != bottom]) for one in parts if one == bottom)
         for place, part in enumerate(parts):
             rest = [other for number, other in enumerate(parts) if number != place]
-            yield sum_of([over(part, bottom), *rest])
-            yield sum_of(rest)
+            yield make_sum([over(part, bottom), *rest])
+            yield make_sum(rest)
     if len(parts) > 1 and any(quotient(part)[1] != whole(1) for part in parts):
-        yield sum_of([quotient(part)[0] for part in parts])
+        yield make_sum([quotient(part)[0] for part in parts])
 
 
 def both_parts_multiplied(node: Tree) -> Iterator[Tree]:
@@ -91,8 +91,8 @@ def product_of_one_term(node: Tree) -> Iterator[Tree]:
         inside = terms(part)
         if len(inside) > 1 and len(parts) > 1:
             rest = [other for number, other in enumerate(parts) if number != place]
-            yield sum_of([product([*rest, inside[0]]), *inside[1:]])
-            yield sum_of([*inside[:-1], product([*rest, inside[-1]])])
+            yield make_sum([product([*rest, inside[0]]), *inside[1:]])
+            yield make_sum([*inside[:-1], product([*rest, inside[-1]])])
 
 
 def function_of_each(node: Tree) -> Iterator[Tree]:
@@ -105,8 +105,8 @@ def function_of_each(node: Tree) -> Iterator[Tree]:
             return Tree(name, (tree, *rest))
 
         if len(terms(argument)) > 1:
-            yield sum_of([of(term) for term in terms(argument)])
-            yield sum_of([of(terms(argument)[0]), *terms(argument)[1:]])
+            yield make_sum([of(term) for term in terms(argument)])
+            yield make_sum([of(terms(argument)[0]), *terms(argument)[1:]])
         if len(factors(argument)) > 1:
             number, *others = factors(argument)
             yield product([number, of(product(others))])
@@ -125,7 +125,7 @@ def logarithms_combined(node: Tree) -> Iterator[Tree]:
     if len(two) == 2 and all(part.function == "log" and len(part.children) == 2 for part in bare):
         a, b = bare
         minus = two[1] != b
-        inside = sum_of([a.children[0], negative(b.children[0]) if minus else b.children[0]])
+        inside = make_sum([a.children[0], negate(b.children[0]) if minus else b.children[0]])
         yield a.replace(children=[inside, *a.children[1:]])
         yield over(a, b) if minus else product([a, b])
 
@@ -134,7 +134,7 @@ def wrong_sign(node: Tree) -> Iterator[Tree]:
     """A sum with the sign of one term changed."""
     parts = terms(node)
     for place in reversed(range(len(parts))) if len(parts) > 1 else ():
-        yield sum_of([negative(part) if number == place else part for number, part in enumerate(parts)])
+        yield make_sum([negate(part) if number == place else part for number, part in enumerate(parts)])
 
 
 def signs_of_all_factors(node: Tree) -> Iterator[Tree]:
@@ -161,7 +161,7 @@ def forgotten_term(node: Tree) -> Iterator[Tree]:
     """A sum without one of its terms."""
     parts = terms(node)
     for place in reversed(range(len(parts))) if len(parts) > 1 else ():
-        yield sum_of([other for number, other in enumerate(parts) if number != place])
+        yield make_sum([other for number, other in enumerate(parts) if number != place])
 
 
 def swapped_function(node: Tree) -> Iterator[Tree]:
@@ -184,7 +184,7 @@ def wrong_number(node: Tree) -> Iterator[Tree]:
 
 def opposite(node: Tree) -> Iterator[Tree]:
     """Of the whole answer."""
-    yield negative(node)
+    yield negate(node)
 
 
 SLIPS: tuple[Slip, ...] = (

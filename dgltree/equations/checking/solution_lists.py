@@ -59,13 +59,13 @@ _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
 
-def claimed(text: str) -> Claim | None:
+def parse_claim(text: str) -> Claim | None:
     """The claim of an answer in words."""
     said = " ".join(text.strip().rstrip(".!").split())
     return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
 
 
-def of_set(text: str, unknown: str, names: Collection[str]) -> str:
+def split_set(text: str, unknown: str, names: Collection[str]) -> str:
     """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if the equation has no k."""
     text = _MULTIPLICITY.sub("", _BRACES_OF_LATEX.sub("", text)).strip().removesuffix(".")
     text = _UNION.sub(";" if ";" in text else ",", _NAMED_BEHIND.sub("", text))
@@ -78,9 +78,9 @@ def of_set(text: str, unknown: str, names: Collection[str]) -> str:
 
 def exceptions(text: str, unknown: str) -> list[str] | None:
     """``["0"]`` of ``ℝ \\ {0}``, ``all numbers except 0`` and ``x ≠ 0``; None of an answer without exceptions."""
-    if (but := _BUT.search(text)) and claimed(text[: but.start()]) is ALL:
+    if (but := _BUT.search(text)) and parse_claim(text[: but.start()]) is ALL:
         return listings(text[but.end() :], unknown)[0]
-    parts = [part for part in _BETWEEN.split(text) if part.strip() and claimed(part) is not ALL]
+    parts = [part for part in _BETWEEN.split(text) if part.strip() and parse_claim(part) is not ALL]
     found = [_UNEQUAL.match(part) for part in parts]
     if not found or found[0] is None or any(one is not None and one[1] != unknown for one in found):
         return None

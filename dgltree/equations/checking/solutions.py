@@ -15,7 +15,7 @@ from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
-SECONDS, MOST = 4.0, 30
+SEARCH_SECONDS, MAX_SOLUTIONS = 4.0, 30
 """Of a search for all solutions, and how many are looked for."""
 CIRCULAR = frozenset(functions("circular", inverse=False))
 
@@ -70,7 +70,7 @@ class Solutions:
     @cached_property
     def found(self) -> Completion:
         """The program's own answer."""
-        return Completer(seconds=SECONDS).answer(self.asked, MOST)
+        return Completer(seconds=SEARCH_SECONDS).answer(self.asked, MAX_SOLUTIONS)
 
     @property
     def known(self) -> list[Tree]:

@@ -16,7 +16,7 @@ _QUANTITY = re.compile(
 )
 _PART = re.compile(rf"(?P<name>{_NAME})(?:\s*(?:\^|\*\*)\s*\{{?\s*(?P<power>-?[0-9]+)\s*\}}?|(?P<square>[²³]))?")
 
-SHORT = 3
+MAX_SYMBOL_LETTERS = 3
 """Letters of a name that is a symbol, however it is written: mL."""
 
 
@@ -112,7 +112,7 @@ def _base(name: str) -> WithUnits | None:
 def _is_spelled(registry: Any, name: str, prefix: str, unit: str, suffix: str) -> bool:
     """Whether a prefix is in its place: ``units`` are not micronits."""
     symbol = registry.get_symbol(prefix + unit)
-    return not prefix or name.startswith(prefix) or len(name) <= SHORT or (not suffix and name == symbol)
+    return not prefix or name.startswith(prefix) or len(name) <= MAX_SYMBOL_LETTERS or (not suffix and name == symbol)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dgltree.equations.search import phrases
+from dgltree.equations.search import written_operations
 from dgltree.equations.truth.exact import exact
 from dgltree.trees.tree import Tree
 
@@ -22,9 +22,9 @@ def _rewritten(node: Tree, parts: list[Tree]) -> Tree:
     inside, m = base
     exponent = m * n
     if exponent.denominator == 1 and exponent % 2 == 0:
-        return phrases.power(inside, phrases.fraction(exponent))
+        return written_operations.power(inside, written_operations.fraction(exponent))
     size = Tree("abs", (inside,))
-    return size if exponent == 1 else phrases.power(size, phrases.fraction(exponent))
+    return size if exponent == 1 else written_operations.power(size, written_operations.fraction(exponent))
 
 
 def _as_power(tree: Tree) -> tuple[Tree, Fraction] | None:

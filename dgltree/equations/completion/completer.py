@@ -17,7 +17,7 @@ from dgltree.equations.search.search import BUDGET, Search
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
+from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, name_unit, with_unit
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_equation
 from dgltree.read.notation import NUMBERS, number
@@ -25,7 +25,7 @@ from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
-DEEPEST = 200  # nested so deep an equation is refused
+MAX_DEPTH = 200  # nested so deep an equation is refused
 SHOWN = 60  # characters of an equation that is shown in a message
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
 LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
@@ -189,7 +189,7 @@ def _rounded(root: str) -> Filler:
 
 
 def _named(filler: Filler, unit: str) -> Filler:
-    trees, forms = (tuple(named_unit(tree, unit) for tree in several) for several in (filler.trees, filler.forms))
+    trees, forms = (tuple(name_unit(tree, unit) for tree in several) for several in (filler.trees, filler.forms))
     return filler._replace(trees=trees, forms=forms)
 
 
@@ -235,8 +235,8 @@ def _check(equation: Equation, blanks: Sequence[str]) -> None:
         raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
     if len(there) > MOST_BLANKS:
         raise ValueError(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
-    if max(deep for deep, _ in looked) > DEEPEST:
-        raise ValueError(f"the equation is nested more than {DEEPEST} deep")
+    if max(deep for deep, _ in looked) > MAX_DEPTH:
+        raise ValueError(f"the equation is nested more than {MAX_DEPTH} deep")
 
 
 def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:

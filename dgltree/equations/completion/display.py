@@ -5,7 +5,7 @@ from html import escape
 from typing import NamedTuple
 
 MOST_ROWS = 30
-LONGEST = 100
+MAX_HTML_LENGTH = 100
 """Characters of one expression in HTML."""
 
 
@@ -45,4 +45,4 @@ def _forms(forms: Sequence[str]) -> str:
 
 
 def _cut(text: str) -> str:
-    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]} ...")
+    return escape(text if len(text) <= MAX_HTML_LENGTH else f"{text[:MAX_HTML_LENGTH]} ...")

@@ -9,7 +9,7 @@ from dgltree.read.latex_writer import write_latex, write_latex_equation
 from dgltree.trees.tree import Tree
 
 
-def described(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
+def describe_completion(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The reading, the fillers, best first, with an expression for each blank, and the effort.
 
     ``notes`` are those of the question, as :class:`dgltree.read.typed.Question` has them.

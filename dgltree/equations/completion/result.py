@@ -9,7 +9,7 @@ from dgltree.equations.completion.display import AnswerRow, html, latex
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
-from dgltree.read.notation import named
+from dgltree.read.notation import make_leaf
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -104,7 +104,7 @@ class Completion:
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
         """The fillers, with the unknown or the blanks in front if they need a name."""
         names = self.unknown or ("" if len(self.blanks) < 2 else ", ".join(self.blanks))
-        front = f"{', '.join(write(named(name)) for name in names.split(', '))} = " if names else ""
+        front = f"{', '.join(write(make_leaf(name)) for name in names.split(', '))} = " if names else ""
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
 
     def _notes(self) -> list[str]:

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgltree.equations.search.arithmetic import CLOSE, value
-from dgltree.equations.search.points import COMPLEX, MORE, Points, points, regions
+from dgltree.equations.search.arithmetic import TOLERANCE, value
+from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, Points, points, regions
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact
 from dgltree.read.functions import names as functions
 from dgltree.trees.tree import Tree
 
-NEEDED = 3
+MIN_COMMON_POINTS = 3
 """Points at which two trees must both have a value."""
 WIDER = (37.0, 12345.0)
 """How many times farther out to compare values that may change if an argument is 0: abs(x - 4) and 4 - x."""
-FAR = 1e-3
+FAR_TOLERANCE = 1e-3
 """Relative difference of values farther out."""
 ANALYTIC = {"Add", "Mul", *functions("exponential", "circular", "hyperbolic", inverse=False)}
 
@@ -28,7 +28,7 @@ class Values:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        near = [points(region, list(names), MORE) for region in regions()]
+        near = [points(region, list(names), CHECK_POINTS) for region in regions()]
         self._complex = [at for at in near if at.region == COMPLEX]
         self._real = [at for at in near if at.region != COMPLEX]
         self._wide = [_wider(at, times) for times in WIDER for at in self._real]
@@ -41,7 +41,7 @@ class Values:
         for where in (self._real, self._complex):
             first, second = self._of(a, where), self._of(b, where)
             both = np.isfinite(first) & np.isfinite(second)
-            if np.count_nonzero(both) >= NEEDED:
+            if np.count_nonzero(both) >= MIN_COMMON_POINTS:
                 return bool(_close(first[both], second[both]).all()) and self._same_far_out(a, b)
         return False
 
@@ -50,12 +50,12 @@ class Values:
             return True
         first, second = self._of(a, self._wide), self._of(b, self._wide)
         both = np.isfinite(first) & np.isfinite(second)
-        differ = ~_close(first[both], second[both], FAR)  # far out much may cancel
-        return int(np.count_nonzero(differ)) < NEEDED
+        differ = ~_close(first[both], second[both], FAR_TOLERANCE)  # far out much may cancel
+        return int(np.count_nonzero(differ)) < MIN_COMMON_POINTS
 
     def overlap(self, a: Tree, b: Tree) -> bool:
         """Whether two trees agree at some real points."""
-        return int(np.count_nonzero(_close(self._of(a, self._real), self._of(b, self._real)))) >= NEEDED
+        return int(np.count_nonzero(_close(self._of(a, self._real), self._of(b, self._real)))) >= MIN_COMMON_POINTS
 
     def is_real(self, tree: Tree) -> bool:
         """Whether it has a real value at a real point."""
@@ -88,7 +88,7 @@ def _is_whole(exponent: Tree) -> bool:
     return n is not None and n.denominator == 1
 
 
-def _close(first: Array, second: Array, difference: float = CLOSE) -> Array:
+def _close(first: Array, second: Array, difference: float = TOLERANCE) -> Array:
     """(P,) whether numbers agree; NaN agrees with nothing."""
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(first), np.abs(second))

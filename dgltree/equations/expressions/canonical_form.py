@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
 
-from dgltree.equations.expressions.remembered import Remembered
+from dgltree.equations.expressions.memo import Memo
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.read.notation import EXP1, NUMBERS
 from dgltree.trees.tree import Tree
@@ -228,4 +228,4 @@ def _key(counted: Counted) -> bytes:
     return counted[0].key
 
 
-_FORMS = Remembered(lambda node: [tree for tree, _ in _operands(node).values()], _form, REMEMBERED)
+_FORMS = Memo(lambda node: [tree for tree, _ in _operands(node).values()], _form, REMEMBERED)

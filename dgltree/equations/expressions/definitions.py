@@ -7,7 +7,7 @@ from typing import Any
 from dgltree.read.functions import BY_NAME
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import MINUS_ONE
-from dgltree.trees.equation import Equation, unified
+from dgltree.trees.equation import Equation, share_equal_parts
 from dgltree.trees.tree import Tree
 
 X = Tree("Symbol", token="x")
@@ -21,7 +21,7 @@ MakeOperation = Callable[[Tree], Operation]
 def expression(text: str) -> Tree:
     """The tree of an expression in the table, equal parts as one object."""
     tree = read_infix(text)
-    return unified(Equation(tree, tree)).left
+    return share_equal_parts(Equation(tree, tree)).left
 
 
 def is_reciprocal(node: Tree) -> bool:
@@ -29,7 +29,7 @@ def is_reciprocal(node: Tree) -> bool:
     return node.function == "Pow" and node.children[1] == MINUS_ONE
 
 
-def defined(name: str, operation: MakeOperation, by: str = "definition") -> Operation:
+def define(name: str, operation: MakeOperation, by: str = "definition") -> Operation:
     """The function of a name by its definition, or its derivative, made at its first use of operations of its parts."""
     made = cache(lambda: _composed(expression(getattr(BY_NAME[name], by)), operation))
     return lambda x: made()(x)

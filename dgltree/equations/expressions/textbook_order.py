@@ -11,14 +11,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dgltree.equations.expressions.canonical_form import NUMBER, CanonicalForm, canonical
+from dgltree.equations.expressions.memo import Memo
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.expressions.remembered import Remembered
 from dgltree.read.functions import Use, names
 from dgltree.read.notation import EXP1, IMAGINARY_UNIT, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
 REMEMBERED = 50_000  # forms
-LONGEST = 60  # nodes of a sum that is written as in the equation; characters that order two parts
+MAX_ORDERED_SIZE = 60  # nodes of a sum that is written as in the equation; characters that order two parts
 LITERAL, CONSTANT, VARIABLE, FUNCTION, BRACKET = range(5)
 """Kinds of factors, in the order of a product."""
 CIRCULAR = frozenset(names("circular", "hyperbolic", inverse=False))
@@ -76,7 +76,7 @@ class TextbookOrder:
     def __init__(self, sides: Sequence[Tree] = ()) -> None:
         self._names = {name: place for place, name in enumerate(variables(*sides))}
         self._sums = {canonical(node): node for side in sides for node in _whole_sums(side)}
-        self._written: Remembered[CanonicalForm, Written] = Remembered(_parts, self._write, REMEMBERED)
+        self._written: Memo[CanonicalForm, Written] = Memo(_parts, self._write, REMEMBERED)
 
     def __call__(self, tree: Tree) -> Tree:
         return self._written(canonical(tree)).tree
@@ -99,7 +99,7 @@ def _whole_sums(side: Tree) -> list[Tree]:
     """The short sums of a side that are not part of another sum."""
     sums = [node for node in side.distinct() if node.function == "Add"]
     inner = {id(child) for node in sums for child in node.children}
-    return [node for node in sums if id(node) not in inner and node.size <= LONGEST]
+    return [node for node in sums if id(node) not in inner and node.size <= MAX_ORDERED_SIZE]
 
 
 def _parts(form: CanonicalForm) -> tuple[CanonicalForm, ...]:
@@ -133,7 +133,7 @@ def _part(
 
 
 def _short(form: CanonicalForm, text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST // 2] + form.key.hex()
+    return text if len(text) <= MAX_ORDERED_SIZE else text[: MAX_ORDERED_SIZE // 2] + form.key.hex()
 
 
 def _product(value: Fraction, factors: Sequence[Power]) -> Written:
@@ -142,8 +142,8 @@ def _product(value: Fraction, factors: Sequence[Power]) -> Written:
     text = " ".join(f"{base.text}^{exponent}" if exponent != 1 else base.text for base, exponent in ordered)
     constant = all(base.is_constant for base, _ in ordered)
     text = f"{text} {value}" if value != 1 else text
-    place = (FUNCTION, value < 0, text[:LONGEST], len(RANKS), "")  # of what is not a factor itself
-    return Written(_fraction(value, ordered), place, degree, constant, text[:LONGEST], value, ordered)
+    place = (FUNCTION, value < 0, text[:MAX_ORDERED_SIZE], len(RANKS), "")  # of what is not a factor itself
+    return Written(_fraction(value, ordered), place, degree, constant, text[:MAX_ORDERED_SIZE], value, ordered)
 
 
 def _fraction(value: Fraction, factors: Sequence[Power]) -> Tree:
@@ -160,12 +160,12 @@ def _fraction(value: Fraction, factors: Sequence[Power]) -> Tree:
     if size.denominator > 1:
         below.insert(0, bottom)
     if value < 0:
-        above[0] = negated(above[0])
+        above[0] = negate(above[0])
     whole = _joined(above)
     return Tree("Mul", (whole, Tree("Pow", (_joined(below), MINUS_ONE)))) if below else whole
 
 
-def negated(tree: Tree) -> Tree:
+def negate(tree: Tree) -> Tree:
     """A minus in front of what is not a product."""
     if tree.function in NUMBERS and tree.token:
         return number(tree.token.removeprefix("-") if tree.token.startswith("-") else f"-{tree.token}")

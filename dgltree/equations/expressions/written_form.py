@@ -8,7 +8,7 @@ factors counts: ``3 + x`` is another form than ``x + 3``; canonical_form.py is f
 from hashlib import blake2b
 from typing import NamedTuple
 
-from dgltree.equations.expressions.remembered import Remembered
+from dgltree.equations.expressions.memo import Memo
 from dgltree.read.notation import EXP1, FRACTION
 from dgltree.trees.tree import Tree
 
@@ -141,4 +141,4 @@ def _code(of: object) -> int:
     return int.from_bytes(blake2b(repr(of).encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big") % PRIME
 
 
-_FORMS = Remembered(lambda node: node.children, _form, REMEMBERED)
+_FORMS = Memo(lambda node: node.children, _form, REMEMBERED)

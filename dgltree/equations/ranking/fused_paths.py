@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from dgltree.cells import Cell
-from dgltree.cells.fused import Fused
+from dgltree.cells.kernel_options import Fused
 from dgltree.cells.step import State
-from dgltree.cells.typed import product
+from dgltree.cells.typed_linear import product
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.kernel import PathTables, States
 from dgltree.engine.kernels.threads import threads_of_torch

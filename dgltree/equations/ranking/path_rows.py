@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dgltree.cells import Aggregation, Cell
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
-from dgltree.cells.typed import Segments, TypedLinear, concatenate, product
+from dgltree.cells.typed_linear import Segments, TypedLinear, concatenate, product
 
 
 class PathRows(StepRows):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.cells.step import State
-from dgltree.cells.typed import Segments
+from dgltree.cells.typed_linear import Segments
 from dgltree.equations.ranking.merged_paths import Context
 from dgltree.equations.ranking.path_rows import PathRows
 

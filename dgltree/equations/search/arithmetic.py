@@ -9,12 +9,12 @@ from dgltree.equations.search.points import Points
 from dgltree.equations.truth.elementary import Array, apply
 from dgltree.equations.truth.leaves import finite, number_of
 from dgltree.read.notation import NUMBERS
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
-CLOSE = 1e-9  # relative difference of values that count as equal
-LARGEST = 1e9  # of a value that is looked at
+TOLERANCE = 1e-9  # relative difference of values that count as equal
+MAX_VALUE = 1e9  # of a value that is looked at
 ROWS = 20_000  # values put into a blank at once
 TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths of a second, and 130 MB
 
@@ -44,7 +44,7 @@ def rows_at_once(equation: Equation) -> int:
 def agree(a: Array, b: Array) -> Array:
     """(...) whether values (..., P) agree at all points; NaN agrees with nothing."""
     size = np.maximum(np.abs(a), np.abs(b))
-    close: Array = (np.abs(a - b) <= CLOSE * size + 1e-13).all(axis=-1)
+    close: Array = (np.abs(a - b) <= TOLERANCE * size + 1e-13).all(axis=-1)
     return close
 
 
@@ -61,5 +61,5 @@ def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
     if node.function == "Symbol" and node.token in points.values:
         return points.values[node.token]
     if node.function in NUMBERS and math.isinf(number_of(node)):
-        raise ValueError(f"the number {shown(node.token or '', 40)} is too large; a search takes up to 308 digits")
+        raise ValueError(f"the number {one_line(node.token or '', 40)} is too large; a search takes up to 308 digits")
     return points.constant(finite(node))

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.search import phrases
+from dgltree.equations.search import written_operations
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import arguments
-from dgltree.equations.search.numbers import constant, multiples, named, ratio
-from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search.numbers import constant, multiples, name_number, ratio
 from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.read.functions import RECORDS
 from dgltree.read.notation import EXP1, HALF
@@ -37,8 +37,8 @@ PLAIN = [record.name for record in RECORDS if record.numpy]
 WRAPS = {
     "square": Wrap(np.sqrt, lambda a: Tree("Pow", (a, fraction(2)))),
     "sqrt": Wrap(lambda t: np.where(np.real(t) >= 0, t * t, np.nan), lambda a: Tree("Pow", (a, HALF))),
-    "reciprocal": Wrap(lambda t: 1 / t, lambda a: phrases.divide(phrases.ONE, a)),
-    "neg": Wrap(np.negative, phrases.negated),
+    "reciprocal": Wrap(lambda t: 1 / t, lambda a: written_operations.divide(written_operations.ONE, a)),
+    "neg": Wrap(np.negative, written_operations.negate),
     "log": Wrap(np.exp, lambda a: Tree("log", (a, EXP1))),
     "abs": Wrap(np.negative, lambda a: Tree("abs", (a,))),
     **{name: _wrap(name) for name in PLAIN},
@@ -95,9 +95,9 @@ def pairs(target: Array, table: ValueTable, forms: Forms, first: int, most: int 
             left, right = (b, a) if other_first else (a, b)
             for x in forms.of(left, 2):
                 for y in forms.of(right, 2):
-                    yield phrases.BINARY[name](x, y)
+                    yield written_operations.BINARY[name](x, y)
                     if name in ("add", "mul"):
-                        yield phrases.BINARY[name](y, x)
+                        yield written_operations.BINARY[name](y, x)
 
 
 def _exponent(target: Array, values: Array) -> Array:
@@ -106,23 +106,23 @@ def _exponent(target: Array, values: Array) -> Array:
 
 
 def _scaled(number: float, tree: Tree) -> Iterator[Tree]:
-    for factor in named(number):
-        if factor != phrases.ONE:
-            yield phrases.multiply(factor, tree)
+    for factor in name_number(number):
+        if factor != written_operations.ONE:
+            yield written_operations.multiply(factor, tree)
     exact = ratio(number, 60)
     if exact is not None and exact.denominator > 1:
         yield from multiples(exact, tree)
 
 
 def _shifted(number: float, tree: Tree) -> Iterator[Tree]:
-    for term in named(number):
-        yield phrases.add(tree, term)
-        yield phrases.add(term, tree)
+    for term in name_number(number):
+        yield written_operations.add(tree, term)
+        yield written_operations.add(term, tree)
 
 
 def _raised(number: float, tree: Tree) -> Iterator[Tree]:
     exact = ratio(number, 24)
     if exact is not None and exact not in (0, 1):
-        yield phrases.power(tree, fraction(exact))
+        yield written_operations.power(tree, fraction(exact))
         if exact < 0 and exact != -1:
-            yield phrases.divide(phrases.ONE, phrases.power(tree, fraction(-exact)))
+            yield written_operations.divide(written_operations.ONE, written_operations.power(tree, fraction(-exact)))

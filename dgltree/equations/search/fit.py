@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.search import phrases
-from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import MORE
+from dgltree.equations.search import written_operations
+from dgltree.equations.search.points import CHECK_POINTS
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
@@ -27,7 +27,7 @@ class BasisFunction(NamedTuple):
     """(MORE,)"""
 
 
-def fitted(target: Array, generators: Sequence[BasisFunction]) -> Iterator[Tree]:
+def fit_sums(target: Array, generators: Sequence[BasisFunction]) -> Iterator[Tree]:
     """Sums of products of the generators that have the values ``target`` (MORE,), of low degree first.
 
     Each comes in falling and in rising powers. Call it with numpy's floating-point warnings off.
@@ -40,7 +40,11 @@ def fitted(target: Array, generators: Sequence[BasisFunction]) -> Iterator[Tree]
         if len(terms) > MOST_TERMS:
             return
         columns = np.stack(
-            [np.prod([generators[i].values for i in term], axis=0) if term else np.ones(MORE) for term in terms], 1
+            [
+                np.prod([generators[i].values for i in term], axis=0) if term else np.ones(CHECK_POINTS)
+                for term in terms
+            ],
+            1,
         )
         coefficients = _solved(columns, target)
         if coefficients is not None:
@@ -99,15 +103,15 @@ def _independent(columns: Array) -> list[int]:
 
 def _sum(terms: list[tuple[tuple[int, ...], Fraction]], generators: list[Tree]) -> Tree:
     if not terms:
-        return phrases.ZERO
+        return written_operations.ZERO
     total: Tree | None = None
     for term, c in terms:
         product = _product(term, generators)
-        part = fraction(abs(c)) if product is None else phrases.multiply(fraction(abs(c)), product)
+        part = fraction(abs(c)) if product is None else written_operations.multiply(fraction(abs(c)), product)
         if total is None:
-            total = phrases.negated(part) if c < 0 else part
+            total = written_operations.negate(part) if c < 0 else part
         else:
-            total = phrases.subtract(total, part) if c < 0 else phrases.add(total, part)
+            total = written_operations.subtract(total, part) if c < 0 else written_operations.add(total, part)
     assert total is not None
     return total
 

@@ -4,8 +4,8 @@ from itertools import product
 
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.operations import COMMUTATIVE
-from dgltree.equations.search.phrases import fraction, written
 from dgltree.equations.search.table import LEAF, ValueTable
+from dgltree.equations.search.written_operations import fraction, write_operation
 from dgltree.trees.tree import Tree
 
 OF_A_PART = 3  # forms of a part that are put into forms of the whole
@@ -44,7 +44,7 @@ class Forms:
             if most <= OF_A_PART and found and max(sides) > entry:
                 continue  # of a part, only what is made of earlier entries: x is not -(-x)
             for parts in product(*(self.of(side, min(most, OF_A_PART) if side < entry else 1) for side in sides)):
-                found[written(name, list(parts))] = None
+                found[write_operation(name, list(parts))] = None
                 if name in COMMUTATIVE:
-                    found[written(name, list(reversed(parts)))] = None
+                    found[write_operation(name, list(reversed(parts)))] = None
         return sorted(found, key=symbols)[:most]

@@ -7,10 +7,10 @@ import numpy as np
 
 from dgltree.equations.expressions.definitions import X, expression
 from dgltree.equations.expressions.paths import Path, count_blanks, find_blank
-from dgltree.equations.search import phrases
+from dgltree.equations.search import written_operations
 from dgltree.equations.search.arithmetic import value
-from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, Points
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array, power
 from dgltree.equations.truth.exact import exact
 from dgltree.read.functions import BY_NAME
@@ -18,11 +18,11 @@ from dgltree.read.notation import EXP1
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
-MOST = 8  # values that a blank may have, if functions have several inverses
-LARGEST = 2000  # nodes of a tree that is walked back: a root with a sign doubles what follows
+MAX_INVERSE_VALUES = 8  # values that a blank may have, if functions have several inverses
+MAX_NODES = 2000  # nodes of a tree that is walked back: a root with a sign doubles what follows
 
 
-_RECIPROCAL = phrases.divide(phrases.ONE, BLANK)
+_RECIPROCAL = written_operations.divide(written_operations.ONE, BLANK)
 
 
 @cache
@@ -34,11 +34,11 @@ def inverses(function: str) -> tuple[Tree, ...]:
     if record.arguments or not record.definition:
         return tuple(map(expression, record.arguments))
     equation = Equation(expression(record.definition), BLANK)
-    return tuple(isolated(equation, find_blank(equation, X))) if count_blanks(equation, X) == 1 else ()
+    return tuple(isolate(equation, find_blank(equation, X))) if count_blanks(equation, X) == 1 else ()
 
 
 def _signs(tree: Tree) -> tuple[Tree, Tree]:
-    return tree, phrases.negated(tree)
+    return tree, written_operations.negate(tree)
 
 
 def arguments(function: str, target: Array) -> list[Array]:
@@ -47,7 +47,7 @@ def arguments(function: str, target: Array) -> list[Array]:
     return [value(branch, at, {BLANK: target}) for branch in inverses(function)]
 
 
-def isolated(equation: Equation, path: Path) -> list[Tree]:
+def isolate(equation: Equation, path: Path) -> list[Tree]:
     """The value at the end of ``path``, from the rest of the equation; empty if a step cannot be walked back.
 
     Several trees if functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
@@ -55,12 +55,12 @@ def isolated(equation: Equation, path: Path) -> list[Tree]:
     targets = [equation[1 - path.side]]
     for node, slot in reversed(path.steps):
         ways = _ways(node, slot)
-        targets = [target for target in targets if target.size <= LARGEST]
-        targets = [substitute(way, {BLANK: target}) for target in targets for way in ways][:MOST]
-    return [target for target in targets if target.size <= LARGEST]
+        targets = [target for target in targets if target.size <= MAX_NODES]
+        targets = [substitute(way, {BLANK: target}) for target in targets for way in ways][:MAX_INVERSE_VALUES]
+    return [target for target in targets if target.size <= MAX_NODES]
 
 
-def wanted(equation: Equation, path: Path, points: Points, known: Mapping[Tree, Array]) -> list[Array]:
+def solve_for_blank(equation: Equation, path: Path, points: Points, known: Mapping[Tree, Array]) -> list[Array]:
     """The values (..., P) that the blank at the end of ``path`` may have; empty if a step cannot be walked back.
 
     ``known`` are the values of other blanks, (K, P) each. Call it with numpy's floating-point warnings off.
@@ -69,10 +69,12 @@ def wanted(equation: Equation, path: Path, points: Points, known: Mapping[Tree, 
     for node, slot in reversed(path.steps):
         if node.function == "Pow" and slot == 0:
             exponent = value(node.children[1], points, known)
-            targets = [branch for target in targets for branch in _root(target, exponent)][:MOST]
+            targets = [branch for target in targets for branch in _root(target, exponent)][:MAX_INVERSE_VALUES]
         else:
             ways = _ways(node, slot)
-            targets = [value(way, points, {**known, BLANK: target}) for target in targets for way in ways][:MOST]
+            targets = [value(way, points, {**known, BLANK: target}) for target in targets for way in ways][
+                :MAX_INVERSE_VALUES
+            ]
     return targets
 
 
@@ -80,32 +82,32 @@ def _ways(node: Tree, slot: int) -> tuple[Tree, ...]:
     """The child in a slot, in terms of the other children and of the node's value, which is ``BLANK``."""
     others = [child for k, child in enumerate(node.children) if k != slot]
     if node.function == "Add":
-        return (_without(BLANK, others, phrases.subtract),)
+        return (_without(BLANK, others, written_operations.subtract),)
     if node.function == "Mul":
-        return (_without(BLANK, others, phrases.divide),)
+        return (_without(BLANK, others, written_operations.divide),)
     if node.function == "Pow":
-        return _roots(others[0]) if slot == 0 else (phrases.divide(_log(BLANK), _log(others[0])),)
+        return _roots(others[0]) if slot == 0 else (written_operations.divide(_log(BLANK), _log(others[0])),)
     if node.function == "log":
-        return (phrases.power(others[0], BLANK if slot == 0 else _RECIPROCAL),)
+        return (written_operations.power(others[0], BLANK if slot == 0 else _RECIPROCAL),)
     return inverses(node.function)
 
 
-def _without(tree: Tree, others: list[Tree], operation: "phrases.Operation") -> Tree:
+def _without(tree: Tree, others: list[Tree], operation: "written_operations.Operation") -> Tree:
     for other in others:
         tree = operation(tree, other)
     return tree
 
 
 def _log(tree: Tree) -> Tree:
-    return phrases.ONE if tree == EXP1 else Tree("log", (tree, EXP1))
+    return written_operations.ONE if tree == EXP1 else Tree("log", (tree, EXP1))
 
 
 def _roots(exponent: Tree) -> tuple[Tree, ...]:
     """The bases of a power that is ``BLANK``."""
     n = exact(exponent)
     if not n:
-        return (Tree("Pow", (BLANK, phrases.divide(phrases.ONE, exponent))),)
-    root = phrases.power(BLANK, fraction(1 / n)) if n != 1 else BLANK
+        return (Tree("Pow", (BLANK, written_operations.divide(written_operations.ONE, exponent))),)
+    root = written_operations.power(BLANK, fraction(1 / n)) if n != 1 else BLANK
     return (root,) if n.numerator % 2 else _signs(root)
 
 

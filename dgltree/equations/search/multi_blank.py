@@ -12,21 +12,21 @@ from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.arithmetic import agree, rows_at_once, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.inverse import wanted
+from dgltree.equations.search.inverse import solve_for_blank
 from dgltree.equations.search.numbers import ratio
-from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import COUNT, Points, points, regions
+from dgltree.equations.search.points import TABLE_POINTS, Points, points, regions
 from dgltree.equations.search.search import QUICK
+from dgltree.equations.search.search_space import search_space
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.verdicts import Fillers, Verdicts
-from dgltree.equations.search.world import world
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 TRIED = 60_000  # combinations of expressions for the blanks that are chosen
 SHORTEST = 400  # solutions that are judged
-DEEPEST = 10  # level of a table
+MAX_LEVEL = 10  # level of a table
 
 
 class MultiBlankResult(NamedTuple):
@@ -52,7 +52,7 @@ def search_multi_blank(
     last = _last(equation, blanks)
     with np.errstate(all="ignore"):
         for region in regions():
-            at = points(region, variables(*equation), COUNT)
+            at = points(region, variables(*equation), TABLE_POINTS)
             search = _Combinations(equation, blanks, last, at, budget, clock)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
@@ -78,9 +78,9 @@ class _Combinations:
         self, equation: Equation, blanks: Sequence[Tree], last: Tree | None, at: Points, budget: int, clock: Clock
     ) -> None:
         self.equation, self.blanks, self.last, self.at, self.clock = equation, blanks, last, at, clock
-        about = world(equation)
+        about = search_space(equation)
         self.table = ValueTable(about.leaves(at), about.operations(every=False), min(QUICK, budget), clock).fill(
-            DEEPEST
+            MAX_LEVEL
         )
         self.forms = Forms(self.table)
         self.chosen = [blank for blank in blanks if blank != last]
@@ -100,8 +100,8 @@ class _Combinations:
                         return
                     yield self._filled(block[row].tolist(), None)
             else:
-                for target in wanted(self.equation, path, self.at, known):
-                    yield from self._looked_up(block, np.broadcast_to(target, (len(block), COUNT)))
+                for target in solve_for_blank(self.equation, path, self.at, known):
+                    yield from self._looked_up(block, np.broadcast_to(target, (len(block), TABLE_POINTS)))
             if self.clock.late:
                 return
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dgltree.equations.search import phrases
-from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search import written_operations
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.read.notation import CONSTANTS, EXP1, HALF, IMAGINARY_UNIT, number
 from dgltree.trees.tree import Tree
@@ -45,7 +45,7 @@ def ratio(x: float, largest: int = LARGEST_PART) -> Fraction | None:
     return found if close else None
 
 
-def named(x: float) -> Iterator[Tree]:
+def name_number(x: float) -> Iterator[Tree]:
     """Ways to write a number, the plainest first; nothing for a number without a name."""
     exact = ratio(x)
     if exact is not None:
@@ -66,7 +66,7 @@ def named(x: float) -> Iterator[Tree]:
         yield Tree("log", (fraction(power), EXP1))
 
 
-def named_angle(x: float) -> Iterator[Tree]:
+def name_angle(x: float) -> Iterator[Tree]:
     """Ways to write a number from -pi to pi of which a circular function is a fraction: ``acos(4/5)``."""
     for inverse, value in (("acos", math.cos(x)), ("asin", math.sin(x)), ("atan", math.tan(x))):
         part = ratio(value, SMALL_PART)
@@ -74,24 +74,24 @@ def named_angle(x: float) -> Iterator[Tree]:
             continue
         angle = Tree(inverse, (fraction(part),))
         if inverse == "acos":
-            yield phrases.negated(angle) if x < 0 else angle
+            yield written_operations.negate(angle) if x < 0 else angle
         elif abs(x) <= math.pi / 2:
             yield angle
         elif inverse == "asin":
-            yield phrases.subtract(PI if x > 0 else phrases.negated(PI), angle)
+            yield written_operations.subtract(PI if x > 0 else written_operations.negate(PI), angle)
         else:
-            yield phrases.add(angle, PI) if x > 0 else phrases.subtract(angle, PI)
+            yield written_operations.add(angle, PI) if x > 0 else written_operations.subtract(angle, PI)
 
 
-def named_complex(z: complex) -> Iterator[Tree]:
+def name_complex(z: complex) -> Iterator[Tree]:
     """Ways to write a number that is not real: ``2*i``, ``1/2 - 1/2*i``."""
-    for size in named(abs(z.imag)):
-        imaginary = phrases.multiply(size, IMAGINARY_UNIT)
+    for size in name_number(abs(z.imag)):
+        imaginary = written_operations.multiply(size, IMAGINARY_UNIT)
         if abs(z.real) <= 1e-9 * abs(z):
-            yield phrases.negated(imaginary) if z.imag < 0 else imaginary
+            yield written_operations.negate(imaginary) if z.imag < 0 else imaginary
         else:
-            join = phrases.subtract if z.imag < 0 else phrases.add
-            yield from (join(real, imaginary) for real in named(z.real))
+            join = written_operations.subtract if z.imag < 0 else written_operations.add
+            yield from (join(real, imaginary) for real in name_number(z.real))
 
 
 def multiples(factor: Fraction, unit: Tree) -> Iterator[Tree]:
@@ -99,10 +99,10 @@ def multiples(factor: Fraction, unit: Tree) -> Iterator[Tree]:
     sign = factor < 0
     top, bottom = abs(factor.numerator), factor.denominator
     for whole in (
-        phrases.divide(phrases.multiply(fraction(top), unit), fraction(bottom)),
-        phrases.multiply(fraction(abs(factor)), unit),
+        written_operations.divide(written_operations.multiply(fraction(top), unit), fraction(bottom)),
+        written_operations.multiply(fraction(abs(factor)), unit),
     ):
-        yield phrases.negated(whole) if sign else whole
+        yield written_operations.negate(whole) if sign else whole
 
 
 def decimal(x: float) -> Tree | None:
@@ -119,5 +119,7 @@ def _root(square: Fraction, negative: bool) -> Iterator[Tree]:
     root = Tree("Pow", (fraction(top // (outside * outside)), HALF))
     ways = list(multiples(factor, root))
     if square.denominator > 1 and square.numerator == 1:
-        ways.append(phrases.divide(phrases.ONE, Tree("Pow", (fraction(square.denominator), HALF))))
-    yield from map(phrases.negated, ways) if negative else ways
+        ways.append(
+            written_operations.divide(written_operations.ONE, Tree("Pow", (fraction(square.denominator), HALF)))
+        )
+    yield from map(written_operations.negate, ways) if negative else ways

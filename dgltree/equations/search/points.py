@@ -8,8 +8,8 @@ import numpy as np
 
 from dgltree.equations.truth.elementary import Array
 
-COUNT = 4  # points of the big tables: with so many, different values hardly ever agree at all
-MORE = 40  # points for what is fitted, and to check what was found
+TABLE_POINTS = 4  # points of the big tables: with so many, different values hardly ever agree at all
+CHECK_POINTS = 40  # points for what is fitted, and to check what was found
 
 RANGES: dict[str, tuple[float, float]] = {
     "below one": (0.15, 0.92),  # where sqrt(1 - x^2), asin and atanh are real
@@ -49,6 +49,6 @@ def _values(region: str, name: str) -> Array:
     seed = int.from_bytes(hashlib.sha256(f"search {region} {name}".encode()).digest()[:8], "big")
     random = np.random.default_rng(seed)
     if region == COMPLEX:
-        values: Array = random.uniform(0.4, 1.6, MORE) * np.exp(1j * random.uniform(-1.2, 1.2, MORE))
+        values: Array = random.uniform(0.4, 1.6, CHECK_POINTS) * np.exp(1j * random.uniform(-1.2, 1.2, CHECK_POINTS))
         return values
-    return random.uniform(*RANGES[region], MORE)
+    return random.uniform(*RANGES[region], CHECK_POINTS)

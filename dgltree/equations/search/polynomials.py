@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from dgltree.equations.truth.kernels import Again, Units
+from dgltree.equations.truth.field_extension import Again, Units
 from dgltree.equations.truth.proof import difference
-from dgltree.equations.truth.rational import NoValue, TooLarge
+from dgltree.equations.truth.rational_functions import NoValue, TooLarge
 from dgltree.equations.truth.region import Region
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree

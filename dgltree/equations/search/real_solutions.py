@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 
-from dgltree.equations.search import phrases
+from dgltree.equations.search import written_operations
 from dgltree.equations.search.numbers import multiples
-from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.isolation import Isolation, isolation
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period, period
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_roots import isolated_root, real_roots
+from dgltree.equations.truth.real_roots import bisect_root, real_roots
 from dgltree.equations.truth.verdict import Domain, Grade
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
@@ -84,7 +84,7 @@ class RealSolutions:
         """Of which each whole multiple may be added to a solution."""
         if self.period is None or self.none or self.reason:
             return None
-        unit = PI if self.period.power == 1 else phrases.power(PI, fraction(Fraction(self.period.power)))
+        unit = PI if self.period.power == 1 else written_operations.power(PI, fraction(Fraction(self.period.power)))
         return next(multiples(self.period.factor, unit)) if self.period.power else fraction(self.period.factor)
 
     def may_have_more(self, inverted: bool) -> bool:
@@ -98,7 +98,7 @@ class RealSolutions:
         """As decimals of 12 digits: all of them, or those that a grid shows; of periodic ones those next to 0."""
         if self._program is None:
             return []
-        isolated = [isolated_root(self._program, self.name, *bracket) for bracket in self.isolated.brackets]
+        isolated = [bisect_root(self._program, self.name, *bracket) for bracket in self.isolated.brackets]
         if self.period is not None:
             isolated = [_next_to_0(root, self.period.value) for root in isolated]
         found = isolated if self.isolated.whole else [*isolated, *real_roots(self._program, self.name)]

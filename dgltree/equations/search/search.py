@@ -14,17 +14,17 @@ from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.inverse import isolated, wanted
-from dgltree.equations.search.numbers import named, named_angle
-from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
+from dgltree.equations.search.inverse import isolate, solve_for_blank
+from dgltree.equations.search.numbers import name_angle, name_number
+from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, TABLE_POINTS, Points, points, regions
 from dgltree.equations.search.polynomials import degree
 from dgltree.equations.search.real_solutions import RealSolutions
 from dgltree.equations.search.search_result import SearchResult
+from dgltree.equations.search.search_space import SearchSpace, search_space
 from dgltree.equations.search.stages import Stages
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.search.world import World, world
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
@@ -35,10 +35,10 @@ from dgltree.trees.tree import Tree
 
 BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
-MOST = 3000  # fillers found, from which the best are chosen
-ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
+MAX_FILLERS = 3000  # fillers found, from which the best are chosen
+FIRST_JUDGED = 40  # fillers of which verdicts are asked before more are looked for
 BESIDE_ROOTS = 2.0  # seconds for SymPy if all real solutions are known as decimals
-SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
+MIN_UNSOLVED_DEGREE = 3  # degree of a polynomial from which on its roots have no short expression, mostly
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
@@ -65,7 +65,7 @@ class Search:
     ) -> None:
         self.equation, self.budget, self.clock = equation, budget, clock or Clock()
         self.unknown = unknown
-        self.world: World = world(equation)
+        self.world: SearchSpace = search_space(equation)
         self.names = variables(*equation)
         self.path = only_path(equation) if invert else None
         self.solves = invert and self.path is None
@@ -102,7 +102,7 @@ class Search:
             if self.reason and not self._wants_complex:
                 return
         if self.path is not None:
-            for tree in filter(self._has_value, isolated(self.equation, self.path)):  # few, so however late it is
+            for tree in filter(self._has_value, isolate(self.equation, self.path)):  # few, so however late it is
                 self.fillers.setdefault(self._order(tree), "isolated")
         elif self.solves and not self._all_named:
             self._ask_algebra()
@@ -114,7 +114,7 @@ class Search:
         if self._all_taken():
             return
         for region in [COMPLEX] if self.none else self.regions:
-            targets = self._targets(points(region, self.names, MORE))
+            targets = self._targets(points(region, self.names, CHECK_POINTS))
             if targets:
                 yield from self._by_value(region, targets)
                 if self._settled():
@@ -122,7 +122,7 @@ class Search:
         if self.clock.late or self.none:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
-            if self._degree >= SHORT:
+            if self._degree >= MIN_UNSOLVED_DEGREE:
                 self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
                 return
             yield from self._by_trial()
@@ -137,7 +137,7 @@ class Search:
         return degree(self.equation, self.unknown, self.names) or 0
 
     def _ask_algebra(self) -> None:
-        is_known = self._degree >= SHORT if self.line is None else self.line.has_roots and not self.none
+        is_known = self._degree >= MIN_UNSOLVED_DEGREE if self.line is None else self.line.has_roots and not self.none
         seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
@@ -153,7 +153,7 @@ class Search:
         """Find out whether no real number is a filler, or, if an unknown is asked for, what the solutions are."""
         self.line = RealSolutions(self.equation, self.unknown)
         for point in self.line.points:
-            self._take("a number", named(point))
+            self._take("a number", name_number(point))
 
     @property
     def _all_named(self) -> bool:
@@ -174,8 +174,8 @@ class Search:
         return bool(line.all_known or self.roots or self._settled())
 
     def _named(self, root: float) -> Tree | None:
-        angles = named_angle(root) if self.line is not None and self.line.period is not None else ()
-        return next((tree for tree in (*named(root), *angles) if self._verdicts.holds(tree)), None)
+        angles = name_angle(root) if self.line is not None and self.line.period is not None else ()
+        return next((tree for tree in (*name_number(root), *angles) if self._verdicts.holds(tree)), None)
 
     def _take_roots(self, line: RealSolutions) -> None:
         """Real fillers: by their names, or else as decimals."""
@@ -218,7 +218,7 @@ class Search:
             asked += tree not in self._copies
             if not self._is_copy(tree) and self._verdicts.holds(tree):
                 return textbook_cost(tree)
-            if asked >= ENOUGH or self.clock.late:
+            if asked >= FIRST_JUDGED or self.clock.late:
                 break
         return math.inf
 
@@ -231,7 +231,7 @@ class Search:
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:
             self.fillers.setdefault(self._order(tree), source)
-            if len(self.fillers) >= MOST or self.clock.late:
+            if len(self.fillers) >= MAX_FILLERS or self.clock.late:
                 return
 
     def _check_values(self) -> None:
@@ -243,7 +243,9 @@ class Search:
 
     def _has_value(self, tree: Tree) -> bool:
         """Whether a tree has a finite value at any point."""
-        return any(np.isfinite(value(tree, points(region, self.names, MORE), {})).any() for region in self.regions)
+        return any(
+            np.isfinite(value(tree, points(region, self.names, CHECK_POINTS), {})).any() for region in self.regions
+        )
 
     def _numbers(self) -> None:
         """Take the results of exact arithmetic."""
@@ -259,7 +261,9 @@ class Search:
         """Values (MORE,) that the blank may have; none if they cannot be worked out."""
         if self.path is None:
             return []
-        branches = (np.broadcast_to(branch, (MORE,)) for branch in wanted(self.equation, self.path, many, {}))
+        branches = (
+            np.broadcast_to(branch, (CHECK_POINTS,)) for branch in solve_for_blank(self.equation, self.path, many, {})
+        )
         return [branch for branch in branches if np.isfinite(branch).all() and self._solves(branch, many)]
 
     def _solves(self, target: Array, at: Points) -> bool:
@@ -268,7 +272,7 @@ class Search:
 
     def _by_value(self, region: str, targets: list[Array]) -> Iterator[None]:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
-        few, many = (points(region, self.names, count) for count in (COUNT, MORE))
+        few, many = (points(region, self.names, count) for count in (TABLE_POINTS, CHECK_POINTS))
         stages = self._stages
         table = stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
@@ -287,7 +291,7 @@ class Search:
         large = [(self.budget, False), (self.budget, True)] if self.names else []  # of numbers roots tell more
         for size, every in ((small, False), *large):
             for region in self.regions if size == small else self.regions[:1]:
-                few = points(region, self.names, COUNT)
+                few = points(region, self.names, TABLE_POINTS)
                 table = self._stages.table(few, self.world.operations(every), size)
                 self._stages.try_all(self.equation, table, few)
                 yield

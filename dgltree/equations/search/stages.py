@@ -8,13 +8,13 @@ import numpy as np
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, rows_at_once, value
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.fit import fitted
+from dgltree.equations.search.fit import fit_sums
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.numbers import complex_constant, decimal, named, named_complex
+from dgltree.equations.search.numbers import complex_constant, decimal, name_complex, name_number
 from dgltree.equations.search.operations import Operations
-from dgltree.equations.search.points import COUNT, Points
+from dgltree.equations.search.points import TABLE_POINTS, Points
+from dgltree.equations.search.search_space import SearchSpace
 from dgltree.equations.search.table import ValueTable
-from dgltree.equations.search.world import World
 from dgltree.equations.truth.elementary import Array
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -32,7 +32,7 @@ class Stages:
         take: of a source and fillers.
     """
 
-    def __init__(self, world: World, clock: Clock, take: Callable[[str, Iterable[Tree]], None]) -> None:
+    def __init__(self, world: SearchSpace, clock: Clock, take: Callable[[str, Iterable[Tree]], None]) -> None:
         self.world, self.clock, self._take = world, clock, take
         self.tried = self.memory = 0
         """Expressions whose values were looked at, and bytes of the largest table."""
@@ -53,12 +53,12 @@ class Stages:
 
     def short(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """A number, an entry, an entry and a number, a fitted sum."""
-        few = target[:COUNT]
+        few = target[:TABLE_POINTS]
         number = finders.constant(target)
         if number is not None:
-            self._take("a number", [*self.decimal(number), *named(number)])
+            self._take("a number", [*self.decimal(number), *name_number(number)])
         elif (not_real := complex_constant(target)) is not None:
-            self._take("a number", named_complex(not_real))
+            self._take("a number", name_complex(not_real))
         self._take("search", finders.entries(few, table, forms))
         if number is None:
             self._fit(target, many, lambda tree: tree)
@@ -66,7 +66,7 @@ class Stages:
 
     def joined(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """Two entries."""
-        self._take("two expressions", finders.pairs(target[:COUNT], table, forms, LOOKED_THROUGH))
+        self._take("two expressions", finders.pairs(target[:TABLE_POINTS], table, forms, LOOKED_THROUGH))
 
     def wrapped(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """A function of an entry, of two entries or of a fitted sum."""
@@ -76,14 +76,14 @@ class Stages:
             inner = wrap.argument(target)
             if not np.isfinite(inner).all() or self.clock.late:
                 continue
-            few = inner[:COUNT]
+            few = inner[:TABLE_POINTS]
             self._take("search", map(wrap.written, finders.entries(few, table, forms)))
             self._take("two expressions", map(wrap.written, finders.pairs(few, table, forms, LOOKED_THROUGH, 8)))
             self._fit(inner, many, wrap.written)
 
     def _fit(self, target: Array, many: Points, written: Callable[[Tree], Tree]) -> None:
         for generators in [] if self.clock.late else self.world.generators(many):
-            self._take("a fitted sum", map(written, fitted(target, generators)))
+            self._take("a fitted sum", map(written, fit_sums(target, generators)))
 
     def try_all(self, equation: Equation, table: ValueTable, few: Points) -> None:
         """Each entry put into the blank."""

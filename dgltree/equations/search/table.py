@@ -10,21 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.search.arithmetic import LARGEST, agree
+from dgltree.equations.search.arithmetic import MAX_VALUE, agree
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.kept_forms import KeptForms
 from dgltree.equations.search.operations import COMMUTATIVE, Operations, binary, pairs, unary
-from dgltree.equations.search.phrases import ONE
+from dgltree.equations.search.written_operations import ONE
 from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
 LEAF, NUMBER = -2, -1
 """The code in place of an operation for a leaf, and for a number that operations on numbers gave."""
-DEEPEST = 14  # level
+MAX_LEVEL = 14  # level
 LONGER = 3  # levels by which a form may be longer than the shortest
-SMALLEST = 1e-7
+MIN_VALUE = 1e-7
 ROWS = 500_000  # candidates that are taken in together
-PIECE = 100_000  # pairs whose values are computed between two looks at the clock
+PAIRS_BETWEEN_LOOKS = 100_000  # pairs whose values are computed between two looks at the clock
 CHUNK = 4  # times the budget: so many candidates of a level are computed at most
 DENOMINATOR = 60  # constants that are so many parts of a whole number are written as numbers
 CANDIDATES = 3  # neighbours of equal key that a lookup compares
@@ -87,7 +87,7 @@ class ValueTable:
         own = (self.values, self.level, self._known, self._known_id)
         return self._forms.nbytes + sum(a.nbytes for a in own)
 
-    def fill(self, deepest: int = DEEPEST) -> "ValueTable":
+    def fill(self, deepest: int = MAX_LEVEL) -> "ValueTable":
         """Grow level by level until the budget or the time is used up, or to the deepest level; returns itself."""
         level = 1
         while self.grow(level) and level < deepest:
@@ -140,7 +140,7 @@ class ValueTable:
         targets = targets.astype(self.values.dtype, copy=False)
         with np.errstate(all="ignore"):
             key, size = self._key(targets), self._key(np.abs(targets))
-            usable = np.flatnonzero(np.isfinite(key) & (size < LARGEST))
+            usable = np.flatnonzero(np.isfinite(key) & (size < MAX_VALUE))
             key, slack = key[usable], 1e-10 * np.abs(size[usable]) + 1e-13
             left = np.searchsorted(self._sorted, key - slack)
             which, entries = [], []
@@ -186,8 +186,8 @@ class ValueTable:
                 second = np.intersect1d(by_level[b], self._exponents) if name == "pow" else by_level[b]
                 left, right = pairs(name, by_level[a], second, room, self._one)
                 room -= len(left)
-                for start in range(0, len(left), PIECE):
-                    a_, b_ = left[start : start + PIECE], right[start : start + PIECE]
+                for start in range(0, len(left), PAIRS_BETWEEN_LOOKS):
+                    a_, b_ = left[start : start + PAIRS_BETWEEN_LOOKS], right[start : start + PAIRS_BETWEEN_LOOKS]
                     self.tried += len(a_)
                     yield _block(number, a_, b_, binary(name, self.values[a_], self.values[b_]))
 
@@ -196,7 +196,7 @@ class ValueTable:
             return
         operation, left, right, values = map(np.concatenate, zip(*blocks, strict=True))
         size = np.abs(values)
-        usable = np.isfinite(size).all(1) & (size < LARGEST).all(1) & (size > SMALLEST).all(1)
+        usable = np.isfinite(size).all(1) & (size < MAX_VALUE).all(1) & (size > MIN_VALUE).all(1)
         operation, left, right, values = (column[usable] for column in (operation, left, right, values))
         q = _quantised(self._key(values))
         entry = self._find(q)

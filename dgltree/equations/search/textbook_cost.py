@@ -5,8 +5,8 @@ The amounts were chosen on the part of the benchmark that is for tuning.
 
 from typing import NamedTuple
 
+from dgltree.equations.expressions.memo import Memo
 from dgltree.equations.expressions.paths import Path
-from dgltree.equations.expressions.remembered import Remembered
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import Use, names
@@ -121,4 +121,4 @@ def _is_power_of_sum(tree: Tree) -> bool:
     return n is not None and n.denominator == 1 and n > 0
 
 
-_HABITS = Remembered(lambda node: node.children, _habits, REMEMBERED)
+_HABITS = Memo(lambda node: node.children, _habits, REMEMBERED)

@@ -13,7 +13,7 @@ NODE = 1e-4
 """Seconds that a look at points may take for each node of an equation."""
 VERDICT, VERDICT_NODE = 0.05, 4e-3
 """Seconds that a verdict may take, and further ones for each node."""
-LARGEST = 10**9
+MAX_MAGNITUDE = 10**9
 Fillers = tuple[Tree, ...]
 """One for each blank."""
 
@@ -32,7 +32,7 @@ class Verdicts:
         self._judge = Judge()
         self._reaches: dict[Fillers, Reach] = {}
         self._known: dict[Fillers, Verdict] = {}
-        size = min(sum(side.size for side in equation), LARGEST)
+        size = min(sum(side.size for side in equation), MAX_MAGNITUDE)
         self._look, self._verdict = NODE * size, VERDICT + VERDICT_NODE * size
         clock.keep(self._verdict)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
-from dgltree.equations.expressions.definitions import defined, is_reciprocal
+from dgltree.equations.expressions.definitions import define, is_reciprocal
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.gamma import binomial, factorial
 from dgltree.read.functions import RECORDS, MathFunction
 from dgltree.trees.tree import Tree
 
-LONGEST = 4000  # bits of a rational that stays exact, and of an integer that is found in a ball
+MAX_EXACT_BITS = 4000  # bits of a rational that stays exact, and of an integer that is found in a ball
 
 Ball = Any
 """An ``fmpq``, an ``acb`` or None."""
@@ -66,7 +66,7 @@ def whole(value: Any) -> int | None:
 
     FLINT ends the process when it is asked for an integer that does not fit in memory.
     """
-    small = bool(value.is_finite() and abs(value) < arb(2) ** LONGEST)
+    small = bool(value.is_finite() and abs(value) < arb(2) ** MAX_EXACT_BITS)
     found = value.unique_fmpz() if small else None
     return None if found is None else int(found)
 
@@ -77,13 +77,13 @@ def real_or_none(value: Any) -> Ball:
     return value if real else None if real is False else acb("nan")
 
 
-def snapped(value: Any) -> Ball:
+def snap(value: Any) -> Ball:
     """An integer for a ball of less than 2^-250 around it, as at the end of a part, an algebraic number."""
     near = whole(value)
     return fmpq(near) if near is not None and abs(value - near) < arb(2) ** -250 else value
 
 
-def settled(value: Any) -> Any:
+def settle(value: Any) -> Any:
     """Without a real or an imaginary part that may be 0 and is less than 2^-250: it is on an axis, not next to it."""
 
     def part(of: Any) -> Any:
@@ -112,7 +112,7 @@ def _mul(*factors: Ball) -> Ball:
 
 
 def _shortened(value: Ball) -> Ball:
-    if isinstance(value, fmpq) and max(value.p.bit_length(), value.q.bit_length()) > LONGEST:
+    if isinstance(value, fmpq) and max(value.p.bit_length(), value.q.bit_length()) > MAX_EXACT_BITS:
         return acb(value)
     return value
 
@@ -150,7 +150,7 @@ def root_of(top: int, bottom: int, school: bool) -> Callable[..., Ball]:
 def _whole_power(base: Ball, exponent: int) -> Ball:
     """Exact for a rational, unless it would be long."""
     if isinstance(base, fmpq):
-        if abs(exponent) * max(base.p.bit_length(), base.q.bit_length()) <= LONGEST:
+        if abs(exponent) * max(base.p.bit_length(), base.q.bit_length()) <= MAX_EXACT_BITS:
             return base**exponent
         base = acb(base)
     return base**exponent if exponent >= 0 else 1 / base**-exponent
@@ -200,7 +200,7 @@ def _reciprocal(value: Ball) -> Ball:
 def _function(record: MathFunction) -> Callable[[Ball], Ball]:
     """A function that Arb has, or that is made of others by its definition."""
     name, exact_values = record.name, record.at
-    made = defined(name, _operation)
+    made = define(name, _operation)
 
     def function(value: Ball) -> Ball:
         for argument, known in exact_values.items():

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dgltree.equations.expressions.definitions import defined, expression, is_reciprocal
+from dgltree.equations.expressions.definitions import define, expression, is_reciprocal
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.equations.truth.gamma import float_binomial, float_factorial, growth
 from dgltree.equations.truth.leaves import CONSTANTS, finite
@@ -19,7 +19,7 @@ from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.tree import Tree
 
 POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
-LARGEST, SMALLEST = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
+MAX_MAGNITUDE, MIN_MAGNITUDE = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
 EPS = 2.0**-51  # the relative error charged for one operation
 NEAR_CUT = 1e-9  # relative distance from its branch cut at which a function says nothing
 
@@ -86,11 +86,11 @@ def _settle(result: Result) -> Value:
     """Make 0 of what its error swallows; mark what is out of range."""
     v, error = result
     size = np.abs(v)
-    inside = ((size <= LARGEST) & (size >= SMALLEST)).all(axis=-1, keepdims=True)
+    inside = ((size <= MAX_MAGNITUDE) & (size >= MIN_MAGNITUDE)).all(axis=-1, keepdims=True)
     if not inside.all():
         zero = ~inside & (size <= 4 * error)
         v, size = np.where(zero, 0.0, v), np.where(zero, 0.0, size)
-        error = np.where((size <= LARGEST) & ((size >= SMALLEST) | (size == 0)), error, np.inf)
+        error = np.where((size <= MAX_MAGNITUDE) & ((size >= MIN_MAGNITUDE) | (size == 0)), error, np.inf)
     return v, size, error
 
 
@@ -103,14 +103,14 @@ def _multiply(a: Value, b: Value) -> Result:
 
 
 def _power(a: Value, b: Value) -> Result:
-    n = round(float(b[0][0].real)) if abs(b[0][0]) <= LARGEST else 0
+    n = round(float(b[0][0].real)) if abs(b[0][0]) <= MAX_MAGNITUDE else 0
     if abs(n) <= 20 and (np.abs(b[0] - n) <= 1e-12 + 4 * b[2]).all():  # a whole exponent: no logarithm, no branch
         return _whole_power(a, n, b[2])
     log = np.log(a[0])
     v = np.exp(b[0] * log)
     exponent_error = np.abs(log) * (b[2] + 3 * EPS * b[1]) + b[1] * (a[2] / a[1])
     error = np.abs(v) * (exponent_error + 2 * EPS)
-    zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > SMALLEST) & (b[0].imag == 0)
+    zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > MIN_MAGNITUDE) & (b[0].imag == 0)
     v, error = np.where(zero, 0.0, v), np.where(zero, 0.0, error)
     return v, np.where(_on_cut(a) | (~zero & (a[1] == 0)), np.inf, error)
 
@@ -132,7 +132,7 @@ def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
 
 def _entire(name: str) -> Operation:
     """A function that numpy has, and of which the derivative is another."""
-    function, derivative = ELEMENTARY[name], defined(name, lambda node: ELEMENTARY[node.function], "derivative")
+    function, derivative = ELEMENTARY[name], define(name, lambda node: ELEMENTARY[node.function], "derivative")
 
     def entire(a: Value) -> Result:
         v = function(a[0])
@@ -239,7 +239,7 @@ def _operation(name: str, count: int) -> Operation | None:
     if (name, count) in _OWN or record is None or count != 1:
         return _OWN.get((name, count))
     if record.definition:
-        return defined(name, _part)
+        return define(name, _part)
     if not record.derivative:
         return None
     return _inverse_function(name) if record.inverts else _entire(name)

@@ -19,7 +19,7 @@ from dgltree.read.functions import Cut
 
 STEPS = 20
 """Points of a line on either side of 0."""
-MOST = 4
+MAX_BREAKPOINTS = 4
 """Breakpoints of a line."""
 LINES = 3
 """In several variables."""
@@ -105,7 +105,7 @@ def _crossings(program: Program, line: Line, kind: str) -> Iterator[tuple[int, H
 
     seen = [(t, signs(t)) for t in _grid()]
     changes = ((number, *pair) for number in range(len(watched)) for pair in pairwise(seen) if _opposite(number, *pair))
-    for number, (low, before), (high, _) in islice(changes, MOST):
+    for number, (low, before), (high, _) in islice(changes, MAX_BREAKPOINTS):
         for _ in range(HALVED):
             middle = (low + high) / 2
             low, high = (middle, high) if signs(middle)[number] == before[number] else (low, middle)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Ball, ball, is_real, settled, snapped
+from dgltree.equations.truth.balls import Ball, ball, is_real, settle, snap
 from dgltree.equations.truth.program import Program
 
 BITS = (64, 320, 1024)
@@ -66,14 +66,14 @@ def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits:
 
 def compare_settled(program: Program, point: Mapping[str, Ball], reading: Reading, bits: int = BITS[-1]) -> Comparison:
     """The outcome if balls leave open on which side of a branch cut, or of the real line, a value is: on it."""
-    left, right = program.at(point, bits, settled)
+    left, right = program.at(point, bits, settle)
     with ctx.workprec(bits):
         return Comparison(_outcome(left, right, reading != "complex"), left, right)
 
 
 def compare_end(program: Program, point: Mapping[str, Ball], bits: int) -> Comparison:
     """The outcome in reals at an end of a part, which is known to so many bits."""
-    left, right = program.at(point, bits, snapped)
+    left, right = program.at(point, bits, snap)
     with ctx.workprec(bits):
         return Comparison(_outcome(left, right, real=True), left, right)
 

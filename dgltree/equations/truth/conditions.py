@@ -13,9 +13,9 @@ from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
-LONGEST = 60
+MAX_CONDITION_LENGTH = 60
 """Characters of a condition."""
-MOST = 6
+MAX_CONDITIONS = 6
 
 
 def conditions(equation: Equation) -> tuple[str, ...]:
@@ -33,8 +33,12 @@ def condition(tree: Tree) -> str:
 def zero_expressions(equation: Equation) -> list[Tree]:
     """The expressions of these conditions, the first few."""
     zeros = (factor for side in equation for tree in _zeros(side) for factor in _factors(tree))
-    short = (tree for tree in dict.fromkeys(zeros) if tree.size <= LONGEST and len(write_infix(tree)) <= LONGEST)
-    return list(islice(short, MOST))
+    short = (
+        tree
+        for tree in dict.fromkeys(zeros)
+        if tree.size <= MAX_CONDITION_LENGTH and len(write_infix(tree)) <= MAX_CONDITION_LENGTH
+    )
+    return list(islice(short, MAX_CONDITIONS))
 
 
 def _never_zero(tree: Tree) -> bool:

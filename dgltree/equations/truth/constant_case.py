@@ -3,11 +3,11 @@
 from flint import acb, arb, fmpq
 
 from dgltree.equations.truth.balls import ball
-from dgltree.equations.truth.case import ROOTS, Case, no_value
 from dgltree.equations.truth.compare import Comparison, PointOutcome, compare
-from dgltree.equations.truth.counterexamples import FEWEST, counterexample, written
-from dgltree.equations.truth.proof import gap, proved
-from dgltree.equations.truth.rational import NoValue
+from dgltree.equations.truth.counterexamples import MIN_DIGITS, counterexample, write_number
+from dgltree.equations.truth.judged_equation import ROOTS, JudgedEquation, no_value
+from dgltree.equations.truth.proof import gap, prove
+from dgltree.equations.truth.rational_functions import NoValue
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Tested, Verdict, undecided
 
@@ -15,7 +15,7 @@ LARGE = 300
 """Powers of ten beyond which values are called large, or small."""
 
 
-def constant(case: Case) -> Verdict:
+def constant(case: JudgedEquation) -> Verdict:
     """The verdict on an equation of numbers alone."""
     principal = compare(case.principal, {}, "complex")
     school = compare(case.school, {}, "complex") if case.roots else principal
@@ -28,7 +28,7 @@ def constant(case: Case) -> Verdict:
     domain = Domain.EVERYWHERE if principal.outcome is PointOutcome.AGREE else Domain.REALS
     notes = () if both else (_constant_note(domain, principal),)
     try:
-        sure = proved(case.equation, [], Region("complex" if domain is Domain.EVERYWHERE else "real"))
+        sure = prove(case.equation, [], Region("complex" if domain is Domain.EVERYWHERE else "real"))
     except NoValue:
         sure = False
     if sure or (isinstance(found.left, fmpq) and isinstance(found.right, fmpq)):
@@ -36,7 +36,7 @@ def constant(case: Case) -> Verdict:
     return Verdict(Grade.TESTED, domain, tested=Tested(1, 0, "", ""), notes=notes)
 
 
-def _blurred(case: Case, found: Comparison) -> Verdict:
+def _blurred(case: JudgedEquation, found: Comparison) -> Verdict:
     """Where numbers do not tell the values apart, the difference may: 9^9^9 is not 9^9^9 + 1."""
     if no_value(found):
         return undecided(no_value(found))
@@ -44,7 +44,7 @@ def _blurred(case: Case, found: Comparison) -> Verdict:
     if sign == 0:
         return Verdict(Grade.PROVED, Domain.EVERYWHERE)
     if sign is not None:
-        left = written(found.left, FEWEST) if ball(found.left).is_finite() else "too large to write"
+        left = write_number(found.left, MIN_DIGITS) if ball(found.left).is_finite() else "too large to write"
         right = "is more" if sign < 0 else "is less"
         return Verdict(Grade.REFUTED, counterexample=Counterexample({}, f"is {left}", right))
     balls = [ball(side) for side in (found.left, found.right) if side is not None]
@@ -59,5 +59,5 @@ def _blurred(case: Case, found: Comparison) -> Verdict:
 def _constant_note(domain: Domain, principal: Comparison) -> str:
     if domain is Domain.EVERYWHERE:
         return f"by principal values; it does not hold where {ROOTS}"
-    sides = [written(side, 6) for side in (principal.left, principal.right) if isinstance(side, fmpq | acb)]
+    sides = [write_number(side, 6) for side in (principal.left, principal.right) if isinstance(side, fmpq | acb)]
     return f"{ROOTS}; by principal values left is {sides[0]}" if sides else ROOTS

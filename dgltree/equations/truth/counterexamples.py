@@ -11,24 +11,24 @@ from dgltree.equations.truth.compare import Comparison
 from dgltree.equations.truth.sample_points import Angle
 from dgltree.equations.truth.verdict import Counterexample
 
-FEWEST, MOST = 4, 120
+MIN_DIGITS, MAX_DIGITS = 4, 120
 """Digits."""
 
 
 def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexample:
     """The text of a point."""
     with ctx.workprec(1100):
-        digits = FEWEST
-        while digits < MOST:
+        digits = MIN_DIGITS
+        while digits < MAX_DIGITS:
             left, right = (_side(side, digits) for side in (found.left, found.right))
             if not _is_same(left, right):
                 break
             digits += 4
         else:
             if found.left is not None and found.right is not None:
-                off = written(_difference(found.left, found.right), FEWEST)
+                off = write_number(_difference(found.left, found.right), MIN_DIGITS)
                 less = f"plus {off[1:]}" if off.startswith("-") else f"less {off}"
-                left, right = _side(found.left, FEWEST), f"is that {less}"
+                left, right = _side(found.left, MIN_DIGITS), f"is that {less}"
         return Counterexample({name: _value(value) for name, value in point.items()}, left, right)
 
 
@@ -47,20 +47,20 @@ def _is_same(left: str, right: str) -> bool:
 
 
 def _side(side: Ball, digits: int) -> str:
-    return "has no value" if side is None else f"is {written(side, digits)}"
+    return "has no value" if side is None else f"is {write_number(side, digits)}"
 
 
 def _value(value: Any) -> str:
     if isinstance(value, Angle):
         if value.offset != 0 or value.turned:
-            return written(value(), 12)
+            return write_number(value(), 12)
         top, bottom = int(value.multiple.p), int(value.multiple.q)
         times = {1: "", -1: "-"}.get(top, str(top))
         return f"{times}pi" if bottom == 1 else f"{times}pi/{bottom}"
-    return written(value, 12)
+    return write_number(value, 12)
 
 
-def written(value: Ball, digits: int) -> str:
+def write_number(value: Ball, digits: int) -> str:
     """A number with so many digits; a rational with few digits as it is."""
     if isinstance(value, fmpq):
         if value.q == 1 and len(str(value.p)) <= max(digits, 12):

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from dgltree.equations.expressions.definitions import Operation, defined, is_reciprocal
+from dgltree.equations.expressions.definitions import Operation, define, is_reciprocal
 from dgltree.equations.truth.gamma import Array, float_binomial, float_factorial
 from dgltree.equations.truth.leaves import finite
 from dgltree.read.functions import BY_NAME, RECORDS
@@ -58,7 +58,7 @@ def _operation(node: Tree) -> Operation:
 
 
 def _by_definition(name: str) -> Callable[[Array], Array]:
-    function, known = defined(name, _operation), BY_NAME[name].at
+    function, known = define(name, _operation), BY_NAME[name].at
     if not known:
         return function
 
@@ -77,7 +77,7 @@ def is_continued(name: str) -> bool:
     record = BY_NAME[name]
     if not record.definition:
         return False
-    function = defined(name, _operation)
+    function = define(name, _operation)
     with np.errstate(all="ignore"):
         values = [function(np.complex128(point)) for point, value in record.at.items() if value is not None]
     return not np.isfinite(values).all()

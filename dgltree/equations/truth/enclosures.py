@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flint import arb, ctx
 
-from dgltree.equations.expressions.definitions import defined, is_reciprocal
+from dgltree.equations.expressions.definitions import define, is_reciprocal
 from dgltree.equations.truth.balls import Unjudged, ball, constant
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.real_intervals import (
@@ -22,9 +22,9 @@ from dgltree.equations.truth.real_intervals import (
     RealInterval,
     absolute,
     add,
+    from_ball,
     mul,
-    negated,
-    of_ball,
+    negate,
     reciprocal,
     rising,
     wave,
@@ -68,7 +68,7 @@ def enclosure(tree: Tree, cell: RealInterval) -> Enclosure:
 
 def _constant(leaf: Tree) -> Enclosure:
     with ctx.workprec(BITS):
-        return Enclosure(of_ball(ball(constant(leaf)).real), ZERO)
+        return Enclosure(from_ball(ball(constant(leaf)).real), ZERO)
 
 
 def _applied(node: Tree, parts: list[Enclosure]) -> Enclosure:
@@ -95,7 +95,7 @@ def _operation(node: Tree) -> Callable[..., Enclosure]:
     record = BY_NAME.get(node.function)
     if record is None or not record.definition:
         raise Unjudged(f"the function {node.function} is not enclosed")
-    return defined(node.function, _operation)
+    return define(node.function, _operation)
 
 
 def _sum(first: Enclosure, *others: Enclosure) -> Enclosure:
@@ -171,7 +171,7 @@ def _derivative_of_power(a: RealInterval, root: RealInterval, n: Fraction) -> Re
 
 def _around(n: Fraction) -> tuple[float, float]:
     with ctx.workprec(BITS):
-        found = of_ball(arb(n.numerator) / n.denominator)
+        found = from_ball(arb(n.numerator) / n.denominator)
     return found.low, found.high
 
 
@@ -269,7 +269,7 @@ def _monotone(
 def _one_plus(a: RealInterval, sign: int = 1) -> RealInterval:
     square = whole_power(a, 2)
     assert square is not None
-    return add(ONE, square if sign > 0 else negated(square))
+    return add(ONE, square if sign > 0 else negate(square))
 
 
 def _minus_half(a: RealInterval) -> RealInterval | None:
@@ -294,7 +294,7 @@ _FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
     "exp": _exp,
     "abs": _abs,
     "sin": _wave("sin", lambda a: wave(a, lambda x: x.cos())),
-    "cos": _wave("cos", lambda a: negated(wave(a, lambda x: x.sin()))),
+    "cos": _wave("cos", lambda a: negate(wave(a, lambda x: x.sin()))),
     "sinh": _monotone("sinh", (-inf, inf), _cosh_span),
     "cosh": _cosh,
     "tanh": _monotone("tanh", (-1.0, 1.0), lambda a: _one_plus(rising(a, lambda x: x.tanh(), -1.0, 1.0), -1)),

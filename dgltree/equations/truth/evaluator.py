@@ -15,7 +15,7 @@ from dgltree.equations.truth.elementary import Array
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-NEEDED = 12  # usable points without which nothing is decided
+MIN_POINTS = 12  # usable points without which nothing is decided
 NEEDED_REAL = 7  # the same of real points: acosh(x) has a value at half of them, acosh(x + y) at a quarter
 BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
 EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
@@ -42,7 +42,7 @@ def numeric_truth(equation: Equation) -> Truth:
         return Truth.UNDECIDED
 
 
-def decide(left: Value, right: Value, needed: int = NEEDED) -> Array:
+def decide(left: Value, right: Value, needed: int = MIN_POINTS) -> Array:
     """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
 
     Call it with numpy's floating-point warnings off.
@@ -83,7 +83,7 @@ class Evaluator:
             left, right = self.value(equation.left), self.value(equation.right)
             if self.domain == "real" and _real_alone(left, right):
                 return Truth.FALSE
-            return Truth(int(decide(left, right, NEEDED if self.domain == "complex" else NEEDED_REAL)))
+            return Truth(int(decide(left, right, MIN_POINTS if self.domain == "complex" else NEEDED_REAL)))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""

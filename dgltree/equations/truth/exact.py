@@ -7,7 +7,7 @@ from dgltree.read.notation import NUMBERS
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-MOST = 400  # digits of a number that is worked out
+MAX_DIGITS = 400  # digits of a number that is worked out
 WRITTEN = 14_000  # bits of a sum: Python writes integers of up to 4,300 digits
 Value = Fraction | None
 """None for what is not a rational number, or one of more than MOST digits."""
@@ -16,10 +16,10 @@ Value = Fraction | None
 def exact(tree: Tree) -> Fraction | None:
     """The value of an integer, fraction or decimal, None for another node; a decimal is what it says."""
     text = tree.token or ""
-    if tree.children or tree.function not in NUMBERS or len(text) > MOST:
+    if tree.children or tree.function not in NUMBERS or len(text) > MAX_DIGITS:
         return None
     _, marked, exponent = text.lower().partition("e")
-    return None if marked and abs(int(exponent)) > MOST else Fraction(text)
+    return None if marked and abs(int(exponent)) > MAX_DIGITS else Fraction(text)
 
 
 def exact_value(tree: Tree) -> Value:
@@ -67,8 +67,8 @@ def _power(base: Fraction, exponent: Fraction) -> Value:
     if exponent.denominator > 1 or (not base and exponent <= 0):
         return None
     digits = max(len(str(abs(base.numerator))), len(str(base.denominator)))
-    return _bounded(base ** int(exponent)) if abs(exponent) * digits <= MOST else None
+    return _bounded(base ** int(exponent)) if abs(exponent) * digits <= MAX_DIGITS else None
 
 
-def _bounded(value: Fraction, bits: int = 4 * MOST) -> Value:
+def _bounded(value: Fraction, bits: int = 4 * MAX_DIGITS) -> Value:
     return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= bits else None

@@ -6,21 +6,21 @@ from typing import Any
 
 from flint import fmpq
 
-from dgltree.equations.truth.factoring import Factoring, factored
-from dgltree.equations.truth.kernels import Kernels
-from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
+from dgltree.equations.truth.factoring import Factoring, factor_polynomial
+from dgltree.equations.truth.field_extension import FieldExtension
+from dgltree.equations.truth.rational_functions import NoValue, Poly, RationalFunction, TooLarge
 from dgltree.equations.truth.roots import Roots
 
 
 class Functions:
     """The values of functions in a region."""
 
-    def __init__(self, kernels: Kernels) -> None:
+    def __init__(self, kernels: FieldExtension) -> None:
         self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region
         self.factoring = Factoring(kernels)
         self.roots = Roots(self.factoring)
 
-    def power(self, base: Fraction, exponent: Fraction) -> Fraction:
+    def power(self, base: RationalFunction, exponent: RationalFunction) -> RationalFunction:
         number = self.ring.constant(exponent)
         if base.num.is_zero():
             if number is None:
@@ -32,7 +32,7 @@ class Functions:
             return self.exp(self.ring.mul(exponent, self.log(base)))
         return self.roots.rational_power(base, Number(int(number.p), int(number.q)))
 
-    def abs(self, a: Fraction) -> Fraction:
+    def abs(self, a: RationalFunction) -> RationalFunction:
         if a.num.is_zero():
             return a
         _, positive, rest = self.factoring.parts(a)
@@ -43,14 +43,14 @@ class Functions:
         if conjugate is not None and any(self.kernels.kernels[k].turning for k in self.ring.involved(*rest)):
             return self.ring.mul(found, self.roots.rational_power(self.ring.mul(rest, conjugate), Number(1, 2)))
         for poly, way in ((rest.num, 1), (rest.den, -1)):
-            content, factors = factored(poly)
+            content, factors = factor_polynomial(poly)
             found = self.ring.mul(found, self.ring.power(self.ring.number(abs(fmpq(content))), way))
             for factor, times in factors:
-                size = self.factoring.abs_kernel(Fraction(factor, self.ring.one_poly))
+                size = self.factoring.abs_kernel(RationalFunction(factor, self.ring.one_poly))
                 found = self.ring.mul(found, self.ring.power(size, times * way))
         return found
 
-    def log(self, a: Fraction) -> Fraction:
+    def log(self, a: RationalFunction) -> RationalFunction:
         negative, positive, rest = self.factoring.parts(a)
         found = self.ring.zero
         for factor, times in positive:
@@ -61,7 +61,7 @@ class Functions:
             found = self.ring.add(found, self.ring.mul(self.kernels.i, self.kernels.pi))
         return found
 
-    def _log_positive(self, f: Fraction) -> Fraction:
+    def _log_positive(self, f: RationalFunction) -> RationalFunction:
         single = self.factoring.single(f)
         kernel = None if single is None else self.kernels.kernels[single]
         if kernel is not None and kernel.exponent is not None:
@@ -74,7 +74,7 @@ class Functions:
         sign = 2 if constant is not None and constant > 1 else None
         return self._log_kernel(f, real=True, sign=sign, analytic=strict and self.kernels.is_smooth(f))
 
-    def _log_rest(self, rest: Fraction) -> Fraction:
+    def _log_rest(self, rest: RationalFunction) -> RationalFunction:
         turns = self.factoring.turns(rest)
         if turns is not None:
             angle = self.ring.mul(self.ring.number(fmpq(2 * turns.numerator, turns.denominator)), self.kernels.pi)
@@ -88,7 +88,7 @@ class Functions:
         analytic = self.kernels.is_constant(*rest) or (self.region.is_real and self._off_cut(rest))
         return self._log_kernel(rest, analytic=analytic and self.kernels.is_smooth(rest))
 
-    def _off_cut(self, a: Fraction) -> bool:
+    def _off_cut(self, a: RationalFunction) -> bool:
         """Whether a value is never real and at most 0."""
         conjugate = self.kernels.conjugate(a)
         if conjugate is None:
@@ -96,22 +96,22 @@ class Functions:
         real, imaginary = self.ring.add(a, conjugate), self.ring.mul(self.kernels.i, self.ring.sub(a, conjugate))
         return self.kernels.sign(real) == 2 or self.kernels.sign(imaginary) in (2, -2)
 
-    def _log_kernel(self, f: Fraction, **known: Any) -> Fraction:
+    def _log_kernel(self, f: RationalFunction, **known: Any) -> RationalFunction:
         def value(values: Sequence[Any]) -> Any:
             return self.kernels.ball(f, values).log()
 
         varying = not self.kernels.is_constant(*f)
         return self.kernels.new(f"log {f.num}/{f.den}", value, varying=varying, log_of=f, **known)
 
-    def exp(self, a: Fraction) -> Fraction:
+    def exp(self, a: RationalFunction) -> RationalFunction:
         """The product of the exponentials of the terms."""
         den = a.den
         if self.kernels.turn in self.ring.involved(den):
-            conjugate = self.kernels.conjugate(Fraction(den, self.ring.one_poly))
+            conjugate = self.kernels.conjugate(RationalFunction(den, self.ring.one_poly))
             if conjugate is None:
                 raise TooLarge
-            over = self.ring.mul(Fraction(a.num, self.ring.one_poly), conjugate)
-            a = self.ring.div(over, self.ring.mul(Fraction(den, self.ring.one_poly), conjugate))
+            over = self.ring.mul(RationalFunction(a.num, self.ring.one_poly), conjugate)
+            a = self.ring.div(over, self.ring.mul(RationalFunction(den, self.ring.one_poly), conjugate))
             den = a.den
             if self.kernels.turn in self.ring.involved(den):
                 raise TooLarge
@@ -124,12 +124,12 @@ class Functions:
             found = self.ring.mul(found, self._exp_term(term, den, turn, number))
         return found
 
-    def _exp_term(self, term: Poly, den: Poly, turn: int, number: Number) -> Fraction:
+    def _exp_term(self, term: Poly, den: Poly, turn: int, number: Number) -> RationalFunction:
         """exp(number * term/den * (a power of the root of unity))."""
         kernels = self.kernels
         imaginary = turn == kernels.turn_order // 4
-        single = self.factoring.single(Fraction(term, den))
-        if single is not None and imaginary and Fraction(term, den) == kernels.pi:
+        single = self.factoring.single(RationalFunction(term, den))
+        if single is not None and imaginary and RationalFunction(term, den) == kernels.pi:
             return self.factoring.turned(number / 2)
         if single is not None and not turn and (base := kernels.kernels[single].log_of) is not None:
             return self.roots.rational_power(base, number)

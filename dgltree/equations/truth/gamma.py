@@ -7,7 +7,7 @@ from flint import acb, fmpq, fmpz
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-MOST = 500
+MAX_FACTORIAL = 500
 """The largest factorial, and the largest number below, that are multiplied out."""
 
 
@@ -16,7 +16,7 @@ def factorial(n: Any) -> Any:
     if isinstance(n, fmpq) and n.q == 1:
         if n < 0:
             return None
-        if n <= MOST:
+        if n <= MAX_FACTORIAL:
             return fmpq(fmpz.fac_ui(n.p))
     return (acb(n) + 1).gamma()
 
@@ -26,7 +26,7 @@ def binomial(n: Any, k: Any) -> Any:
 
     For other k it is n! / (k! (n - k)!), None if one of these has no value.
     """
-    if isinstance(k, fmpq) and k.q == 1 and k <= MOST:
+    if isinstance(k, fmpq) and k.q == 1 and k <= MAX_FACTORIAL:
         return _falling(n, int(k.p))
     rest = n - k if isinstance(n, fmpq) and isinstance(k, fmpq) else acb(n) - acb(k)
     parts = [factorial(part) for part in (n, k, rest)]

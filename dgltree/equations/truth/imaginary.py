@@ -32,7 +32,7 @@ def with_unit(equation: Equation, name: str) -> Equation:
     return Equation(*(substitute(side, unit) for side in equation))
 
 
-def named_unit(tree: Tree, name: str) -> Tree:
+def name_unit(tree: Tree, name: str) -> Tree:
     """The tree with the name for sqrt(-1): the way back."""
     leaf = Tree(VARIABLE, token=name)
     return tree.fold(lambda node, children: leaf if node == IMAGINARY_UNIT else node.replace(children=children))

@@ -17,12 +17,12 @@ from dgltree.equations.truth.one_fraction import ONE, one_fraction
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_intervals import RealInterval
-from dgltree.equations.truth.real_roots import least, may_be_0, narrowed, sign_at
+from dgltree.equations.truth.real_roots import least, may_be_0, narrow, sign_at
 from dgltree.read.notation import MINUS_ONE, number
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-MIDDLE, FAR = 16.0, 1e15
+EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
 """Up to where the line is cut evenly, and from where on nothing is cut any more."""
 PIECES = 64
 NARROW = 1e-4
@@ -80,7 +80,7 @@ def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isol
     program = Program(Equation(top, ZERO), school=True)
     brackets, doubtful = [], list(found.doubtful)
     for bracket in found.brackets:
-        low, high = map(_inexactly, narrowed(program, name, *bracket))
+        low, high = map(_inexactly, narrow(program, name, *bracket))
         if enclosure(bottom, RealInterval(low, high)).has_no_zero:
             brackets.append((_exactly(low), _exactly(high)))
         else:
@@ -106,7 +106,7 @@ class _Isolating:
         self.narrow: list[RealInterval] = []
 
     def run(self) -> Isolation:
-        half = MIDDLE if self.within is None else self.within / 2
+        half = EVEN_BOUND if self.within is None else self.within / 2
         cuts = [half * (2 * k / PIECES - 1 + ASIDE) for k in range(PIECES + 1)]
         tails: list[list[RealInterval] | None] = []
         if self.within is None:
@@ -126,7 +126,7 @@ class _Isolating:
         cells: list[RealInterval] = []
         while not self._is_free(tail):
             cut = 4 * (tail.low if tail.high == inf else tail.high)
-            if abs(cut) > FAR:
+            if abs(cut) > FARTHEST_CUT:
                 return None
             cells.append(tail._replace(high=cut) if tail.high == inf else tail._replace(low=cut))
             tail = tail._replace(low=cut) if tail.high == inf else tail._replace(high=cut)

@@ -1,14 +1,14 @@
 """The judge: proofs, parts of the real line, refutations and tests, in the order of what is cheapest."""
 
 from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.case import Case
 from dgltree.equations.truth.complex_case import everywhere
 from dgltree.equations.truth.constant_case import constant
 from dgltree.equations.truth.fingerprint import Fingerprint, Reach
+from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.one_variable import one_variable
 from dgltree.equations.truth.several_variables import several
 from dgltree.equations.truth.verdict import Verdict, undecided
-from dgltree.trees.equation import Equation, unified
+from dgltree.trees.equation import Equation, share_equal_parts
 
 
 class Judge:
@@ -30,7 +30,7 @@ class Judge:
         """The verdict; undecided also if a function or a leaf has no value, or the equation is too large."""
         if equation not in self._known:
             try:
-                self._known[equation] = _verdict(Case(unified(equation)))
+                self._known[equation] = _verdict(JudgedEquation(share_equal_parts(equation)))
             except Unjudged as error:
                 self._known[equation] = undecided(str(error))
             except RecursionError:
@@ -38,7 +38,7 @@ class Judge:
         return self._known[equation]
 
 
-def _verdict(case: Case) -> Verdict:
+def _verdict(case: JudgedEquation) -> Verdict:
     if not case.names:
         return constant(case)
     found = everywhere(case)

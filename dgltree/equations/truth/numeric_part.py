@@ -13,9 +13,9 @@ from dgltree.equations.truth.program import Program
 WINDOW = (-20, 20)
 STEPS = 4
 """Points to a unit."""
-LONGEST = 10_000
+MAX_WINDOW = 10_000
 """A window, that of a longer period, in which nothing is looked for."""
-FEWEST = 48
+MIN_WINDOW_POINTS = 48
 """Points of a short window."""
 WITHIN = 16
 """Further points of an interval, and of each unit of it, at which it has to hold."""
@@ -31,14 +31,14 @@ def numeric_part(
     Args:
         watched: further points, between those at which a sign changes.
     """
-    if window[1] - window[0] > LONGEST:
+    if window[1] - window[0] > MAX_WINDOW:
         return ()
 
     def holds(x: Any) -> bool:
         return compare(program, {name: x}, "real").outcome is PointOutcome.AGREE
 
     low, high = (fmpq(*float(end).as_integer_ratio()) for end in window)
-    count = max(FEWEST, int(STEPS * (window[1] - window[0])))
+    count = max(MIN_WINDOW_POINTS, int(STEPS * (window[1] - window[0])))
     between = (low + (high - low) * fmpq(k, count) + fmpq(1, 1000) for k in range(count))
     grid = sorted({low, *between, high, *(x for x in watched if low < x < high)})
     inside = [holds(x) for x in grid]

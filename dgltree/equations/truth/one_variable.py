@@ -4,42 +4,42 @@ from itertools import pairwise
 
 from flint import fmpq
 
-from dgltree.equations.truth.case import DOMAINS, NEEDED, ROOTS, Case, no_value
 from dgltree.equations.truth.compare import Comparison, PointOutcome, compare, counts_against
 from dgltree.equations.truth.counterexamples import counterexample
-from dgltree.equations.truth.exceptions import exceptions
+from dgltree.equations.truth.exceptional_points import exceptional_points
+from dgltree.equations.truth.judged_equation import DOMAINS, MIN_TESTED_POINTS, ROOTS, JudgedEquation, no_value
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.proofs.checker import CellState
 from dgltree.equations.truth.proofs.line import Line, real_line
-from dgltree.equations.truth.proofs.verdicts import place_on_reals, points_verdict, shown_verdict
+from dgltree.equations.truth.proofs.verdicts import line_verdict, place_on_reals, points_verdict
 from dgltree.equations.truth.sample_points import Point, points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 
-def one_variable(case: Case) -> Verdict:
+def one_variable(case: JudgedEquation) -> Verdict:
     """Where on the real line an equation holds that does not hold at all complex points."""
     line = case.line
     if line is not None:
         against = _against(case, line) if line.is_broken else None
         if line.states <= {CellState.NONE, CellState.ALONE} and (reason := _reason(case, line)):
             return undecided(reason)
-        shown = shown_verdict(line, against, exceptions(case, line), root_notes(case, line))
+        shown = line_verdict(line, against, exceptional_points(case, line), root_notes(case, line))
         if shown is not None:
             return shown
     return _numeric(case, line)
 
 
-def _reason(case: Case, line: Line) -> str:
+def _reason(case: JudgedEquation, line: Line) -> str:
     """Why an equation of which no part holds or fails says nothing: a side has no value, not even a complex one."""
     if line.states == {CellState.NONE}:
         return "no side has a real value where it was tried"
     return no_value(compare(case.principal, {case.name: next(line.samples())}, "complex"))
 
 
-def root_notes(case: Case, line: Line) -> tuple[str, ...]:
+def root_notes(case: JudgedEquation, line: Line) -> tuple[str, ...]:
     """How odd roots were read, if the other reading says something else."""
     if not case.roots:
         return ()
@@ -49,7 +49,7 @@ def root_notes(case: Case, line: Line) -> tuple[str, ...]:
     return (f"{ROOTS}; by principal values it {place_on_reals(other)}",)
 
 
-def _against(case: Case, line: Line) -> Counterexample | None:
+def _against(case: JudgedEquation, line: Line) -> Counterexample | None:
     """A point at which the equation fails: in a cell where the sides differ plainly, if there is one."""
     for numbers in (line.points_of_failure(), line.failing_spots()):
         found = [(x, compare(case.school, {case.name: x}, "real")) for x in numbers]
@@ -60,26 +60,26 @@ def _against(case: Case, line: Line) -> Counterexample | None:
     return _complex_against(case)
 
 
-def _complex_against(case: Case) -> Counterexample | None:
+def _complex_against(case: JudgedEquation) -> Counterexample | None:
     """A counterexample if no real value is one: exp(ix) = cos(x) - i*sin(x)."""
     found = case.trial("complex", points(case.names, "complex")).against
     return None if found is None else counterexample(*found)
 
 
-def _numeric(case: Case, line: Line | None) -> Verdict:
+def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
     """Where a proof does not reach the whole line. A claim is tried between all cuts and next to them, too."""
     on_reals = None
     for domain in (Domain.REALS, Domain.POSITIVE):
         kind = DOMAINS[domain]
         trial = case.trial(kind, points(case.names, kind))
-        if trial.against is None and trial.agreed >= NEEDED:
+        if trial.against is None and trial.agreed >= MIN_TESTED_POINTS:
             trial = trial._replace(against=_closer(case, line, kind))
-        if trial.against is None and trial.agreed >= NEEDED:
+        if trial.against is None and trial.agreed >= MIN_TESTED_POINTS:
             notes: tuple[str, ...] = (ROOTS,) if case.roots else ()
             return Verdict(
                 Grade.TESTED, domain, case.name, tested=case.tested(trial, kind), notes=notes,
                 both_real=domain is Domain.POSITIVE and trial.apart > 0,
-                conditions=exceptions(case, line), counterexample=on_reals and case.counterexample(*on_reals),
+                conditions=exceptional_points(case, line), counterexample=on_reals and case.counterexample(*on_reals),
             )  # fmt: skip
         on_reals = trial.against
     against = trial.against or case.trial("real", points(case.names, "real")).against
@@ -101,7 +101,7 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
     )  # fmt: skip
 
 
-def _closer(case: Case, line: Line | None, kind: str) -> tuple[Point, Comparison] | None:
+def _closer(case: JudgedEquation, line: Line | None, kind: str) -> tuple[Point, Comparison] | None:
     """A point that refutes what agreed at a grid: between cuts, next to one, or with many more digits."""
     watched = ({case.name: x} for x in _watched(line) if kind != "positive" or x > 0)
     return case.next_to_breakpoints(kind) or case.trial(kind, watched).against or case.against_with_more_digits(kind)
@@ -111,7 +111,7 @@ def _watched(line: Line | None) -> list[fmpq]:
     return [] if line is None else list(line.samples())
 
 
-def _window(case: Case) -> tuple[tuple[float, float], str]:
+def _window(case: JudgedEquation) -> tuple[tuple[float, float], str]:
     """Where the parts are looked for, and the period if that is one; sin(abs(x)) has one on either side of 0."""
     turn = period(case.equation)
     if turn is not None:
@@ -126,7 +126,7 @@ def _window(case: Case) -> tuple[tuple[float, float], str]:
     return (WINDOW, "") if turn is None else ((-turn.value, turn.value), f"{turn} further from 0")
 
 
-def _often(case: Case, line: Line | None) -> bool:
+def _often(case: JudgedEquation, line: Line | None) -> bool:
     """Whether the sides agree at more than single points."""
     if line is not None:
         return line.agrees_often()

@@ -55,7 +55,7 @@ Part = tuple[Interval, ...]
 """In order; disjoint."""
 
 
-def joined(pieces: Sequence[Interval]) -> Part:
+def join_parts(pieces: Sequence[Interval]) -> Part:
     """Neighbours of which one has the end that they share become one."""
     found: list[Interval] = []
     for piece in pieces:
@@ -67,7 +67,7 @@ def joined(pieces: Sequence[Interval]) -> Part:
     return tuple(found)
 
 
-def written(part: Part, name: str) -> str:
+def write_part(part: Part, name: str) -> str:
     """``x <= -1 or x >= 1``; a line without some points says these."""
     missing = list(_missing(part))
     if missing:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.truth.exact import exact_value
-from dgltree.equations.truth.kernels import Again, Kernels, Units
-from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
+from dgltree.equations.truth.field_extension import Again, FieldExtension, Units
+from dgltree.equations.truth.rational_functions import NoValue, Poly, RationalFunction, TooLarge
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.translation import Translator
 from dgltree.trees.equation import Equation
@@ -28,12 +28,12 @@ LARGEST_ROOT = 4
 class ReducedDifference(NamedTuple):
     """Left less right."""
 
-    kernels: Kernels
-    value: Fraction
+    kernels: FieldExtension
+    value: RationalFunction
     translation: Translator
 
 
-def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
+def prove(equation: Equation, names: Sequence[str], region: Region) -> bool:
     """Whether the sides are proved to be equal in a region, wherever both have a value.
 
     Raises ``NoValue`` if one of them has none anywhere.
@@ -90,7 +90,7 @@ def _is_large_power(node: Tree) -> bool:
 def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> ReducedDifference:
     """Translate both sides. Raises ``TooLarge``, ``NoValue`` and ``Again``."""
     try:
-        translation = Translator(Kernels(names, region, units))
+        translation = Translator(FieldExtension(names, region, units))
         left, right = map(translation.of, equation)
         return ReducedDifference(translation.kernels, translation.ring.sub(left, right), translation)
     except (ArithmeticError, OverflowError) as error:
@@ -108,7 +108,7 @@ def is_zero(found: ReducedDifference) -> bool:
         return False
 
 
-def sample(kernels: Kernels) -> list[Any]:
+def sample(kernels: FieldExtension) -> list[Any]:
     """Values of the variables' generators inside the region."""
     region, count = kernels.region, len(kernels.variables)
     if region.kind == "complex":
@@ -116,14 +116,14 @@ def sample(kernels: Kernels) -> list[Any]:
     return [acb(fmpq(7 + 3 * k, 5 + k)) for k in range(count)]
 
 
-def _by_norm(kernels: Kernels, poly: Poly) -> bool:
+def _by_norm(kernels: FieldExtension, poly: Poly) -> bool:
     """Roots are eliminated: a product over all values of a root is 0, and all other factors than ours are not.
 
     Of functions that are analytic in a connected region, one factor of a product that is 0 is 0 itself.
     """
     if not kernels.is_analytic(poly) or not (kernels.region.connected or kernels.is_constant(poly)):
         return False
-    norm = normed(kernels, poly)
+    norm = remove_roots(kernels, poly)
     if norm is None or not norm.poly.is_zero():
         return False
     with ctx.workprec(BITS):
@@ -137,12 +137,12 @@ class Norm(NamedTuple):
     chain: list[tuple[Poly, int, int]]
     """(polynomial, generator that was eliminated, degree of the root)"""
 
-    def is_ours(self, kernels: Kernels, values: list[Any]) -> bool:
+    def is_ours(self, kernels: FieldExtension, values: list[Any]) -> bool:
         """Whether a zero of the norm is one of the first polynomial, because no other factor is 0 there."""
         return all(_others_differ(kernels, *link, values) for link in self.chain)
 
 
-def normed(kernels: Kernels, poly: Poly) -> Norm | None:
+def remove_roots(kernels: FieldExtension, poly: Poly) -> Norm | None:
     """Without the roots in it; None if that is too much work."""
     ring = kernels.ring
     relations = {r.generator: r for r in ring.relations if r.generator != kernels.turn}
@@ -159,7 +159,7 @@ def normed(kernels: Kernels, poly: Poly) -> Norm | None:
     return Norm(poly, chain)
 
 
-def _others_differ(kernels: Kernels, poly: Poly, generator: int, degree: int, values: list[Any]) -> bool:
+def _others_differ(kernels: FieldExtension, poly: Poly, generator: int, degree: int, values: list[Any]) -> bool:
     turn = (acb(0, 2) * arb.pi() / degree).exp()
     for k in range(1, degree):
         changed = list(values)
@@ -189,7 +189,7 @@ def _by_exponential(found: ReducedDifference) -> bool:
         return bool(near.contains(0) and abs(near) < fmpq(1, times))
 
 
-def _is_one(found: ReducedDifference, exponent: Fraction) -> bool:
+def _is_one(found: ReducedDifference, exponent: RationalFunction) -> bool:
     """Whether an exponential is 1 in the whole region."""
     ring = found.kernels.ring
     less = ring.sub(found.translation.functions.exp(exponent), ring.one)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flint import arb, ctx
 
 BITS = 64
-LARGEST = 1e300
+MAX_FINITE_END = 1e300
 """Beyond it an end is infinite."""
 
 
@@ -45,14 +45,14 @@ def above(x: float) -> float:
     return x if x in (0, inf) else nextafter(x, inf)
 
 
-def of_ball(value: Any) -> RealInterval:
+def from_ball(value: Any) -> RealInterval:
     """Around a real ball."""
     return RealInterval(below(_float(value.lower(), -inf)), above(_float(value.upper(), inf)))
 
 
 def _float(end: Any, infinite: float) -> float:
     found = float(end)
-    return infinite if isnan(found) or abs(found) > LARGEST else found
+    return infinite if isnan(found) or abs(found) > MAX_FINITE_END else found
 
 
 def add(a: RealInterval, b: RealInterval) -> RealInterval:
@@ -67,7 +67,7 @@ def _leans(a: RealInterval, b: RealInterval) -> bool:
     )
 
 
-def negated(a: RealInterval) -> RealInterval:
+def negate(a: RealInterval) -> RealInterval:
     return RealInterval(-a.high, -a.low, a.nonzero)
 
 
@@ -89,7 +89,7 @@ def reciprocal(a: RealInterval) -> RealInterval | None:
 def absolute(a: RealInterval) -> RealInterval:
     if a.low >= 0:
         return a
-    return negated(a) if a.high <= 0 else RealInterval(0.0, max(-a.low, a.high), a.nonzero)
+    return negate(a) if a.high <= 0 else RealInterval(0.0, max(-a.low, a.high), a.nonzero)
 
 
 def whole_power(a: RealInterval, n: int) -> RealInterval | None:
@@ -107,7 +107,7 @@ def whole_power(a: RealInterval, n: int) -> RealInterval | None:
 def rising(a: RealInterval, function: Callable[[Any], Any], at_low: float, at_high: float) -> RealInterval:
     """The values of a rising function, with its limits for infinite ends, or ends at which it is infinite."""
     with ctx.workprec(BITS):
-        low, high = (function(arb(end)) if abs(end) < LARGEST else None for end in a[:2])
+        low, high = (function(arb(end)) if abs(end) < MAX_FINITE_END else None for end in a[:2])
     first = at_low if low is None or not low.is_finite() else below(_float(low.lower(), -inf))
     last = at_high if high is None or not high.is_finite() else above(_float(high.upper(), inf))
     return RealInterval(max(first, at_low), min(last, at_high))
@@ -118,5 +118,5 @@ def wave(a: RealInterval, function: Callable[[Any], Any]) -> RealInterval:
     if a.high - a.low > 6:
         return RealInterval(-1.0, 1.0)
     with ctx.workprec(BITS):
-        found = of_ball(function(arb(a.low).union(arb(a.high))))
+        found = from_ball(function(arb(a.low).union(arb(a.high))))
     return RealInterval(max(found.low, -1.0), min(found.high, 1.0))

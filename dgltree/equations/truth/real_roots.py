@@ -19,7 +19,7 @@ STEPS = 600
 BITS, FINE = 64, 160
 HALVED, CONTINUOUS = 90, 12
 """Halvings of a bracket, and after how many of them the difference has to be continuous in it."""
-MOST = 8
+MAX_ROOTS = 8
 
 
 def real_roots(program: Program, name: str) -> list[str]:
@@ -32,7 +32,7 @@ def real_roots(program: Program, name: str) -> list[str]:
     for low, high in sorted(brackets, key=_distance):
         root = _root(program, name, low, high)
         roots += [root] if root else []
-        if len(roots) == MOST:
+        if len(roots) == MAX_ROOTS:
             break
     return sorted(roots, key=float)
 
@@ -71,15 +71,15 @@ def _root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
         return str(arb((low + high) / 2).str(DIGITS, radius=False))
 
 
-def isolated_root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
+def bisect_root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
     """The one root between two numbers at which the signs are opposite, of a continuous difference."""
-    low, high = narrowed(program, name, low, high)
+    low, high = narrow(program, name, low, high)
     with ctx.workprec(FINE):
         middle = arb((low + high) / 2)
         return "0" if abs(middle) < arb(2) ** -(HALVED - 10) else str(middle.str(DIGITS, radius=False))
 
 
-def narrowed(program: Program, name: str, low: fmpq, high: fmpq) -> tuple[fmpq, fmpq]:
+def narrow(program: Program, name: str, low: fmpq, high: fmpq) -> tuple[fmpq, fmpq]:
     """Two numbers much nearer to the one root between two."""
     sign = _sign(_difference(program, name, low, FINE))
     for _ in range(HALVED):

@@ -6,8 +6,8 @@ from typing import Any
 
 from flint import acb, fmpq
 
-from dgltree.equations.truth.factoring import Factoring, factored
-from dgltree.equations.truth.rational import Fraction, NoValue, Relation, TooLarge
+from dgltree.equations.truth.factoring import Factoring, factor_polynomial
+from dgltree.equations.truth.rational_functions import NoValue, RationalFunction, Relation, TooLarge
 
 
 class Roots:
@@ -17,7 +17,7 @@ class Roots:
         self.factoring, self.kernels = factoring, factoring.kernels
         self.ring, self.region = factoring.ring, factoring.region
 
-    def rational_power(self, base: Fraction, exponent: Number) -> Fraction:
+    def rational_power(self, base: RationalFunction, exponent: Number) -> RationalFunction:
         if exponent.denominator == 1:
             return self.ring.power(base, exponent.numerator)
         if base.num.is_zero():
@@ -39,7 +39,7 @@ class Roots:
             raise TooLarge  # whether the real root or the principal value is meant depends on the point
         return self.ring.mul(found, self._rest_power(self.ring.neg(rest) if negative else rest, exponent))
 
-    def _positive_power(self, base: Fraction, exponent: Number) -> Fraction:
+    def _positive_power(self, base: RationalFunction, exponent: Number) -> RationalFunction:
         if exponent.denominator == 1:
             return self.ring.power(base, exponent.numerator)
         single = self.factoring.single(base)
@@ -48,7 +48,7 @@ class Roots:
         strict = self.kernels.sign(base) == 2
         return self._root(base, exponent, real=True, sign=2 if strict else 1, analytic=strict)
 
-    def _root(self, base: Fraction, exponent: Number, **known: Any) -> Fraction:
+    def _root(self, base: RationalFunction, exponent: Number, **known: Any) -> RationalFunction:
         """A kernel to a power: of ``den * base^(1/unit)``, whose power is a polynomial."""
         key = f"root {base.num}/{base.den}"
         unit = self.kernels.units.ask(key, exponent.denominator)
@@ -71,19 +71,19 @@ class Roots:
         if self.ring.used > before:
             rest = self.ring.reduce(base.num * base.den ** (unit - 1))
             self.ring.relations.append(Relation(before, unit, rest))
-        taken = self.ring.div(root, Fraction(base.den, self.ring.one_poly))
+        taken = self.ring.div(root, RationalFunction(base.den, self.ring.one_poly))
         return self.ring.power(taken, int(exponent * unit))
 
-    def _odd_root(self, base: Fraction, exponent: Number) -> Fraction:
+    def _odd_root(self, base: RationalFunction, exponent: Number) -> RationalFunction:
         """The real root of what is real, of each factor by itself."""
         found, negative = self.ring.one, False
         for poly, way in ((base.num, 1), (base.den, -1)):
-            content, factors = factored(poly)
+            content, factors = factor_polynomial(poly)
             negative ^= content < 0
             for prime, times in self.factoring.primes(abs(fmpq(content))):
                 found = self.ring.mul(found, self._positive_power(prime, exponent * times * way))
             for factor, times in factors:
-                f = Fraction(factor, self.ring.one_poly)
+                f = RationalFunction(factor, self.ring.one_poly)
                 sign = self.kernels.sign(f)
                 if sign:
                     f, negative = (f, negative) if sign > 0 else (self.ring.neg(f), negative ^ (times % 2 == 1))
@@ -92,7 +92,7 @@ class Roots:
                     found = self.ring.mul(found, self._real_root(f, exponent * times * way))
         return self.ring.neg(found) if negative and exponent.numerator % 2 else found
 
-    def _real_root(self, base: Fraction, exponent: Number) -> Fraction:
+    def _real_root(self, base: RationalFunction, exponent: Number) -> RationalFunction:
         if exponent.denominator == 1:
             return self.ring.power(base, exponent.numerator)
         key = f"odd root {base.num}"
@@ -110,7 +110,7 @@ class Roots:
             self.ring.relations.append(Relation(before, unit, base.num))
         return self.ring.power(root, int(exponent * unit))
 
-    def _rest_power(self, base: Fraction, exponent: Number) -> Fraction:
+    def _rest_power(self, base: RationalFunction, exponent: Number) -> RationalFunction:
         turns = self.factoring.turns(base)
         if turns is not None:
             return self.factoring.turned(turns * exponent)

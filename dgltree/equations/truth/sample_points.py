@@ -14,7 +14,7 @@ from flint import acb, arb, fmpq
 ZERO = fmpq(0)
 Point = dict[str, Any]
 """Names to rationals, complex balls, or functions that make a ball with the bits that are set."""
-SMALLEST, LARGEST = -6, 6
+MIN_POWER, MAX_POWER = -6, 6
 """Powers of ten."""
 SEVERAL = 160
 """Points in several variables."""
@@ -25,7 +25,7 @@ def one_real() -> tuple[Any, ...]:
     """Values of one real variable: those that find most faults first."""
     draw = random.Random("one real")
     first = [fmpq(n) for n in (2, -3, 7, -11, 1, -1, 5, 40, -60, 0)] + [fmpq(1, 3), fmpq(-3, 4), fmpq(5, 2)]
-    scales = [_scaled(draw, power) * sign for power in range(SMALLEST, LARGEST + 1) for sign in (1, -1, 1, -1)]
+    scales = [_scaled(draw, power) * sign for power in range(MIN_POWER, MAX_POWER + 1) for sign in (1, -1, 1, -1)]
     whole = [fmpq(n) for n in range(-12, 13)] + [fmpq(10**power * sign) for power in range(1, 7) for sign in (1, -1)]
     between = [fmpq(n, 8) for n in range(-79, 80, 6)]
     angles = [_angle(k) for k in (*range(-12, 13), *range(-24, 25, 6), *range(-72, 73, 18)) if k]
@@ -111,7 +111,7 @@ def _several(names: tuple[str, ...], kind: str) -> list[Point]:
     draw = random.Random(f"{kind} {len(names)}")
     found = []
     for turn in range(SEVERAL):
-        power = draw.randint(SMALLEST, LARGEST)
+        power = draw.randint(MIN_POWER, MAX_POWER)
         point: Point = {}
         for place, name in enumerate(names):
             way = turn % 8 if turn % 8 < 4 else draw.randrange(6)
@@ -122,7 +122,7 @@ def _several(names: tuple[str, ...], kind: str) -> list[Point]:
             elif way in (4, 5):
                 value = fmpq(draw.randint(1, 160), 16)
             else:
-                value = _scaled(draw, power if way == 2 else draw.randint(SMALLEST, LARGEST))
+                value = _scaled(draw, power if way == 2 else draw.randint(MIN_POWER, MAX_POWER))
             if kind != "positive":
                 value = _signed(value, (turn // 4 >> place) & 1 if turn % 3 else draw.getrandbits(1))
             if kind == "complex" and turn % 3:

@@ -2,24 +2,35 @@
 
 from itertools import islice
 
-from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
+from dgltree.equations.truth.judged_equation import (
+    DOMAINS,
+    FIRST_POINTS,
+    MIN_TESTED_POINTS,
+    PROOF_CHECK_POINTS,
+    ROOTS,
+    JudgedEquation,
+)
 from dgltree.equations.truth.proofs.domains import have_same_domain
 from dgltree.equations.truth.sample_points import plain_first, points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
 
-def several(case: Case) -> Verdict:
+def several(case: JudgedEquation) -> Verdict:
     """Whether an equation holds at all real or all positive points that does not hold at all complex ones."""
     for domain in (Domain.REALS, Domain.POSITIVE):
         kind = DOMAINS[domain]
-        if case.trial(kind, islice(points(case.names, kind), FIRST)).against is not None:
+        if case.trial(kind, islice(points(case.names, kind), FIRST_POINTS)).against is not None:
             continue
         sure = case.proved(kind)
         if domain is Domain.REALS:  # at positive points both sides have to have a value
             sure = sure and have_same_domain(case.equation, case.names)
-        trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
-        if trial.against is not None or trial.holes > case.most_holes or trial.agreed < (1 if sure else NEEDED):
+        trial = case.trial(kind, islice(points(case.names, kind), 2 * PROOF_CHECK_POINTS if sure else None))
+        if (
+            trial.against is not None
+            or trial.holes > case.most_holes
+            or trial.agreed < (1 if sure else MIN_TESTED_POINTS)
+        ):
             continue
         if not sure and case.next_to_breakpoints(kind) is not None:
             continue

@@ -4,9 +4,9 @@ from flint import fmpq
 
 from dgltree.equations.expressions.definitions import X, expression
 from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.field_extension import FieldExtension
 from dgltree.equations.truth.functions import Functions
-from dgltree.equations.truth.kernels import Kernels
-from dgltree.equations.truth.rational import Fraction, TooLarge
+from dgltree.equations.truth.rational_functions import RationalFunction, TooLarge
 from dgltree.read.functions import BY_NAME
 from dgltree.trees.tree import Tree
 
@@ -17,20 +17,20 @@ class Translator:
     Raises ``TooLarge`` and ``NoValue`` as the ring does, and ``Again`` for another unit.
     """
 
-    def __init__(self, kernels: Kernels) -> None:
+    def __init__(self, kernels: FieldExtension) -> None:
         self.kernels, self.ring, self.functions = kernels, kernels.ring, Functions(kernels)
-        self._known: dict[Tree, Fraction] = {}
+        self._known: dict[Tree, RationalFunction] = {}
 
-    def of(self, tree: Tree) -> Fraction:
+    def of(self, tree: Tree) -> RationalFunction:
         return self._of(tree, self._known)
 
-    def _of(self, tree: Tree, known: dict[Tree, Fraction]) -> Fraction:
+    def _of(self, tree: Tree, known: dict[Tree, RationalFunction]) -> RationalFunction:
         for node in tree.distinct():
             if node not in known:
                 known[node] = self._value(node, [known[child] for child in node.children])
         return known[tree]
 
-    def _value(self, node: Tree, below: list[Fraction]) -> Fraction:
+    def _value(self, node: Tree, below: list[RationalFunction]) -> RationalFunction:
         name = node.function
         if not below:
             return self._leaf(node)
@@ -54,7 +54,7 @@ class Translator:
             raise TooLarge
         return self._of(expression(text), {X: below[0], _UNIT: self.kernels.i})
 
-    def _leaf(self, leaf: Tree) -> Fraction:
+    def _leaf(self, leaf: Tree) -> RationalFunction:
         if leaf.function == "Symbol" and leaf.token in self.kernels.variables:
             return self.kernels.variables[leaf.token]
         if leaf.function == "Pi":

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dgltree.equations.truth.part import Part, written
+from dgltree.equations.truth.part import Part, write_part
 
 
 class Grade(enum.Enum):
@@ -131,7 +131,7 @@ class Verdict:
     def _on_part(self, but: str) -> str:
         if self.window is None:
             only = " only" if self.only and all(piece.is_point for piece in self.part) else ""
-            return f"holds for {written(self.part, self.variable)}{only}{but}"
+            return f"holds for {write_part(self.part, self.variable)}{only}{but}"
         low, high = (f"{end:g}" for end in self.window)
         pieces = " and ".join(f"from {piece.low or low} to {piece.high or high}" for piece in self.part)
         if self.period:

@@ -71,7 +71,7 @@ def mismatch(gold: list[str], test: list[str], parameters: Parameters) -> str:
     return "" if len(gold) == len(test) else f"gold has {len(gold)} words and test has {len(test)}"
 
 
-def matched(gold: list[Span], test: list[Span], parameters: Parameters) -> int:
+def count_matches(gold: list[Span], test: list[Span], parameters: Parameters) -> int:
     """How many brackets have a partner; each takes the first that is left."""
     left: dict[tuple[int, int], list[str]] = defaultdict(list)
     for start, end, label in test:

@@ -6,7 +6,7 @@ from enum import IntEnum
 from itertools import zip_longest
 from typing import NamedTuple
 
-from dgltree.induction.evalb.brackets import Brackets, Forest, crossing, matched, mismatch
+from dgltree.induction.evalb.brackets import Brackets, Forest, count_matches, crossing, mismatch
 from dgltree.induction.evalb.parameters import Parameters
 from dgltree.read.bracket import iter_treebank
 from dgltree.trees.tree import Tree
@@ -147,7 +147,7 @@ def score_sentence(gold: Forest, test: Forest, parameters: Parameters) -> Senten
         return row._replace(status=Status.ERROR, problem=problem)
     tags = zip(right.tags, found.tags, strict=True)
     return row._replace(
-        matched=matched(right.spans, found.spans, parameters),
+        matched=count_matches(right.spans, found.spans, parameters),
         gold=len(right.spans),
         test=len(found.spans),
         crossing=crossing(right.spans, found.spans, len(found.words)),

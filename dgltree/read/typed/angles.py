@@ -4,7 +4,7 @@ from dgltree.read.functions import names
 from dgltree.trees.tree import Tree
 
 CIRCULAR = frozenset(names("circular", inverse=False))
-LEAST, STEP, DIGITS = 10, 5, 3
+MIN_DEGREES, DEGREE_STEP, MAX_DEGREE_DIGITS = 10, 5, 3
 """Of whole numbers that may be degrees."""
 
 
@@ -25,6 +25,11 @@ def _degrees(term: Tree) -> str:
     if term.function == "Mul" and len(term.children) == 2 and term.children[0].function == "NegativeOne":
         term = term.children[1]
     text = (term.token or "").lstrip("-")
-    if term.function != "Integer" or len(text) > DIGITS or int(text) < LEAST or int(text) % STEP:
+    if (
+        term.function != "Integer"
+        or len(text) > MAX_DEGREE_DIGITS
+        or int(text) < MIN_DEGREES
+        or int(text) % DEGREE_STEP
+    ):
         return ""
     return text

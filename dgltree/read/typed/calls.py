@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, short, written
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, short, write_operand
 from dgltree.read.typed.spelling import INVERSES, LOGARITHMS
 
 ROOTS = ("sqrt", "cbrt")
@@ -54,7 +54,7 @@ def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
         elif "".join(part.text for part in sign) + short(value) == "-1":
             found = _inverse(text, found, value.stop)
         else:
-            found = found._replace(exponent=[*sign, written(value)])
+            found = found._replace(exponent=[*sign, write_operand(value)])
     return found, at
 
 

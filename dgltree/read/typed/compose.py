@@ -9,7 +9,7 @@ from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, short
 INTEGER, POSITIVE = re.compile("-?[0-9]+"), re.compile("0*[1-9][0-9]*")
 
 
-def composed(text: str, items: Sequence[Item]) -> list[Item]:
+def compose(text: str, items: Sequence[Item]) -> list[Item]:
     """``items`` without ``\\frac`` and ``\\sqrt``. Raises ``ValueError`` if one of them has too few arguments."""
     if not any(item.kind in ("frac", "binom", "root") for item in items):
         return list(items)

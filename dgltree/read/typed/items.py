@@ -37,7 +37,7 @@ OPERANDS = frozenset(("number", "fraction", "name", "word", "constant", "blank",
 """The kinds that have a value."""
 
 
-def written(item: Item) -> Pieces:
+def write_operand(item: Item) -> Pieces:
     """The strict text of an operand, brackets included."""
     if item.kind in ("group", "fraction"):
         return [TextPiece("(", item.start), item.pieces, TextPiece(")", item.stop - 1)]
@@ -57,11 +57,11 @@ def flat(pieces: Pieces) -> list[TextPiece]:
     return found
 
 
-SHORT = 40
+MAX_QUOTED_LENGTH = 40
 
 
 def short(item: Item) -> str:
     """The strict text of a short item without outer brackets, to be looked at; empty for a long one."""
-    if item.stop - item.start > SHORT:
+    if item.stop - item.start > MAX_QUOTED_LENGTH:
         return ""
     return "".join(piece.text for piece in flat(item.pieces)).strip("()")

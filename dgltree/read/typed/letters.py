@@ -15,7 +15,7 @@ from dgltree.read.typed.token import Token
 
 _GREEK = frozenset((*GREEK, *GREEK_LETTERS.values()))
 _LONG_GREEK = sorted({name for name in _GREEK if len(name) > 3}, key=len, reverse=True)
-PART = re.compile(rf"(?:pi|{'|'.join(_LONG_GREEK)}|[^\W\d_])(?:_?[0-9]+)?")
+LETTER_PATTERN = re.compile(rf"(?:pi|{'|'.join(_LONG_GREEK)}|[^\W\d_])(?:_?[0-9]+)?")
 """A single letter, a Greek one by its name, or pi, with a subscript of digits."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _INDEXED = re.compile(r"[^\W\d_]{3,}_[0-9]+")
@@ -105,7 +105,7 @@ class Letters:
 
 def parts(name: str) -> tuple[str, ...]:
     """The letters of a run, with their subscripts; the whole if it is not made of such."""
-    found = tuple(match[0] for match in PART.finditer(name))
+    found = tuple(match[0] for match in LETTER_PATTERN.finditer(name))
     return found if sum(map(len, found)) == len(name) and name not in _GREEK else (name,)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise, zip_longest
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.letters import PART, Letters, Runs, is_run, is_word
+from dgltree.read.typed.letters import LETTER_PATTERN, Letters, Runs, is_run, is_word
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
 from dgltree.read.typed.token import Token
 
@@ -68,7 +68,7 @@ def split_names(
 
 
 def _alone(tokens: list[Token]) -> set[str]:
-    return {token.text for token in tokens if token.kind == "name" and PART.fullmatch(token.text)}
+    return {token.text for token in tokens if token.kind == "name" and LETTER_PATTERN.fullmatch(token.text)}
 
 
 def standing(tokens: list[Token]) -> set[str]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from dgltree.read.notation import FUNCTIONS, OPERATORS
 from dgltree.read.text import error_at
 from dgltree.read.typed.calls import ROOTS, Head, head
-from dgltree.read.typed.compose import binomial, composed, quotient
-from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, written
+from dgltree.read.typed.compose import binomial, compose, quotient
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, write_operand
 from dgltree.read.typed.patterns import COEFFICIENT
 from dgltree.read.typed.refusals import Refusals
 
@@ -34,7 +34,7 @@ def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = 
             return BETWEEN[item.kind](item.start, over, under)
     if len(items) == 1 and items[0].kind == "group" and items[0].comma is None:
         return items[0].pieces  # brackets in brackets, which may be very many
-    return _Phrase(text, composed(text, items), standing, commas).run()
+    return _Phrase(text, compose(text, items), standing, commas).run()
 
 
 class _Open(NamedTuple):
@@ -104,7 +104,7 @@ class _Phrase:
         if item.kind == "fraction" and self.minus and not self._is_raised():
             self.out.append(item.pieces)  # one literal with its sign
         else:
-            self.out.append(written(item))
+            self.out.append(write_operand(item))
         self.last, self.exponent, self.minus = item, False, False
 
     def _is_raised(self) -> bool:

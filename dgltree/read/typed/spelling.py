@@ -8,7 +8,7 @@ from dgltree.read.notation import FUNCTIONS, OPERATORS
 INVERSES = {name: inverse for name, inverse in INVERSE.items() if inverse == f"a{name}"}
 """Each function that has an inverse with a name, and that name."""
 
-SHORT = {record.short: record.name for record in RECORDS if record.short}
+SHORT_SPELLINGS = {record.short: record.name for record in RECORDS if record.short}
 """Functions that are spelled so where an argument follows; elsewhere they are names."""
 CALLED = {
     **{(name, max(record.arities)): record.name for record in RECORDS for name in record.called},
@@ -21,7 +21,7 @@ MODULES = ("np", "numpy", "jnp", "math", "cmath", "Math", "sp", "sympy", "torch"
 SPELLINGS = {
     **{name: name for name in (*FUNCTIONS, *OPERATORS, "cbrt", "log10", "log2", "lg")},
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("arc", "ar", "arg")},
-    **{f"{prefix}{short}": f"a{name}" for short, name in SHORT.items() for prefix in ("ar", "arg")},
+    **{f"{prefix}{short}": f"a{name}" for short, name in SHORT_SPELLINGS.items() for prefix in ("ar", "arg")},
     **{spelling: record.name for record in RECORDS for spelling in record.spellings},
     **{f"arc{word}": inverse for name, inverse in INVERSES.items() for word in BY_NAME[name].spellings},
 }

@@ -32,6 +32,6 @@ def arguments(text: str, start: int) -> int:
     return 0
 
 
-def lifted(digits: str) -> str:
+def lift_subscripts(digits: str) -> str:
     """Subscript digits as plain ones."""
     return "".join(SUBSCRIPTS[digit] for digit in digits)

@@ -33,11 +33,11 @@ from dgltree.read.typed.spelling import (
     FRACTIONS,
     GREEK_COMMANDS,
     REASONS,
-    SHORT,
+    SHORT_SPELLINGS,
     SUPERSCRIPTS,
     function_named,
 )
-from dgltree.read.typed.token import Token, arguments, lifted
+from dgltree.read.typed.token import Token, arguments, lift_subscripts
 
 
 def tokens(text: str) -> list[Token]:
@@ -146,7 +146,7 @@ class _Lexer:
             self.one_only("_")
         elif found := SUBSCRIPT_DIGITS.match(self.text, self.at):
             yield Token("sub", "_", self.at, self.at, False)
-            yield Token("number", lifted(found[0]), self.at, found.end(), False)
+            yield Token("number", lift_subscripts(found[0]), self.at, found.end(), False)
 
     def one_only(self, mark: str) -> None:
         """In LaTeX ``^`` and ``_`` take one character: refuse what they would tear apart."""
@@ -187,15 +187,15 @@ class _Lexer:
 
     def called(self, name: str, stop: int) -> str | None:
         """The function that a name spells because of what follows it."""
-        if name in SHORT:
+        if name in SHORT_SPELLINGS:
             ordinal = name == "th" and self.text[: self.at].endswith(tuple("0123456789"))
-            return SHORT[name] if ARGUMENT.match(self.text, stop) and not ordinal else None
+            return SHORT_SPELLINGS[name] if ARGUMENT.match(self.text, stop) and not ordinal else None
         count = arguments(self.text, stop) if (name, 1) in CALLED or (name, 2) in CALLED else 0
         return CALLED.get((name, count))
 
     def variable(self, name: str, stop: int, kind: str) -> Token:
         if below := SUBSCRIPT_DIGITS.match(self.text, stop):
-            name, stop = f"{name}_{lifted(below[0])}", below.end()
+            name, stop = f"{name}_{lift_subscripts(below[0])}", below.end()
         elif self.latex and (below := SUBSCRIPT.match(self.text, stop)):
             inside, bare = below[1] or below[2], below[3] or ""
             if len(bare) > 1 and not (bare[0].isdigit() and bare[1].isalpha()):
@@ -266,7 +266,7 @@ class _Lexer:
             yield self.token("blank", "_", match.end())
 
     def named_blank(self, number: re.Match[str]) -> Token:
-        return self.token("blank", f"_{number[1] or number[2] or lifted(number[3])}", number.end())
+        return self.token("blank", f"_{number[1] or number[2] or lift_subscripts(number[3])}", number.end())
 
     def _frame(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("blank", "_", match.end())

@@ -19,7 +19,7 @@ from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
 
-KINDS = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 """The estimators that a baseline may have; the first two are linear."""
 PARTS = ("estimator", "linear", "what", "temperature")
 """Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
@@ -114,7 +114,7 @@ class Average:
 def check(baseline: Baseline) -> None:
     """``ValueError`` for parts that do not belong together, trees that do not end, and numbers that are not finite."""
     codes, estimator, classes = baseline.columns.codes, baseline.estimator, len(baseline.objective.classes)
-    if not isinstance(estimator, KINDS) or baseline.linear != isinstance(estimator, KINDS[:2]):
+    if not isinstance(estimator, ESTIMATOR_CLASSES) or baseline.linear != isinstance(estimator, ESTIMATOR_CLASSES[:2]):
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
     if codes.dtype != np.uint64 or estimator.n_features_in_ != len(codes) or (codes[1:] <= codes[:-1]).any():
         raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {len(codes)}")

@@ -13,7 +13,7 @@ from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
 
-LOWEST = -30.0
+UNSEEN_CLASS_LOGIT = -30.0
 """The logit of a class that no training example has as its own label."""
 
 
@@ -62,6 +62,6 @@ class Baseline:
         if not classes:
             return self.scale.back(torch.as_tensor(self.estimator.predict(rows))).numpy()
         logits = self.estimator.decision_function(rows)
-        found = np.full((len(logits), classes), LOWEST)
+        found = np.full((len(logits), classes), UNSEEN_CLASS_LOGIT)
         found[:, self.estimator.classes_] = logits if logits.ndim > 1 else np.stack([0 * logits, logits], 1)
         return found / self.temperature

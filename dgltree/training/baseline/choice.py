@@ -34,11 +34,11 @@ MOST_EXAMPLES, MOST_NODES = 20_000, 2_000_000
 """That a baseline is fitted to, drawn with seed 0, so that time and memory have a bound."""
 STEPS, TOLERANCE = 100, 1e-3
 """Of the solver of logistic regression."""
-FOLDS, FEWEST, EXAMPLES = 3, 12, 2000
+FOLDS, MIN_EXAMPLES, MAX_CV_EXAMPLES = 3, 12, 2000
 """Of cross-validation, which takes so many examples at most, drawn with seed 0; what it chooses is fitted to all. With
 fewer examples than FEWEST, or fewer groups than folds, the middle penalty is taken."""
 BOOSTED: dict[str, Any] = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 15, "early_stopping": False}
-WIDEST, LEAST, CLASSES = 256, 200, 20
+MAX_BOOSTED_COLUMNS, MIN_BOOSTED_EXAMPLES, MAX_BOOSTED_CLASSES = 256, 200, 20
 """Columns of boosted trees, those with the highest F; examples that they need at least, and the most classes that they
 are tried for: each takes a tree of its own in every round."""
 
@@ -149,11 +149,11 @@ def _candidates(counts: csr_matrix, objective: Objective) -> list[BaselineCandid
         kind = "logistic regression" if classes else "ridge regression"
         what = f"{kind} of counts (penalty {1 / strength:g})"
         found.append(BaselineCandidate(what, Pipeline([("scaled", scaled), ("model", model)]), linear=True))
-    if examples >= LEAST and classes <= CLASSES:
+    if examples >= MIN_BOOSTED_EXAMPLES and classes <= MAX_BOOSTED_CLASSES:
         kinds = (
             (HistGradientBoostingClassifier, f_classif) if classes else (HistGradientBoostingRegressor, f_regression)
         )
-        columns = SelectKBest(kinds[1], k=min(WIDEST, counts.shape[1]))
+        columns = SelectKBest(kinds[1], k=min(MAX_BOOSTED_COLUMNS, counts.shape[1]))
         dense = FunctionTransformer(csr_matrix.toarray, accept_sparse=True)
         model = kinds[0](**BOOSTED, random_state=0)
         steps = [("columns", columns), ("dense", dense), ("model", model)]
@@ -185,9 +185,9 @@ def _scores(
     scale: LabelScale = AS_THEY_ARE,
 ) -> list[float]:
     """The mean of each over the folds; none with too few examples."""
-    rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:EXAMPLES])
+    rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:MAX_CV_EXAMPLES])
     groups = [train.groups[i] or f"alone {i}" for i in rows] if any(train.groups) else None
-    if len(rows) < FEWEST or (groups and len(set(groups)) < FOLDS):
+    if len(rows) < MIN_EXAMPLES or (groups and len(set(groups)) < FOLDS):
         return []
     folds = _folds(bool(objective.classes), grouped=groups is not None)
     scores = list[float]()

@@ -13,9 +13,9 @@ from dgltree.batching.number_scales import NumberScales, ScaleTable, ranks_of
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
 
-GRAM, LONGEST = 3, 32
+NGRAM_LENGTH, MAX_TOKEN_LENGTH = 3, 32
 """Characters of a part of a token, and of a token whose parts are counted."""
-DEEPEST, LARGEST = 8, 1e6
+MAX_NUMBER_DEPTH, MAX_NUMBER = 8, 1e6
 """Edges above a number whose place is a column, and what the value of a number is taken as at most."""
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 SHIFT = np.uint64(29)
@@ -48,13 +48,13 @@ def occurrences(data: TreeDataset, places: NumberScales | None = None) -> Amount
         for kind, (tree, codes, amount) in enumerate([*counted, *_numbers(block.trees, table)]):
             side = (tree % data.each).astype(np.uint64)
             examples.append(first + tree // data.each)
-            found.append(mixed(codes, side << np.uint64(8) | np.uint64(kind)))
+            found.append(mix_hashes(codes, side << np.uint64(8) | np.uint64(kind)))
             amounts.append(amount)
         first += len(block)
     return np.concatenate(examples), np.concatenate(found), np.concatenate(amounts)
 
 
-def mixed(*parts: np.ndarray) -> np.ndarray:
+def mix_hashes(*parts: np.ndarray) -> np.ndarray:
     """Arrays of uint64, in their order, to one."""
     found = np.zeros_like(parts[0])
     for part in parts:
@@ -73,26 +73,26 @@ def code_of(name: str) -> int:
 def _kinds(trees: TreeBatch) -> Iterator[Occurrences]:
     tree = np.repeat(np.arange(len(trees)), trees.sizes.numpy())
     function, token, has_token = _names(trees)
-    symbol = mixed(function, token)
+    symbol = mix_hashes(function, token)
     yield tree, function
     yield tree[has_token], token[has_token]
     yield tree, symbol
     parent, child = trees.parent_index.numpy(), trees.child_index.numpy()
-    yield tree[child], mixed(function[parent], function[child])
-    yield tree[child], mixed(symbol[parent], symbol[child])
+    yield tree[child], mix_hashes(function[parent], function[child])
+    yield tree[child], mix_hashes(symbol[parent], symbol[child])
     above = np.full(len(tree), -1)
     above[child] = parent
     low = np.flatnonzero((above >= 0) & (above[above] >= 0))
-    yield tree[low], mixed(function[above[above[low]]], function[above[low]], symbol[low])
+    yield tree[low], mix_hashes(function[above[above[low]]], function[above[low]], symbol[low])
     left = np.flatnonzero(parent[1:] == parent[:-1])
-    yield tree[child[left]], mixed(symbol[child[left]], symbol[child[left + 1]])
+    yield tree[child[left]], mix_hashes(symbol[child[left]], symbol[child[left + 1]])
     subtree = symbol
     for _ in range(2):
-        subtree = mixed(symbol, _summed(mixed(subtree)[child], trees.child_ptr.numpy()))
+        subtree = mix_hashes(symbol, _summed(mix_hashes(subtree)[child], trees.child_ptr.numpy()))
         yield tree, subtree
     for length in (2, 3):
         start = np.flatnonzero(tree[length - 1 :] == tree[: len(tree) - length + 1])
-        yield tree[start], mixed(*(symbol[start + k] for k in range(length)))
+        yield tree[start], mix_hashes(*(symbol[start + k] for k in range(length)))
     yield _parts(trees, tree)
 
 
@@ -105,22 +105,22 @@ def _numbers(trees: TreeBatch, table: ScaleTable | None) -> Iterator[Amounts]:
     parent, child, place = trees.parent_index.numpy(), trees.child_index.numpy(), np.zeros(len(tree), np.uint64)
     position = (np.arange(len(child)) - trees.child_ptr.numpy()[parent]).astype(np.uint64)
     reached = np.isin(np.arange(len(tree)), trees.roots.numpy())
-    for _ in range(DEEPEST):
+    for _ in range(MAX_NUMBER_DEPTH):
         below = reached[parent] & (place[child] == 0)
-        place[child[below]] = mixed(place[parent[below]], position[below])
+        place[child[below]] = mix_hashes(place[parent[below]], position[below])
         reached[child[below]] = True
-    amount = np.nan_to_num(trees.value.numpy()).clip(-LARGEST, LARGEST)
+    amount = np.nan_to_num(trees.value.numpy()).clip(-MAX_NUMBER, MAX_NUMBER)
     has = ~np.isnan(trees.value.numpy())
     placed, edge = has & reached, has[child]
     yield tree[placed], place[placed], amount[placed]
     yield tree[child[edge]], function[parent[edge]], amount[child[edge]]
-    yield tree[child[edge]], mixed(function[parent[edge]], position[edge]), amount[child[edge]]
+    yield tree[child[edge]], mix_hashes(function[parent[edge]], position[edge]), amount[child[edge]]
     if table is not None:
         value = trees.value
         rows = table.rows(trees.function[child], trees.function[parent], trees.slot, ranks_of(trees))[edge]
-        far = table.distances(value[torch.from_numpy(child[edge])], rows).numpy().clip(-LARGEST, LARGEST)
+        far = table.distances(value[torch.from_numpy(child[edge])], rows).numpy().clip(-MAX_NUMBER, MAX_NUMBER)
         which = rows.numpy().astype(np.uint64)
-        yield tree[child[edge]], mixed(function[parent[edge]], function[child[edge]], which), far
+        yield tree[child[edge]], mix_hashes(function[parent[edge]], function[child[edge]], which), far
 
 
 def _names(trees: TreeBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,6 +169,6 @@ def _parts(trees: TreeBatch, tree: np.ndarray) -> Occurrences:
 @lru_cache(1 << 16)
 def _grams(token: str) -> np.ndarray:
     """The codes of the parts of a token; none of one that is too short to have several."""
-    text = f"^{token[:LONGEST].lower()}$"
-    starts = range(len(text) - GRAM + 1 if len(token) >= GRAM else 0)
-    return np.array([code_of(text[i : i + GRAM]) for i in starts], np.uint64)
+    text = f"^{token[:MAX_TOKEN_LENGTH].lower()}$"
+    starts = range(len(text) - NGRAM_LENGTH + 1 if len(token) >= NGRAM_LENGTH else 0)
+    return np.array([code_of(text[i : i + NGRAM_LENGTH]) for i in starts], np.uint64)

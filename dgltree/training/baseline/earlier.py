@@ -78,7 +78,7 @@ class GrownTrees:
             node = below
 
 
-KINDS: dict[str, Any] = {"linear": LinearMap, "boosted": GrownTrees}
+EARLIER_MODELS: dict[str, Any] = {"linear": LinearMap, "boosted": GrownTrees}
 
 
 def load_earlier(path: Path, objective: Objective) -> Average:
@@ -99,7 +99,7 @@ def load_earlier(path: Path, objective: Objective) -> Average:
         codes, linear = arrays.pop("codes").view(np.uint64), header["kind"] == "linear"
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise ValueError("some of its numbers are not finite")
-        model = KINDS[header["kind"]](**arrays)
+        model = EARLIER_MODELS[header["kind"]](**arrays)
         if linear and model.weight.shape[1] != max(1, len(objective.classes)):
             raise ValueError(f"a linear model that gives {model.weight.shape[1]} numbers of a tree")
         if model.width != len(codes) or (codes[1:] <= codes[:-1]).any():

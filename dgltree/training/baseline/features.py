@@ -9,7 +9,7 @@ from dgltree.batching.number_scales import NumberScales
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.baseline.codes import occurrences
 
-LEAST, MOST = 2, 1 << 15
+MIN_COLUMN_EXAMPLES, MAX_COLUMNS = 2, 1 << 15
 """Training examples that a column occurs in at least, and how many columns there are at most, the most frequent."""
 
 
@@ -34,8 +34,8 @@ class Columns:
         new = np.ones(len(codes), bool)
         new[1:] = (codes[1:] != codes[:-1]) | (example[1:] != example[:-1])
         found, counts = np.unique(codes[new], return_counts=True)
-        often = np.flatnonzero(counts >= min(LEAST, len(data)))
-        often = often[np.argsort(-counts[often], kind="stable")[:MOST]]
+        often = np.flatnonzero(counts >= min(MIN_COLUMN_EXAMPLES, len(data)))
+        often = often[np.argsort(-counts[often], kind="stable")[:MAX_COLUMNS]]
         return cls(np.sort(found[often]), places)
 
     def __call__(self, data: TreeDataset) -> csr_matrix:

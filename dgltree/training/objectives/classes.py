@@ -13,7 +13,7 @@ from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training.objectives.class_means import SMALLEST, balanced_accuracy, macro_f1
 from dgltree.training.objectives.objective import Objective, weighted_mean
 from dgltree.training.objectives.threshold import Threshold
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dgltree.training.objectives.metrics import ClassMetrics
 
-HOTTEST = 3.0
+MAX_LOG_TEMPERATURE = 3.0
 """The highest logarithm of a temperature."""
 MOST_CELLS = 1 << 24
 """Probabilities that a temperature is fitted to."""
@@ -105,7 +105,7 @@ class Classes(Objective):
         """Of the examples whose class is known."""
         known = targets != UNSEEN
         right = answers[known].gather(1, targets[known].unsqueeze(1)).squeeze(1).double()
-        return float(self._mean(-right.clamp(min=SMALLEST).log(), targets[known]))
+        return float(self._mean(-right.clamp(min=MIN_PROBABILITY).log(), targets[known]))
 
     def _mean(self, losses: Tensor, targets: Tensor) -> Tensor:
         """(), the mean of losses (E,) of examples with known classes (E,), weighted if classes are."""
@@ -140,17 +140,17 @@ class Classes(Objective):
         rows = rows[:: max(1, -(-answers.shape[1] * len(rows) // MOST_CELLS))]  # of very many classes some examples
         if not len(rows):
             return 1.0
-        logs = answers[rows].double().clamp(min=SMALLEST).log()
+        logs = answers[rows].double().clamp(min=MIN_PROBABILITY).log()
         right = logs.gather(1, targets[rows].unsqueeze(1)).squeeze(1)
 
         def lost(log: float) -> float:
-            fitted = (right / math.exp(log) - (logs / math.exp(log)).logsumexp(1)).clamp(min=math.log(SMALLEST))
+            fitted = (right / math.exp(log) - (logs / math.exp(log)).logsumexp(1)).clamp(min=math.log(MIN_PROBABILITY))
             return float(int(known.sum()) * self._mean(-fitted, targets[rows])) + log * log / 2
 
-        return math.exp(minimize_scalar(lost, bounds=(-HOTTEST, HOTTEST), method="bounded").x)
+        return math.exp(minimize_scalar(lost, bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), method="bounded").x)
 
     def tempered(self, answers: Tensor, temperature: float) -> Tensor:
-        return answers if temperature == 1 else (answers.clamp(min=SMALLEST).log() / temperature).softmax(-1)
+        return answers if temperature == 1 else (answers.clamp(min=MIN_PROBABILITY).log() / temperature).softmax(-1)
 
     def predicted(self, answers: Tensor) -> Tensor:
         return answers.argmax(1) if self.threshold is None else self.threshold.predicted(answers)
@@ -187,7 +187,7 @@ class Classes(Objective):
         return ClassMetrics(self.classes, self.predicted, weighted=self.weights is not None)
 
     def texts(self, answers: Tensor) -> list[str]:
-        names = [shown(name) for name in self.classes]
+        names = [one_line(name) for name in self.classes]
         best = [names[i] for i in self.predicted(answers).tolist()]
         return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(best, answers.tolist(), strict=True)]
 

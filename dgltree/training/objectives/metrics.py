@@ -10,7 +10,7 @@ from torch import Tensor
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
 
 from dgltree.datasets.batches import UNSEEN
-from dgltree.read.text import shown
+from dgltree.read.text import one_line
 from dgltree.training.objectives.class_counts import ClassCounts
 from dgltree.training.objectives.class_means import SMALLEST, balanced_accuracy
 
@@ -71,14 +71,14 @@ class Evaluation:
         rows = [", ".join(f"{name} {value:.4f}" for name, value in self.probabilities.items())]
         rows.append("class\tprecision\trecall\tf1\tsupport")
         for row in sorted(self.by_class, key=lambda row: -row.support)[:MOST_SHOWN]:
-            rows.append(f"{shown(row.name)}\t{row.precision:.4f}\t{row.recall:.4f}\t{row.f1:.4f}\t{row.support}")
+            rows.append(f"{one_line(row.name)}\t{row.precision:.4f}\t{row.recall:.4f}\t{row.f1:.4f}\t{row.support}")
         more = len(self.by_class) - MOST_SHOWN
         return "\n".join([*rows, *([f"and {more:,} more classes"] if more > 0 else [])]) + "\n"
 
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
-        names = [shown(name) for name in self.names]
+        names = [one_line(name) for name in self.names]
         rows = [["label (rows), prediction (columns)", *names]]
         rows += [[name, *map(str, row)] for name, row in zip(names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
@@ -95,7 +95,7 @@ class Evaluation:
         rows = [head]
         for count, place in zip(most[: min(MISTAKES, kinds)].tolist(), places.tolist(), strict=False):
             label, predicted = divmod(place, len(self.names))
-            rows.append(f"{shown(self.names[label])}\t{shown(self.names[predicted])}\t{count}\n")
+            rows.append(f"{one_line(self.names[label])}\t{one_line(self.names[predicted])}\t{count}\n")
         return "".join(rows)
 
 

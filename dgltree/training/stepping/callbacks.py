@@ -20,7 +20,7 @@ from dgltree.read.json_text import write_json
 from dgltree.training.folder import EPOCHS
 from dgltree.training.options import ScheduleName
 from dgltree.training.processes import say_on
-from dgltree.training.stepping.checkpoints import checked
+from dgltree.training.stepping.checkpoints import check_checkpoint
 
 
 class Patience(EarlyStopping):
@@ -184,7 +184,7 @@ class EpochLoss(Callback):
 
     @classmethod
     def of(cls, trainer: Trainer) -> "EpochLoss":
-        """That of a trainer, which :func:`dgltree.training.stepping.trainer.prepared` gave it."""
+        """That of a trainer, which :func:`dgltree.training.stepping.trainer.prepare_trainer` gave it."""
         callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]
         return next(each for each in callbacks if isinstance(each, cls))
 
@@ -256,7 +256,7 @@ class BestSoFar(Checkpoint):
             return
         found = self.best.stat()
         if self.left != (found.st_ino, found.st_mtime_ns):
-            weights = checked(self.best)["state_dict"]
+            weights = check_checkpoint(self.best)["state_dict"]
             model = _copied(pl_module)
             model.load_state_dict({name[6:]: weight for name, weight in weights.items() if name[:6] == "model."})
             self.leave(model)

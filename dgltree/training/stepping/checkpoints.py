@@ -39,10 +39,10 @@ class WholeCheckpoints(TorchCheckpointIO):
 
     def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
         """As :func:`checked`."""
-        return checked(Path(path))
+        return check_checkpoint(Path(path))
 
 
-def checked(path: Path) -> dict[str, Any]:
+def check_checkpoint(path: Path) -> dict[str, Any]:
     """The content of a checkpoint, which may hold tensors and plain values alone.
 
     Raises ``ValueError`` naming the file if it is damaged or no checkpoint; nothing in it is ever executed.

@@ -12,10 +12,10 @@ from torch.utils.data import DataLoader
 from dgltree.batching.moving import Movable
 from dgltree.datasets.batches import Collate, NodeBatches, epoch_generator
 from dgltree.datasets.buckets import buckets
-from dgltree.datasets.labelled import Labelled, planned
+from dgltree.datasets.labelled_batch import Labelled, plan_examples
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.options import FitOptions
-from dgltree.training.processes import own_part
+from dgltree.training.processes import local_share
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.threads import loaders
 
@@ -45,13 +45,13 @@ class SplitsModule(lightning.LightningDataModule):
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         batches = self._batches(self.train, self.options.seed, self.trainer.current_epoch)
-        return self._loader(self.train, [own_part(rows, self.trainer) for rows in batches], training=True)
+        return self._loader(self.train, [local_share(rows, self.trainer) for rows in batches], training=True)
 
     def val_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         if self._validation is None:
             batches = self._batches(self.validation)
-            loader = self._loader(self.validation, own_part(batches, self.trainer), training=False)
+            loader = self._loader(self.validation, local_share(batches, self.trainer), training=False)
             if loaders(self.validation.num_nodes):
                 return loader
             self._validation = list(loader)
@@ -71,7 +71,7 @@ class SplitsModule(lightning.LightningDataModule):
         return buckets(data.leaves.tolist(), options.batch_size, options.batch_words, generator)
 
     def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
-        return sent(batch, device)
+        return move_batch(batch, device)
 
     def _module(self) -> TreeTraining:
         assert self.trainer is not None
@@ -87,14 +87,14 @@ class SplitsModule(lightning.LightningDataModule):
         take: Any = collate
         if data.num_nodes <= IN_MEMORY:
             whole = self._whole.get(id(data)) or self._whole.setdefault(id(data), collate.whole(data))
-            examples, take = range(len(data)), partial(planned, whole, encoder, share)
+            examples, take = range(len(data)), partial(plan_examples, whole, encoder, share)
         return batch_loader(examples, loaders(data.num_nodes), batch_sampler=batches, collate_fn=take)
 
 
 M = TypeVar("M", bound=Movable)
 
 
-def sent(batch: M, device: torch.device) -> M:
+def move_batch(batch: M, device: torch.device) -> M:
     """A batch on a device; to a GPU by pinned memory, so that the copy runs while Python continues."""
     return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else batch.to(device)
 

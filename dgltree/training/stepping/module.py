@@ -14,8 +14,8 @@ from torchmetrics import MetricCollection
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import NO_LABEL
-from dgltree.cells.typed import TypedLinear
-from dgltree.datasets.labelled import Labelled
+from dgltree.cells.typed_linear import TypedLinear
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
@@ -29,7 +29,7 @@ from dgltree.training.stepping.callbacks import (
     check_finite,
 )
 from dgltree.training.stepping.optimizers import optimizer_of
-from dgltree.training.untaught import take_means
+from dgltree.training.unseen_functions import take_means
 
 
 class EncoderModule(lightning.LightningModule):
@@ -79,7 +79,7 @@ class TreeTraining(EncoderModule):
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
         function_dropout: (F,) the same of functions, if a cell reads their vectors.
-        untaught: maps and places in them that no example teaches; see :func:`dgltree.training.untaught.take_means`.
+        untaught: maps and places in them that no example teaches; see :func:`dgltree.training.unseen_functions.take_means`.
         nothing: as long as the monitored metric has not been above this, nothing is learnt.
         nodes_choose: whether validation measures all nodes that have a label, not roots.
     """

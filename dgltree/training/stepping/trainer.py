@@ -21,7 +21,7 @@ from lightning.pytorch.profilers import PassThroughProfiler
 
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.deciding import Decision
-from dgltree.training.folder import give_up, left_by_now
+from dgltree.training.folder import give_up, read_interrupted_state
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.processes import say, shows_progress
 from dgltree.training.stepping.callbacks import (
@@ -33,7 +33,7 @@ from dgltree.training.stepping.callbacks import (
     TimeLimit,
     UsualEpochs,
 )
-from dgltree.training.stepping.checkpoints import BEST, LAST, WholeCheckpoints, checked, checkpoints
+from dgltree.training.stepping.checkpoints import BEST, LAST, WholeCheckpoints, check_checkpoint, checkpoints
 from dgltree.training.stepping.data import SplitsModule
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.unwarned import without_warnings
@@ -113,9 +113,9 @@ def step(
                 say(give_up(folder))
             raise
         except BaseException:
-            say(left_by_now(folder))
+            say(read_interrupted_state(folder))
             raise
-    module.load_state_dict(checked(folder / BEST)["state_dict"])
+    module.load_state_dict(check_checkpoint(folder / BEST)["state_dict"])
     return made
 
 
@@ -182,10 +182,10 @@ def trainer(
         callbacks=[*checkpoints(monitor, checkpoint_folder, lower_is_better), *callbacks],
         **{**SETTINGS, **options},
     )
-    return prepared(made)
+    return prepare_trainer(made)
 
 
-def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
+def prepare_trainer(trainer: lightning.Trainer) -> lightning.Trainer:
     """``trainer``, whose checkpoints are whole or not there, and whose processes have the threads of this one.
 
     It logs the loss of an epoch that :func:`dgltree.training.stepping.module.shared_loss` counts.
@@ -205,7 +205,7 @@ def train(trainer: lightning.Trainer, module: lightning.LightningModule, data: l
     folder = next(each.dirpath for each in trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint))
     last = Path(str(folder)) / LAST
     if last.exists():
-        checked(last)
+        check_checkpoint(last)
     try:
         trainer.fit(module, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
     except SystemExit:  # Lightning's answer to Ctrl-C

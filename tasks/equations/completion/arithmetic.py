@@ -16,8 +16,8 @@ from dgltree import PlannedBatch
 from dgltree.equations.truth.bounded_values import leaf_value
 from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
-LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0
-CLOSE = 1e-7  # relative difference of equal values
+MAX_VALUE, ZERO_BOUND = 1e7, 1e-11  # beyond: no value; below: 0
+TOLERANCE = 1e-7  # relative difference of equal values
 WHOLE = 12  # largest whole exponent that is multiplied out
 
 
@@ -40,17 +40,17 @@ def values(
         for _, start, stop in step.segments:
             rows = slice(step.start + start, step.start + stop)
             value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))
-            value = torch.where(value.abs() < TINY, 0, value)
+            value = torch.where(value.abs() < ZERO_BOUND, 0, value)
             if positive:
-                value = torch.where(value.imag.abs() <= CLOSE * value.abs(), value.real + 0j, math.nan)
-            out[rows] = torch.where(value.abs() < LARGEST, value, math.nan)
+                value = torch.where(value.imag.abs() <= TOLERANCE * value.abs(), value.real + 0j, math.nan)
+            out[rows] = torch.where(value.abs() < MAX_VALUE, value, math.nan)
     return out
 
 
 def equal(a: Tensor, b: Tensor) -> Tensor:
     """(...) 1.0 where values (..., points) agree at every point that both have, else 0.0; NaN if there are not two."""
     there = torch.isfinite(a) & torch.isfinite(b)
-    close = (a - b).abs() <= CLOSE * (a.abs() + b.abs()) + CLOSE / 100
+    close = (a - b).abs() <= TOLERANCE * (a.abs() + b.abs()) + TOLERANCE / 100
     return torch.where(there.sum(-1) < 2, math.nan, (close | ~there).all(-1).float())
 
 

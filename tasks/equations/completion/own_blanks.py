@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 from dgltree import Equation, Tree
-from dgltree.equations.truth.bounded_values import SMALLEST
+from dgltree.equations.truth.bounded_values import MIN_MAGNITUDE
 from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.files import replacing
 from dgltree.read.preorder import write_equation_record, write_preorder
@@ -33,7 +33,7 @@ def candidates() -> list[Tree]:
     return [*LEAVES, *depth_one(LEAVES)]
 
 
-def blanked(equation: Equation, fillers: set[Tree], random: Random) -> int | None:
+def draw_blank(equation: Equation, fillers: set[Tree], random: Random) -> int | None:
     """The preorder number, below the ``=``, of a random subtree that is among the fillers; None if none is."""
     nodes = list(Tree("=", equation).preorder())
     depth = 0 if random.random() < LEAF else 1
@@ -47,7 +47,7 @@ def write(equations: Iterable[tuple[int, Equation]], out: Path, per_depth: int, 
     by_depth: dict[int, list[dict]] = defaultdict(list)
     for depth, equation in equations:
         if len(by_depth[depth]) < per_depth:
-            place = blanked(equation, fillers, random)
+            place = draw_blank(equation, fillers, random)
             if place is not None:
                 record = write_equation_record(equation)
                 by_depth[depth].append({"equation": record, "blankNodeNum": str(place)})
@@ -66,7 +66,7 @@ def _classes() -> list[tuple[Tree, str]]:
         for tree in candidates():
             value, _, error = evaluator.value(tree)
             known = np.isfinite(value).all() and np.isfinite(error).all()
-            rounded = np.round(value, DIGITS) if np.abs(value).max() < 1 / SMALLEST else value
+            rounded = np.round(value, DIGITS) if np.abs(value).max() < 1 / MIN_MAGNITUDE else value
             key = (rounded + 0).tobytes() if known else tree
             found.append((tree, str(numbers.setdefault(key, len(numbers)))))
     return found

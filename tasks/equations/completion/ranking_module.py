@@ -22,7 +22,7 @@ from dgltree.training.stepping.data import batch_loader
 from tasks.equations import store
 from tasks.equations.blanks import Blank
 from tasks.equations.completion.arithmetic import equal, values
-from tasks.equations.completion.blanked import POINTS, Blanked, Fillers, Maker, as_graph
+from tasks.equations.completion.blanked_equations import POINTS, Blanked, Fillers, Maker, as_graph
 from tasks.equations.completion.ranks import complete
 from tasks.equations.fillers import fillers, further_fillers
 from tasks.equations.generator.identities import World

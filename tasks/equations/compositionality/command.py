@@ -7,7 +7,7 @@ tables and pictures of the tests that were asked for.
 import argparse
 from pathlib import Path
 
-from dgltree.claims import claim
+from dgltree.locks import claim
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.sets import SETS, data_sets
 from tasks.equations.compositionality.training import TrainingTask, configuration

@@ -21,7 +21,7 @@ from tasks.equations.compositionality.substitutivity import (
     neighbour_purity,
     silhouette,
 )
-from tasks.equations.compositionality.training import module_of, trained
+from tasks.equations.compositionality.training import load_trained, module_of
 from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.store import read
 
@@ -71,7 +71,9 @@ class Meaning:
 
     def _states(self, job: TrainingJob, result: Result) -> tuple[Points, Points] | None:
         """Of the trained and of the untrained model; None for a model without hidden states."""
-        after = hidden_states(trained(result.config, job.seed, self.folder / "jobs" / job.name), self._expressions[0])
+        after = hidden_states(
+            load_trained(result.config, job.seed, self.folder / "jobs" / job.name), self._expressions[0]
+        )
         before = hidden_states(module_of(result.config, job.seed), self._expressions[0])
         return None if after is None or before is None else (after, before)
 

@@ -17,7 +17,11 @@ from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.whole import WholeEquations
 
 DEPTHS = range(1, 4)
-CLASSES, SMALLEST, LARGEST = 40, 5, 25  # classes at most; expressions a class has at least, and at most
+MAX_CLASSES, MIN_CLASS_SIZE, MAX_CLASS_SIZE = (
+    40,
+    5,
+    25,
+)  # classes at most; expressions a class has at least, and at most
 DIGITS = 6  # decimals in which values agree; those of expressions are within 1e-6 to 1e6
 
 Points = NDArray[np.floating]
@@ -37,12 +41,14 @@ def expressions(equations: Iterable[Equation]) -> tuple[list[Tree], Classes]:
         value = _rounded(evaluator, tree)
         if value is not None:
             members.setdefault(value, []).append(tree)
-    classes = sorted((found for found in members.values() if len(found) >= SMALLEST), key=len, reverse=True)[:CLASSES]
+    classes = sorted((found for found in members.values() if len(found) >= MIN_CLASS_SIZE), key=len, reverse=True)[
+        :MAX_CLASSES
+    ]
     if len(classes) < 2:
         raise ValueError(
-            f"{len(classes)} values have {SMALLEST} expressions or more among these equations; two classes are needed"
+            f"{len(classes)} values have {MIN_CLASS_SIZE} expressions or more among these equations; two classes are needed"
         )
-    kept = [found[:LARGEST] for found in classes]
+    kept = [found[:MAX_CLASS_SIZE] for found in classes]
     numbers = np.repeat(np.arange(len(kept)), [len(found) for found in kept])
     return [tree for found in kept for tree in found], numbers
 

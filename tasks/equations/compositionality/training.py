@@ -19,11 +19,11 @@ from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
 from dgltree.models import evaluating
 from dgltree.training.stepping import trainer as harness
-from dgltree.training.stepping.checkpoints import BEST, checked
+from dgltree.training.stepping.checkpoints import BEST, check_checkpoint
 from tasks import jobs
 from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.verification.classifier import EquationClassifier
-from tasks.equations.verification.counts import Counts, counted_by_group, together
+from tasks.equations.verification.counts import Counts, count_by_group, together
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.vocabulary import vocabulary
 
@@ -82,10 +82,10 @@ def module_of(config: Mapping[str, Any], seed: int) -> EquationClassifier:
     return EquationClassifier(vocabulary(), **copy.deepcopy(config["model"]), seed=seed)
 
 
-def trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClassifier:
+def load_trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClassifier:
     """The model of a finished job, as it was in its best epoch."""
     module = module_of(config, seed)
-    module.load_state_dict(checked(folder / CHECKPOINTS / BEST)["state_dict"])
+    module.load_state_dict(check_checkpoint(folder / CHECKPOINTS / BEST)["state_dict"])
     return module
 
 
@@ -113,13 +113,13 @@ def do(task: TrainingTask) -> None:
         harness.train(trainer, module_of(task.config, seed), data)
         fitted = time.perf_counter()
         best = trainer.checkpoint_callbacks[0]
-        module = trained(task.config, seed, task.folder).to(trainer.strategy.root_device)
+        module = load_trained(task.config, seed, task.folder).to(trainer.strategy.root_device)
         result = {
             "job": task.job.name,
             "config": task.config,
             "epochs": trainer.current_epoch,
             "validation_accuracy": float(best.best_model_score),  # type: ignore[attr-defined]
-            "by_depth": tested(module, data),
+            "by_depth": test_model(module, data),
             "stack_usage": stack_usage(module, data),
             "seconds": {"training": fitted - start, "testing": time.perf_counter() - fitted},
         }
@@ -129,13 +129,13 @@ def do(task: TrainingTask) -> None:
         beside.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Counts]:
+def test_model(module: EquationClassifier, data: LabelledEquations) -> dict[int, Counts]:
     """Depth to counts, over the whole test set."""
     found: dict[int, list[Counts]] = defaultdict(list)
     with evaluating(module):
         for labelled in data.test_dataloader():
             called = (module(labelled.trees.to(module.device)) > 0).cpu()
-            for depth, counts in counted_by_group(called, labelled.labels == 1, labelled.groups).items():
+            for depth, counts in count_by_group(called, labelled.labels == 1, labelled.groups).items():
                 found[depth].append(counts)
     return {depth: together(counts) for depth, counts in sorted(found.items())}
 

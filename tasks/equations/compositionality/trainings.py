@@ -14,8 +14,8 @@ Depths = tuple[int, int]
 Options = tuple[tuple[str, int], ...]
 """Options of the cell that replace those of the configuration."""
 
-DEEPEST = max(PAPER_TEST.counts)
-ALL_DEPTHS, SHALLOW, DEEP = (1, max(PAPER_TRAIN.counts)), (1, 7), (8, DEEPEST)
+MAX_DEPTH = max(PAPER_TEST.counts)
+ALL_DEPTHS, SHALLOW_DEPTHS, DEEP_DEPTHS = (1, max(PAPER_TRAIN.counts)), (1, 7), (8, MAX_DEPTH)
 WHOLE = ("lstm_whole", "transformer_whole", "tree_transformer_whole")
 """Sequence models that read the equation, as those of B do; the others of their names read each side by itself."""
 COMPARED = ("majority", "lstm", "transformer", "tree_transformer", *WHOLE, "tree_rnn", "tree_lstm", "tree_smu")
@@ -74,22 +74,22 @@ class Test:
 
 
 TESTS = {
-    "table": Test("Equation verification", ALL_DEPTHS, ((8, ALL_DEPTHS[1]), DEEP)),
+    "table": Test("Equation verification", ALL_DEPTHS, ((8, ALL_DEPTHS[1]), DEEP_DEPTHS)),
     "localism": Test("Localism", (5, ALL_DEPTHS[1]), ((1, 4),), COMPARED),
-    "productivity": Test("Productivity", SHALLOW, ((8, ALL_DEPTHS[1]), DEEP)),
-    "systematicity": Test("Systematicity", SHALLOW, (SHALLOW,)),
+    "productivity": Test("Productivity", SHALLOW_DEPTHS, ((8, ALL_DEPTHS[1]), DEEP_DEPTHS)),
+    "systematicity": Test("Systematicity", SHALLOW_DEPTHS, (SHALLOW_DEPTHS,)),
     "substitutivity": Test("Substitutivity", ALL_DEPTHS),
     "sample-efficiency": Test(
         "Sample efficiency",
-        SHALLOW,
-        (DEEP,),
+        SHALLOW_DEPTHS,
+        (DEEP_DEPTHS,),
         ("tree_lstm", "tree_smu"),
         tuple(Variant(f"{percent} %", percent) for percent in (25, 50, 75, 90, 100)),
     ),
     "stack-size": Test(
         "Stack size",
-        SHALLOW,
-        (DEEP,),
+        SHALLOW_DEPTHS,
+        (DEEP_DEPTHS,),
         ("tree_smu",),
         tuple(Variant(f"p = {p}", options=(("stack_size", p),)) for p in (1, 2, 3, 7, 14)),
     ),

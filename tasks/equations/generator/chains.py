@@ -13,7 +13,7 @@ from tqdm import tqdm
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.chunk import largest
-from tasks.equations.generator.growth import WIDENINGS, begun, grown
+from tasks.equations.generator.growth import WIDENINGS, draw_identity, grow_equation
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import World
 from tasks.equations.generator.places import Places
@@ -25,7 +25,7 @@ from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS
 from tasks.processes import pool_map
 
 CHUNK = 10_000  # equations a random stream; part of what a seed means
-DEEPEST = 13
+MAX_DEPTH = 13
 STEPS = {"paper": 16, "elementary": 9, "positive": 7}  # at most, in a chain: what people type is less deep
 KEPT = 0.35  # share of a chain's equations that are kept
 
@@ -70,13 +70,13 @@ def chain(random: Random, world: World) -> Iterator[Places]:
 
     Beyond the papers' world the first, which is in textbooks, is among them.
     """
-    equation, widening = begun(random, world), random.choice(WIDENINGS)
+    equation, widening = draw_identity(random, world), random.choice(WIDENINGS)
     if world != "paper":
         yield equation
     for _ in range(random.randint(0, STEPS[world])):
-        word = grown(equation, random, widening, world)
+        word = grow_equation(equation, random, widening, world)
         changed = equation if word is None else Places(word)
-        if changed.depth <= DEEPEST and len(changed.word) <= largest(changed.depth) + 1:
+        if changed.depth <= MAX_DEPTH and len(changed.word) <= largest(changed.depth) + 1:
             equation = changed
             if random.random() < KEPT:
                 yield equation

@@ -11,16 +11,16 @@ import numpy as np
 
 from dgltree.equations.truth.evaluator import Truth
 from tasks.equations.canonical import word_digest
-from tasks.equations.generator.growth import WIDENINGS, begun, grammar, grown
+from tasks.equations.generator.growth import WIDENINGS, draw_identity, grammar, grow_equation
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import Part, Quotas, part_of
 from tasks.equations.generator.rewrite import GROWING
 from tasks.equations.generator.texts import EquationTexts
 from tasks.equations.generator.values import WordValues
-from tasks.equations.generator.vary import varied
+from tasks.equations.generator.vary import vary
 from tasks.equations.store import Made
-from tasks.equations.words import VARIABLES, renamed
+from tasks.equations.words import VARIABLES, rename_variables
 
 USUAL = 4  # equations have four variables at most; mostly they bear the first four names
 RARE = 0.15  # share of equations whose variables bear any of the ten names, so that all of them are learned
@@ -77,17 +77,17 @@ class ChunkGenerator:
         """Some new correct equations, and variations of them and of others."""
         random, changed, origins = self._random, [], []
         for wanted in random.choices(depths, weights, k=turns):
-            equation = begun(random) if random.random() < FRESH else self._known(wanted)
+            equation = draw_identity(random) if random.random() < FRESH else self._known(wanted)
             if random.random() >= GROWTH:
                 origins.append(equation)
-            elif (word := grown(equation, random, random.choice(WIDENINGS))) is not None:
+            elif (word := grow_equation(equation, random, random.choice(WIDENINGS))) is not None:
                 changed.append(Places(word))
         origins += self._consider(changed)
         variations = []
         for equation in origins:
             # a variation has about the depth of its origin
             if self._missing[0, equation.depth] > 0 or self._missing[0, equation.depth - 1] > 0:
-                variations += [Places(varied(equation, random)) for _ in range(VARIATIONS)]
+                variations += [Places(vary(equation, random)) for _ in range(VARIATIONS)]
         self._consider(variations, to_grow=False)
 
     def _known(self, wanted: int) -> Places:
@@ -95,7 +95,7 @@ class ChunkGenerator:
         for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
             if self._pool[depth]:
                 return self._random.choice(self._pool[depth])
-        return begun(self._random)
+        return draw_identity(self._random)
 
     def _consider(self, equations: list[Places], to_grow: bool = True) -> list[Places]:
         """Decide equations; make those examples of whose kind some are missing, and grow from those that are correct.
@@ -137,7 +137,7 @@ class ChunkGenerator:
         choice = VARIABLES if self._random.random() < RARE else VARIABLES[:USUAL]
         names = self._random.sample(choice, len(GROWING))
         swapped = self._random.random() < 0.5
-        left, right = (renamed(side, range(len(GROWING)), names) for side in equation.sides())
+        left, right = (rename_variables(side, range(len(GROWING)), names) for side in equation.sides())
         if swapped:
             left, right = right, left
         text = self._texts.text(equation, names, swapped)

@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 from tqdm import tqdm
 
-from dgltree.claims import claim, refuse_other
 from dgltree.files import replacing
+from dgltree.locks import claim, refuse_other
 from tasks.equations import store
 from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation

@@ -8,7 +8,7 @@ from dgltree import read_equation
 from tasks.equations.fillers import FURTHER_FUNCTIONS, TRIGONOMETRIC
 from tasks.equations.generator.identities import WORLDS, World, identities
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.rewrite import ELEMENTARY, PAPER, Atoms, Rules, in_growing, operated, specialised
+from tasks.equations.generator.rewrite import ELEMENTARY, PAPER, Atoms, Rules, in_growing, operate, specialise
 from tasks.equations.generator.school import school
 from tasks.equations.words import CALLED, Word, variables
 
@@ -19,7 +19,7 @@ WAVY = 2  # how much more often an identity of trigonometry begins; and by its s
 PLAIN = 8  # how much rarer 2 -> sec(pi/3) is than 2 -> 1 + 1,
 NEUTRAL = 16  # and than the smallest steps:
 NEUTRALS = tuple(map(read_equation, ("x = x + 0", "x = 0 + x", "x = x*1", "x = 1*x", "x = x^1")))
-LATEST = {"paper": 1, "elementary": 2, "positive": 12}  # how much more often an identity of the world's own begins
+MAX_REPEATS = {"paper": 1, "elementary": 2, "positive": 12}  # how much more often an identity of the world's own begins
 SCHOOL = 0.3  # share of beginnings with an equation of a random polynomial or of random numbers, beyond the papers'
 
 _WAVES = frozenset(CALLED[name][0] for name in (*TRIGONOMETRIC, *FURTHER_FUNCTIONS, "log"))
@@ -52,7 +52,7 @@ def grammar(world: World = "paper") -> Grammar:
     rules = Rules([identity.word for identity in [*everything, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]], atoms)
     seeds, weights = [], []
     for file in files:
-        latest = LATEST[world] if file is files[-1] else 1
+        latest = MAX_REPEATS[world] if file is files[-1] else 1
         for seed in file:
             if seed.variables:
                 seeds.append(seed)
@@ -60,7 +60,7 @@ def grammar(world: World = "paper") -> Grammar:
     return Grammar(rules, everything, seeds, weights, atoms)
 
 
-def begun(random: Random, world: World = "paper") -> Places:
+def draw_identity(random: Random, world: World = "paper") -> Places:
     """An identity to grow from."""
     if world != "paper" and random.random() < SCHOOL:
         return Places(school(random))
@@ -69,13 +69,13 @@ def begun(random: Random, world: World = "paper") -> Places:
     return seed
 
 
-def grown(equation: Places, random: Random, widening: float, world: World = "paper") -> Word | None:
+def grow_equation(equation: Places, random: Random, widening: float, world: World = "paper") -> Word | None:
     """``equation`` after one true change, or None if none was found."""
     way = random.random()
     if way < OPERATED:
-        return operated(equation, random, grammar(world).atoms)
+        return operate(equation, random, grammar(world).atoms)
     if way < OPERATED + SPECIALISED:
-        return specialised(equation, random, grammar(world).atoms)
+        return specialise(equation, random, grammar(world).atoms)
     return grammar(world).rules.rewrite(equation, random, widening, LITERAL)
 
 

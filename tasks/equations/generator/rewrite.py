@@ -150,7 +150,7 @@ def shallow(random: Random, atoms: Atoms = PAPER) -> Word:
     return function + leaf(random, atoms) + leaf(random, atoms)
 
 
-def specialised(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word | None:
+def specialise(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word | None:
     """``equation`` with one of its variables replaced everywhere by a small expression."""
     if not equation.variables:
         return None
@@ -161,7 +161,7 @@ def specialised(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word 
     return with_words(equation.word, {random.choice(equation.variables): new})
 
 
-def operated(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word:
+def operate(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word:
     """The same done to both sides: added, multiplied, put in the exponent or under it; or the sides swapped."""
     left, right = equation.sides()
     way = random.randrange(5)

@@ -5,12 +5,12 @@ from random import Random
 from tasks.equations.fillers import common_forms
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.rewrite import BINARY, LITERALS, MUL, POW, TRIGONOMETRIC, leaf, shallow
-from tasks.equations.words import ARITIES, CALLED, NAMES, SINGLE, Word, renamed, variables, word
+from tasks.equations.words import ARITIES, CALLED, NAMES, SINGLE, Word, rename_variables, variables, word
 
 _FORMS = [word(form) for form in common_forms(NAMES[:2])]  # renamed to variables of the equation
 
 
-def varied(places: Places, random: Random) -> Word:
+def vary(places: Places, random: Random) -> Word:
     """An equation with one random node below the root changed."""
     place = places.any_place(random)
     symbol, children = places.word[place], places.children(place)
@@ -25,7 +25,7 @@ def varied(places: Places, random: Random) -> Word:
         base, exponent = map(places.at, children)
         new = POW + exponent + base
     else:
-        new = grown(places, place, random)
+        new = grow_node(places, place, random)
     return places.replaced(place, new)
 
 
@@ -47,7 +47,7 @@ def other_symbol(places: Places, place: int, random: Random) -> Word:
     return random.choice([function for function in functions if function[0] != old[0]]) + old[1:]
 
 
-def grown(places: Places, place: int, random: Random) -> Word:
+def grow_node(places: Places, place: int, random: Random) -> Word:
     """A function of the subtree of ``place``, with a random second argument if it takes two."""
     old = places.at(place)
     if random.random() < 0.4:
@@ -64,4 +64,4 @@ def _in_variables_of(places: Places, new: Word, random: Random) -> Word:
     if not present or random.random() < 0.1:
         return new
     old = variables(new)
-    return renamed(new, old, [random.choice(present) for _ in old]) if old else new
+    return rename_variables(new, old, [random.choice(present) for _ in old]) if old else new

@@ -18,12 +18,12 @@ from dgltree import open_model
 from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel
 from tasks.equations.store import EquationRow, Label, read
-from tasks.equations.verification.counts import Counts, counted_by_group, together
+from tasks.equations.verification.counts import Counts, count_by_group, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
 
 
-def called(model: EquationModel, rows: Sequence[EquationRow]) -> Tensor:
+def ask_model(model: EquationModel, rows: Sequence[EquationRow]) -> Tensor:
     """(E,) bool, whether the model calls each equation correct; those of one depth are asked about together."""
     found = torch.empty(len(rows), dtype=torch.bool)
     order = sorted(range(len(rows)), key=lambda number: rows[number].depth)
@@ -37,13 +37,13 @@ def called(model: EquationModel, rows: Sequence[EquationRow]) -> Tensor:
 
 def by_depth(model: EquationModel, rows: Sequence[EquationRow]) -> dict[int, Counts]:
     """Depth to counts."""
-    return scored(called(model, rows), rows)
+    return score_by_depth(ask_model(model, rows), rows)
 
 
-def scored(answers: Tensor, rows: Sequence[EquationRow]) -> dict[int, Counts]:
+def score_by_depth(answers: Tensor, rows: Sequence[EquationRow]) -> dict[int, Counts]:
     """Depth to counts of answers (E,) bool."""
     labels = torch.tensor([row.label == 1 for row in rows])
-    return counted_by_group(answers, labels, torch.tensor([row.depth for row in rows]))
+    return count_by_group(answers, labels, torch.tensor([row.depth for row in rows]))
 
 
 def main(arguments: list[str] | None = None) -> None:

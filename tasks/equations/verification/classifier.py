@@ -10,12 +10,12 @@ from torch import Tensor
 from torchmetrics.classification import BinaryAccuracy
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.stepping.module import EncoderModule, shared_loss
-from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
+from tasks.equations.verification.counts import FIGURES, Counts, count_by_group, together
 from tasks.equations.verification.node_values import TARGETS, WithValues
 from tasks.equations.verification.whole import WholeEquations
 
@@ -117,7 +117,7 @@ class EquationClassifier(EncoderModule):
 
     def test_step(self, labelled: Labelled, _: int) -> None:
         called = (self(labelled.inputs) > 0).cpu()
-        for depth, counts in counted_by_group(called, labelled.labels.cpu() == 1, labelled.groups).items():
+        for depth, counts in count_by_group(called, labelled.labels.cpu() == 1, labelled.groups).items():
             self._tested[depth].append(counts)
 
     def on_test_epoch_end(self) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from dgltree import save
 from dgltree.encoders import TreeEncoder
-from tasks.cli import TaskCLI, run
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.data import LabelledEquations
+from tasks.lightning_cli import TaskCLI, run
 
 
 class VerificationCLI(TaskCLI):

@@ -42,14 +42,17 @@ class Counts(NamedTuple):
 NOTHING = Counts(0, 0, 0, 0)
 
 
-def counted(called: Tensor, labels: Tensor) -> Counts:
+def count_answers(called: Tensor, labels: Tensor) -> Counts:
     """Counts of answers and labels, both (E,) bool."""
     return Counts(*binary_stat_scores(called.int(), labels.int())[:4].tolist())
 
 
-def counted_by_group(called: Tensor, labels: Tensor, groups: Tensor) -> dict[int, Counts]:
+def count_by_group(called: Tensor, labels: Tensor, groups: Tensor) -> dict[int, Counts]:
     """The same for each of the groups (E,) int64."""
-    return {group: counted(called[groups == group], labels[groups == group]) for group in torch.unique(groups).tolist()}
+    return {
+        group: count_answers(called[groups == group], labels[groups == group])
+        for group in torch.unique(groups).tolist()
+    }
 
 
 def together(counts: Iterable[Counts]) -> Counts:

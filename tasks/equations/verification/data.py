@@ -11,8 +11,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.labelled import Labelled
-from dgltree.training.processes import own_part
+from dgltree.datasets.labelled_batch import Labelled
+from dgltree.training.processes import local_share
 from dgltree.training.stepping.data import IN_MEMORY, batch_loader
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
@@ -120,7 +120,7 @@ class LabelledEquations(TaskData):
         assert self.trainer is not None
         rows = self.train_rows
         order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
-        batches = [own_part(batch, self.trainer) for batch in _cut(order, self.batch_size)]
+        batches = [local_share(batch, self.trainer) for batch in _cut(order, self.batch_size)]
         return self._loader(rows, batches, training=True)
 
     def val_dataloader(self) -> DataLoader[Labelled]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.values import WordValues
 from tasks.equations.store import EquationRow
@@ -19,7 +19,7 @@ from tasks.equations.words import EQUAL, SINGLE, SYMBOLS, Word
 
 POINTS = 8
 TARGETS = 2 * POINTS
-LARGEST = 3.0  # of asinh: magnitudes above 10 count as 10
+MAX_ASINH = 3.0  # of asinh: magnitudes above 10 count as 10
 ERROR = 1e-3  # a value is used if its error bound is within this share of it
 
 
@@ -59,7 +59,7 @@ class NodeValues:
             self._row, (found, _, bounds) = values.known
             known = bounds[:, :POINTS] <= ERROR * (1 + np.abs(found[:, :POINTS]))
             parts = np.where(known, np.arcsinh([found.real[:, :POINTS], found.imag[:, :POINTS]]), np.nan)
-        targets = np.clip(np.concatenate(parts, 1), -LARGEST, LARGEST)
+        targets = np.clip(np.concatenate(parts, 1), -MAX_ASINH, MAX_ASINH)
         self._targets = ((targets - np.nanmean(targets, 0)) / np.nanstd(targets, 0)).astype(np.float32)
 
     def beside(self, labelled: Labelled, sides: Sequence[Word]) -> WithValues:

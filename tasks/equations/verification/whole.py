@@ -40,10 +40,10 @@ class WholeEquations(Encoder):
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:
         """The plan of the whole equations. Raises ``ValueError`` for an odd number of trees."""
-        return self.reader.plan(joined(batch, self.reader.vocabulary), share)
+        return self.reader.plan(join_sides(batch, self.reader.vocabulary), share)
 
 
-def joined(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
+def join_sides(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
     """The trees 2i and 2i + 1 of a batch below one ``=``.
 
     Args:

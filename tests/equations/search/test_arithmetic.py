@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dgltree.equations.search import arithmetic
-from dgltree.equations.search.arithmetic import CLOSE, ROWS, TOGETHER, agree, rows_at_once, value
+from dgltree.equations.search.arithmetic import ROWS, TOGETHER, TOLERANCE, agree, rows_at_once, value
 from dgltree.equations.search.points import Points
 from dgltree.equations.truth.elementary import power
 from dgltree.read.infix import read_equation, read_infix
@@ -28,7 +28,7 @@ def test_a_power_of_zero_has_the_value_that_a_textbook_gives_it() -> None:
 
 def test_values_agree_up_to_their_relative_limit_at_all_points_and_nan_with_nothing() -> None:
     one = np.array([1.0, 1e8])
-    for factor, close in ((1 + 0.9 * CLOSE, True), (1 + 1.2 * CLOSE, False)):
+    for factor, close in ((1 + 0.9 * TOLERANCE, True), (1 + 1.2 * TOLERANCE, False)):
         assert bool(agree(one, one * factor)) == close
         assert bool(agree(one, one * [1, factor])) == close
     nothing = np.array([1.0, math.nan])

@@ -8,12 +8,12 @@ import pytest
 
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.paths import find_blank
-from dgltree.equations.search import phrases
+from dgltree.equations.search import written_operations
 from dgltree.equations.search.arithmetic import agree, value
-from dgltree.equations.search.fit import DEGREES, MOST_TERMS, BasisFunction, fitted
-from dgltree.equations.search.inverse import wanted
-from dgltree.equations.search.numbers import constant, named, ratio
-from dgltree.equations.search.points import MORE, points
+from dgltree.equations.search.fit import DEGREES, MOST_TERMS, BasisFunction, fit_sums
+from dgltree.equations.search.inverse import solve_for_blank
+from dgltree.equations.search.numbers import constant, name_number, ratio
+from dgltree.equations.search.points import CHECK_POINTS, points
 from dgltree.equations.truth.elementary import ELEMENTARY, apply
 from dgltree.equations.truth.exact import exact_blank, exact_value
 
@@ -50,7 +50,7 @@ JOINED = [
 @pytest.mark.parametrize(("operation", "left", "right", "expected"), JOINED)
 def test_parts_are_joined_as_a_person_writes_them(operation: str, left: str, right: str | None, expected: str) -> None:
     parts = [read_infix(part) for part in (left, right) if part is not None]
-    assert write_infix(phrases.written(operation, parts)) == expected
+    assert write_infix(written_operations.write_operation(operation, parts)) == expected
 
 
 @pytest.mark.parametrize(("function", "count"), [("sin", 2), ("log", 3), ("Pow", 1), ("f", 1)])
@@ -75,14 +75,14 @@ def test_a_function_of_another_number_of_arguments_has_no_value(function: str, c
     ],
 )
 def test_a_number_is_named_by_its_value(number: float, expected: str) -> None:
-    names = [write_infix(tree) for tree in named(number)]
+    names = [write_infix(tree) for tree in name_number(number)]
     assert names[0] == expected
-    for tree in named(number):
+    for tree in name_number(number):
         assert float(value(tree, points("mixed", [], 1), {})[0]) == pytest.approx(number, rel=1e-12)
 
 
 def test_a_number_without_a_name_has_none() -> None:
-    assert list(named(0.1234567890123)) == []
+    assert list(name_number(0.1234567890123)) == []
     assert ratio(math.nan) is None and ratio(math.inf) is None and ratio(1e300) is None
 
 
@@ -95,20 +95,20 @@ def test_a_constant_is_told_from_what_varies() -> None:
 
 @pytest.mark.parametrize("text", ["2*x^2 + 5*x - 12", "x^3 - 3/2*x", "7", "1 - x^4"])
 def test_a_polynomial_is_fitted_in_falling_and_rising_powers(text: str) -> None:
-    at = points("mixed", ["x"], MORE)
+    at = points("mixed", ["x"], CHECK_POINTS)
     tree = read_infix(text)
-    target = np.broadcast_to(value(tree, at, {}), (MORE,))
-    found = [write_infix(found) for found in fitted(target, [BasisFunction(X, at.values["x"])])]
+    target = np.broadcast_to(value(tree, at, {}), (CHECK_POINTS,))
+    found = [write_infix(found) for found in fit_sums(target, [BasisFunction(X, at.values["x"])])]
     assert text in found or write_infix(tree) in found
 
 
 def test_what_is_no_polynomial_is_not_fitted() -> None:
-    at = points("mixed", ["x"], MORE)
+    at = points("mixed", ["x"], CHECK_POINTS)
     for text in ("sin(x)", "1/(x + 3)", "abs(x)"):
         target = value(read_infix(text), at, {})
-        assert list(fitted(target, [BasisFunction(X, at.values["x"])])) == []
-    assert list(fitted(np.full(MORE, np.nan), [BasisFunction(X, at.values["x"])])) == []
-    assert list(fitted(np.ones(MORE), [])) == []
+        assert list(fit_sums(target, [BasisFunction(X, at.values["x"])])) == []
+    assert list(fit_sums(np.full(CHECK_POINTS, np.nan), [BasisFunction(X, at.values["x"])])) == []
+    assert list(fit_sums(np.ones(CHECK_POINTS), [])) == []
 
 
 @pytest.mark.parametrize("count", range(1, 8))
@@ -116,11 +116,11 @@ def test_sums_of_as_many_terms_as_the_limit_are_fitted_and_no_more(count: int) -
     """Six generators have just as many terms of degree 2 as the limit, and seven have more."""
     random = np.random.default_rng(count)
     names = [Tree("Symbol", token=f"x{number}") for number in range(count)]
-    values = random.uniform(0.5, 2, (count, MORE)) * np.exp(1j * random.uniform(-3, 3, (count, MORE)))
+    values = random.uniform(0.5, 2, (count, CHECK_POINTS)) * np.exp(1j * random.uniform(-3, 3, (count, CHECK_POINTS)))
     generators = [BasisFunction(*each) for each in zip(names, values, strict=True)]
     most = DEGREES.get(count, 2)
     for degree in range(1, most + 2):
-        found = [write_infix(tree) for tree in fitted(2 * values[-1] ** degree + values[0], generators)]
+        found = [write_infix(tree) for tree in fit_sums(2 * values[-1] ** degree + values[0], generators)]
         fits = degree <= most and math.comb(count + degree, degree) <= MOST_TERMS
         power = f"x{count - 1}^{degree}" if degree > 1 else f"x{count - 1}"
         if fits and degree > 1:
@@ -130,9 +130,9 @@ def test_sums_of_as_many_terms_as_the_limit_are_fitted_and_no_more(count: int) -
 
 
 def test_generators_that_depend_on_each_other_still_fit() -> None:
-    at = points("mixed", ["x"], MORE)
+    at = points("mixed", ["x"], CHECK_POINTS)
     waves = [BasisFunction(read_infix(text), value(read_infix(text), at, {})) for text in ("sin(x)", "cos(x)")]
-    found = [write_infix(tree) for tree in fitted(value(read_infix("cos(x)^2"), at, {}), waves)]
+    found = [write_infix(tree) for tree in fit_sums(value(read_infix("cos(x)^2"), at, {}), waves)]
     assert found
     assert all(agree(value(read_infix(text), at, {}), value(read_infix("cos(x)^2"), at, {})) for text in found)
 
@@ -175,14 +175,14 @@ def test_the_path_is_walked_back_through_every_function(function: str, region: s
     left = read_infix(other.get(function, "exp(_)"))
     if function in ELEMENTARY:
         left = Tree(function, (BLANK,))
-    at = points(region, ["x"], MORE)
+    at = points(region, ["x"], CHECK_POINTS)
     with np.errstate(all="ignore"):
         blank = at.values["x"] * 0.7
         target = value(left, at, {BLANK: blank})
         usable = np.isfinite(target)
         equation = Equation(left, Tree("Symbol", token="t"))
         at.values["t"] = target
-        branches = wanted(equation, find_blank(equation), at, {})
+        branches = solve_for_blank(equation, find_blank(equation), at, {})
         solved = [value(left, at, {BLANK: branch}) for branch in branches]
     assert branches
     if usable.any():
@@ -191,4 +191,4 @@ def test_the_path_is_walked_back_through_every_function(function: str, region: s
 
 def test_what_cannot_be_walked_back_gives_nothing() -> None:
     equation = read_equation("f(_) = x", functions=None)
-    assert wanted(equation, find_blank(equation), points("mixed", ["x"], MORE), {}) == []
+    assert solve_for_blank(equation, find_blank(equation), points("mixed", ["x"], CHECK_POINTS), {}) == []

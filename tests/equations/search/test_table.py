@@ -8,14 +8,14 @@ from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.kept_forms import FORMS
-from dgltree.equations.search.points import COUNT, Points, points
+from dgltree.equations.search.points import TABLE_POINTS, Points, points
+from dgltree.equations.search.search_space import search_space
 from dgltree.equations.search.table import ValueTable
-from dgltree.equations.search.world import world
 
 
 def grown(text: str, budget: int, region: str = "below one") -> tuple[ValueTable, Points]:
-    about = world(read_equation(text))
-    at = points(region, [leaf.token or "" for leaf in about.variables], COUNT)
+    about = search_space(read_equation(text))
+    at = points(region, [leaf.token or "" for leaf in about.variables], TABLE_POINTS)
     with np.errstate(all="ignore"):
         table = ValueTable(about.leaves(at), about.operations(every=False), budget).fill()
     return table, at
@@ -74,13 +74,17 @@ def test_what_an_expression_is_made_of() -> None:
 
 def test_a_lookup_of_nothing_finds_nothing() -> None:
     table, _ = grown("x + _ = y", 500)
-    for target in (np.full((1, COUNT), np.nan), np.full((1, COUNT), 12345.678), np.empty((0, COUNT))):
+    for target in (
+        np.full((1, TABLE_POINTS), np.nan),
+        np.full((1, TABLE_POINTS), 12345.678),
+        np.empty((0, TABLE_POINTS)),
+    ):
         which, entries = table.lookup(target)
         assert len(which) == len(entries) == 0
 
 
 def test_a_clock_stops_the_growth() -> None:
-    about = world(read_equation("sin(x)*y + _ = z"))
-    at = points("below one", ["x", "y", "z"], COUNT)
+    about = search_space(read_equation("sin(x)*y + _ = z"))
+    at = points("below one", ["x", "y", "z"], TABLE_POINTS)
     table = ValueTable(about.leaves(at), about.operations(every=True), 10**6, Clock(-1))
     assert not table.grow(1)

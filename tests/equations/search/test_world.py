@@ -5,8 +5,8 @@ import pytest
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.search.clock import FINISH, Clock
 from dgltree.equations.search.search import Search
+from dgltree.equations.search.search_space import search_space
 from dgltree.equations.search.verdicts import NODE, VERDICT, Verdicts
-from dgltree.equations.search.world import world
 from dgltree.equations.truth.fingerprint import Reach
 from dgltree.trees.equation import BLANK
 
@@ -25,21 +25,21 @@ from dgltree.trees.equation import BLANK
 def test_functions_are_those_written_their_roots_and_what_undoes_those_over_the_blank(
     text: str, functions: set[str]
 ) -> None:
-    assert world(read_equation(text)).functions == functions
+    assert search_space(read_equation(text)).functions == functions
 
 
 def test_parts_numbers_and_variables_are_those_without_the_blank_the_smallest_first() -> None:
-    found = world(read_equation("sin(x + 1)^2 + 3*_ = (x + 1)/y - sin(_)"))
+    found = search_space(read_equation("sin(x + 1)^2 + 3*_ = (x + 1)/y - sin(_)"))
     assert [write_infix(tree) for tree in found.variables] == ["x", "y"]
     assert {write_infix(tree) for tree in found.numbers} == {"1", "2", "3"}
     parts = list(map(write_infix, found.parts))
     assert parts == ["x + 1", "sin(x + 1)", "sin(x + 1)^2", "(x + 1)/y"]
     assert not found.powers
-    assert world(read_equation("2^x = _")).powers and world(read_equation("2^_ = 8")).powers
+    assert search_space(read_equation("2^x = _")).powers and search_space(read_equation("2^_ = 8")).powers
 
 
 def test_pi_and_e_are_numbers_of_an_equation() -> None:
-    assert [write_infix(tree) for tree in world(read_equation("pi*x + 7 = _ + e")).numbers] == ["7", "pi", "e"]
+    assert [write_infix(tree) for tree in search_space(read_equation("pi*x + 7 = _ + e")).numbers] == ["7", "pi", "e"]
 
 
 def test_a_filler_is_said_to_come_from_where_it_was_found_first() -> None:

@@ -11,7 +11,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Vocabulary, load, save
 from dgltree.cells import CELLS
-from dgltree.cells.signed import without_signatures
+from dgltree.cells.vocabulary_signature import without_signatures
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from tasks.equations import shipped as module
@@ -40,7 +40,7 @@ MEAN = ("default.safetensors", "elementary.safetensors", "settled.safetensors")
 
 
 def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
-    module.shipped(tmp_path)
+    module.train_shipped(tmp_path)
     assert made == [
         ("paper.safetensors", None, (1, 0, 0)),
         ("elementary.safetensors", "paper.safetensors", (0.35, 0.45, 0.2)),
@@ -51,7 +51,7 @@ def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]],
 
 def test_what_is_there_is_taken_and_a_start_replaces_the_first(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
     (tmp_path / "elementary.safetensors").touch()
-    module.shipped(tmp_path, tmp_path / "third.safetensors")
+    module.train_shipped(tmp_path, tmp_path / "third.safetensors")
     assert made == [SETTLED, MEAN]
 
 

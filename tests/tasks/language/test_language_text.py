@@ -10,7 +10,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from sample import write_text
 
 from dgltree.datasets.batches import epoch_generator
-from tasks.language.data import LanguageText, drawn_lengths
+from tasks.language.data import LanguageText, draw_lengths
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of
 
 
@@ -33,16 +33,16 @@ def test_columns_are_stretches_and_parts_follow_one_another() -> None:
 
 
 def test_lengths_of_parts_are_those_of_the_paper_and_of_seed_and_epoch() -> None:
-    lengths = torch.tensor(drawn_lengths(200_000, 70, epoch_generator(0, 3))).double()
+    lengths = torch.tensor(draw_lengths(200_000, 70, epoch_generator(0, 3))).double()
     assert lengths.sum() >= 200_000 > lengths[:-1].sum()
     halved = lengths < 52
     assert 0.03 < halved.double().mean() < 0.07
     assert abs(lengths[~halved].mean() - 69.5) < 0.5, "the noise is rounded down"
     assert 4.5 < lengths[~halved].std() < 5.5
     assert lengths.min() >= 5
-    assert min(drawn_lengths(1000, 2, epoch_generator(0, 0))) == 5
-    assert drawn_lengths(900, 70, epoch_generator(0, 1)) == drawn_lengths(900, 70, epoch_generator(0, 1))
-    assert drawn_lengths(900, 70, epoch_generator(0, 1)) != drawn_lengths(900, 70, epoch_generator(0, 2))
+    assert min(draw_lengths(1000, 2, epoch_generator(0, 0))) == 5
+    assert draw_lengths(900, 70, epoch_generator(0, 1)) == draw_lengths(900, 70, epoch_generator(0, 1))
+    assert draw_lengths(900, 70, epoch_generator(0, 1)) != draw_lengths(900, 70, epoch_generator(0, 2))
 
 
 def test_a_last_word_alone_is_not_trained_on(tmp_path: Path) -> None:

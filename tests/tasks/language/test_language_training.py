@@ -16,8 +16,8 @@ from sample import CONFIGS, fit, write_text
 
 from dgltree import Vocabulary
 from dgltree.models import LanguageModel, load_language_model
-from dgltree.training.stepping.checkpoints import checked
-from tasks.language.averaging import averaged, averaged_weights, stopped_falling
+from dgltree.training.stepping.checkpoints import check_checkpoint
+from tasks.language.averaging import averaged_weights, has_stopped_falling, use_averages
 from tasks.language.model import LanguageTraining
 from tasks.language.text import read_sentences, stream
 
@@ -68,7 +68,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bit(text: Path, tmp_path: P
     fit(text, tmp_path / "halves", ckpt_path=last, **options)
     assert epochs(tmp_path / "halves") == epochs(tmp_path / "whole")
     for name in ("last.ckpt", "best.ckpt"):
-        ours, theirs = (checked(tmp_path / run / "checkpoints" / name) for run in ("halves", "whole"))
+        ours, theirs = (check_checkpoint(tmp_path / run / "checkpoints" / name) for run in ("halves", "whole"))
         assert ours["averaging"] == theirs["averaging"]
         assert ours["averaging"]["averaging"]
         for run, whole in zip(_tensors(ours), _tensors(theirs), strict=True):
@@ -82,7 +82,7 @@ def _tensors(checkpoint: dict) -> list[torch.Tensor]:
 
 def test_the_averages_are_what_is_validated_tested_and_saved(text: Path, tmp_path: Path) -> None:
     fit(text, tmp_path, model__average_from=1, trainer__max_epochs=3)
-    best = checked(tmp_path / "checkpoints" / "best.ckpt")
+    best = check_checkpoint(tmp_path / "checkpoints" / "best.ckpt")
     saved = load_language_model(tmp_path / "model.safetensors").state_dict()
     names = [name for name, _ in load_language_model(tmp_path / "model.safetensors").named_parameters()]
     averages = averaged_weights(best, [f"model.{name}" for name in names])
@@ -109,10 +109,10 @@ def test_averaging_is_the_mean_of_the_weights_after_each_step_and_leaves_them() 
         (layer.weight * (i - 1)).sum().backward()
         optimizer.step()
         seen.append(layer.weight.detach().clone())
-    with averaged(layer, optimizer):
+    with use_averages(layer, optimizer):
         torch.testing.assert_close(layer.weight, torch.stack(seen[1:]).mean(0))  # torch's count begins with the second
     assert torch.equal(layer.weight, seen[-1])
-    with averaged(layer, torch.optim.SGD(layer.parameters(), 0.5)):
+    with use_averages(layer, torch.optim.SGD(layer.parameters(), 0.5)):
         assert torch.equal(layer.weight, seen[-1])
 
 
@@ -131,7 +131,7 @@ def test_averaging_is_the_mean_of_the_weights_after_each_step_and_leaves_them() 
 def test_the_trigger_is_the_published_one(losses: list[float], patience: int, expected: bool) -> None:
     *earlier, last = losses
     published = len(earlier) > patience and last > min(earlier[:-patience] if patience else earlier)
-    assert stopped_falling(losses, patience) == expected == published
+    assert has_stopped_falling(losses, patience) == expected == published
 
 
 def test_the_rate_of_a_step_is_in_proportion_to_its_part(
@@ -186,7 +186,7 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_checkpoint(
         match=r"not finite in epoch 1 before step 49; the last good checkpoint is .*last.ckpt\. A lower",
     ):
         fit(text, tmp_path)
-    last = checked(tmp_path / "checkpoints" / "last.ckpt")
+    last = check_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
     assert last["epoch"] == 0
     assert all(weight.isfinite().all() for weight in last["state_dict"].values())
     with pytest.raises(SystemExit, match=r"in epoch 0.*there is no checkpoint yet"):

@@ -11,7 +11,7 @@ from dgltree.equations.pretrained.shipped import listops_model
 from dgltree.read.listops import read_words
 from dgltree.trees.tree import Tree
 from tasks.listops import generate, shipped
-from tasks.listops.shipped import answered, main
+from tasks.listops.shipped import answer_all, main
 
 
 def brackets(tree: Tree) -> set[tuple[int, int]]:
@@ -40,7 +40,7 @@ def test_it_is_small_and_no_model_of_equations() -> None:
 def test_it_answers_99_of_100_new_expressions_and_finds_their_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     expressions = generate.expressions(500, seed=1)
     with torch.no_grad():
-        right, found, given = answered(listops_model(), expressions)
+        right, found, given = answer_all(listops_model(), expressions)
     assert all(read_words(one.text)[1] == one.value for one in expressions)
     assert sum(right) >= 0.99 * len(right)
     whole = [tree for tree in given if tree.children]
@@ -62,7 +62,7 @@ def test_an_expression_counts_in_one_range_of_words(
 ) -> None:
     given = Tree("phrase", (Tree("word", token="a"), Tree("word", token="b")))
     right = {1: True, 20: False, 21: True, 40: True, 41: False, 100: True}
-    monkeypatch.setattr(shipped, "answered", lambda *_: ([*right.values()], [given] * 6, [given] * 6))
+    monkeypatch.setattr(shipped, "answer_all", lambda *_: ([*right.values()], [given] * 6, [given] * 6))
     expressions: list[Any] = [SimpleNamespace(length=length) for length in right]
     shipped.say(expressions)
     assert capsys.readouterr().out.splitlines()[1:] == [

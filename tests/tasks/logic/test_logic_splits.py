@@ -9,7 +9,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from tasks.logic.data import LogicPairs
 from tasks.logic.files import PARTS, Pair, read_pairs
 from tasks.logic.generate import PUBLISHED
-from tasks.logic.splits import Split, contains, divided, for_test, kept
+from tasks.logic.splits import Split, contains, divide, for_test, keep_pairs
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_what_is_left_out_of_training_is_tested_with_the_long_pairs_of_its_kind(
     def read(part, k):
         return files[part, k]
 
-    assert kept(read, "A") == [pair(plain, "train", k) for k in range(7)]
+    assert keep_pairs(read, "A") == [pair(plain, "train", k) for k in range(7)]
     assert for_test(read, "A") == [
         with_it
         for part, numbers in (("train", range(7)), ("test", range(7, 13)))
@@ -89,6 +89,6 @@ def test_what_is_left_out_of_training_is_tested_with_the_long_pairs_of_its_kind(
 
 
 def test_every_tenth_pair_is_for_validation() -> None:
-    train, validation = divided([pair("a", operators=k) for k in range(1, 36)])
+    train, validation = divide([pair("a", operators=k) for k in range(1, 36)])
     assert [p.operators for p in validation] == [10, 20, 30]
     assert [p.operators for p in train] == [k for k in range(1, 36) if k % 10]

@@ -15,11 +15,11 @@ from dgltree.encoders.brackets import InducedBrackets
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
 from dgltree.trees.logic import RELATIONS
+from tasks.fit_cli import NEVER, read_results
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs
 from tasks.logic.language import VOCABULARY
-from tasks.road import NEVER, figures
 
 CONFIGS = sorted((Path(__file__).parents[3] / "tasks" / "logic" / "configs").glob("*.yaml"))
 MEMORY = next(file for file in CONFIGS if file.stem == "ordered_memory")
@@ -56,7 +56,7 @@ def test_a_run_leaves_its_curve_its_figures_and_its_model(folder: Path, trained:
     epochs = [json.loads(line) for line in (trained / "epochs.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in epochs] == [0, 1]
     assert {"accuracy", "loss", "seconds"} < epochs[0].keys()
-    found = figures(trained)
+    found = read_results(trained)
     assert [key for key in found if "_" in key] == [f"operators_{k:02}" for k in range(7, 13)]
     assert "f1" in found
     assert (trained / "config.yaml").exists()

@@ -15,8 +15,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from sentiment.treebank import NODES, ROOTS, assert_same_weights, checkpoint, run, write_treebank
 
 from dgltree.training.folder import READING
-from tasks import road
-from tasks.road import figures
+from tasks import fit_cli
+from tasks.fit_cli import read_results
 from tasks.sentiment.data import SentimentTreebank, read_trees
 
 
@@ -36,7 +36,7 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_on_nodes_reports_all_nodes_and_one_on_roots_does_not(
     folder: Path, tmp_path: Path, trained: Path
 ) -> None:
-    assert figures(trained).keys() == {"accuracy", "node_accuracy"}
+    assert read_results(trained).keys() == {"accuracy", "node_accuracy"}
     assert run(folder, tmp_path, NODES, ROOTS, fit__epochs=1).keys() == {"accuracy"}
 
 
@@ -47,9 +47,9 @@ def test_the_accuracies_are_the_shares_of_right_nodes(folder: Path, trained: Pat
         said = model.model.read_out(vectors).argmax(1)
     labels = [node.label for tree in trees for node in tree.preorder()]
     right = [label == int(model.classes[i]) for label, i in zip(labels, said.tolist(), strict=True)]
-    assert figures(trained)["node_accuracy"] == pytest.approx(sum(right) / len(right))
+    assert read_results(trained)["node_accuracy"] == pytest.approx(sum(right) / len(right))
     roots = [sum(tree.size for tree in trees[:k]) for k in range(len(trees))]
-    assert figures(trained)["accuracy"] == pytest.approx(sum(right[i] for i in roots) / len(roots))
+    assert read_results(trained)["accuracy"] == pytest.approx(sum(right[i] for i in roots) / len(roots))
 
 
 def test_equal_seeds_give_equal_weights_and_others_do_not(folder: Path, tmp_path: Path, trained: Path) -> None:
@@ -146,8 +146,10 @@ def test_each_set_for_tests_and_each_part_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = TreeDataset([Tree("w", token=name) for name in "abcd"], [*"pnpn"])
-    made = road.Sets(data, data, {"test": data, "other": data.select([0])}, data.vocabulary, "np", {"long": [1, 2, 3]})
+    made = fit_cli.Sets(
+        data, data, {"test": data, "other": data.select([0])}, data.vocabulary, "np", {"long": [1, 2, 3]}
+    )
     (tmp_path / READING).touch()
     monkeypatch.setattr(dgltree.TrainedModel, "load", lambda _: SimpleNamespace(evaluate=len))
-    road._test(tmp_path, made)
+    fit_cli._test(tmp_path, made)
     assert capsys.readouterr().out.splitlines() == ["test: 4", "other: 1", "long: 3"]

@@ -8,8 +8,8 @@ import torch
 
 from tasks.sts import __main__ as program
 from tasks.sts import speed
-from tasks.sts.baseline import counted
-from tasks.sts.data import SETS, corpus, padded, pairs, vocabulary_of, words_of
+from tasks.sts.baseline import count_pairs
+from tasks.sts.data import SETS, corpus, pad, pairs, vocabulary_of, words_of
 
 WORDS = ["the", "a", "cat", "dog", "man", "sat", "ran", "saw", "on", "by", "mat", "log", "tree"]
 
@@ -49,7 +49,7 @@ def test_words_and_sentences_are_read_in_one_way(data: Path) -> None:
         corpus(data, ["web"], 10)
     vocabulary = vocabulary_of(small, 5)
     assert len(vocabulary.tokens) == 6
-    ids, lengths = padded(small[:3], vocabulary)
+    ids, lengths = pad(small[:3], vocabulary)
     assert ids.shape == (3, int(lengths.max()))
     first, second, scores = pairs(data / "sts" / "stsb_test.csv")
     assert len(first) == len(second) == len(scores) == 8
@@ -58,7 +58,7 @@ def test_words_and_sentences_are_read_in_one_way(data: Path) -> None:
 def test_counted_vectors_are_near_for_words_in_one_company() -> None:
     sentences = [["red", "x", "y"], ["blue", "x", "y"], ["p", "q", "green"], ["q", "p", "green"]] * 5
     vocabulary = vocabulary_of(sentences, 20)
-    table = torch.nn.functional.normalize(counted(sentences, vocabulary, 4))
+    table = torch.nn.functional.normalize(count_pairs(sentences, vocabulary, 4))
     red, blue, green = (table[vocabulary.token_id(word)] for word in ("red", "blue", "green"))
     assert float(red @ blue) > 0.9 > 0.5 > float(red @ green)
 

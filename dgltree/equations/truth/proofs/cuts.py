@@ -94,10 +94,10 @@ def zeros(ring: ValueRing, expressions: Iterable[Expression], hints: list[float]
     exact = [zero.place for zero in candidates]
     for factor in later:
         candidates += _other_zeros(factor, exact, hints)
-    return accepted(ring, candidates)
+    return accept(ring, candidates)
 
 
-def accepted(ring: ValueRing, candidates: Iterable[Zero]) -> list[Zero]:
+def accept(ring: ValueRing, candidates: Iterable[Zero]) -> list[Zero]:
     """In order, each once: a rational number before a bracket around it."""
     kept: list[tuple[Zero, CutPoint]] = []
     for zero in sorted(candidates, key=lambda zero: (zero.place, zero.cut.zero_of is not None)):
@@ -136,7 +136,7 @@ def _zeros_by_norm(ring: ValueRing, factor: Expression) -> Iterator[Zero]:
     product_of_all = norm(ring, factor)
     if product_of_all is None:
         return
-    f = compiled(factor)
+    f = compile_floats(factor)
     for zero in _of_polynomial(ring, product_of_all.value):
         y = value_or_none(f, zero.place)
         if y is not None and abs(y) < 1e-6 * (1 + abs(zero.place)):
@@ -197,15 +197,15 @@ def _bracket(factor: Expression, middle: float, width: float = WIDTH) -> CellCut
 
 
 def _other_zeros(factor: Expression, exact: list[float], hints: list[float]) -> list[Zero]:
-    value = solved(factor)
+    value = solve_once(factor)
     if value is not None:
         middle = float(value[1]) if value[0] == "number" else constant(value)
         return [] if middle is None else [_numbered(factor, middle, value)]
     grid = sorted({*GRID, *(x + step for x in exact[:4] for step in AROUND)})
-    places = list(itertools.islice(sign_changes(compiled(factor), grid), MOST_ZEROS + 1))
+    places = list(itertools.islice(sign_changes(compile_floats(factor), grid), MOST_ZEROS + 1))
     if len(places) <= MOST_ZEROS:
         return [_numbered(factor, x, None) for x in places]
-    hints += sign_changes(compiled(factor), WINDOW)
+    hints += sign_changes(compile_floats(factor), WINDOW)
     return []
 
 
@@ -249,7 +249,7 @@ def value_or_none(f: Function, x: float) -> float | None:
     return y if math.isfinite(y) else None
 
 
-def compiled(t: Expression) -> Function:
+def compile_floats(t: Expression) -> Function:
     """The expression as a function of floats."""
     match t:
         case ("x",):
@@ -260,21 +260,21 @@ def compiled(t: Expression) -> Function:
             value = float(q)
             return lambda x: value
         case ("+", a, b):
-            f, g = compiled(a), compiled(b)
+            f, g = compile_floats(a), compile_floats(b)
             return lambda x: f(x) + g(x)
         case ("*", a, b):
-            f, g = compiled(a), compiled(b)
+            f, g = compile_floats(a), compile_floats(b)
             return lambda x: f(x) * g(x)
         case ("^", a, n):
-            f = compiled(a)
+            f = compile_floats(a)
             return lambda x: f(x) ** n
         case ("root", a, n):
-            f = compiled(a)
+            f = compile_floats(a)
             return lambda x: math.copysign(abs(f(x)) ** (1 / n), f(x))
         case ("power", a, b):
-            f, g = compiled(a), compiled(b)
+            f, g = compile_floats(a), compile_floats(b)
             return lambda x: math.exp(g(x) * math.log(f(x)))
-    inner = compiled(t[1])
+    inner = compile_floats(t[1])
     outer = abs if t[0] == "abs" else getattr(math, t[0])
     return lambda x: outer(inner(x))
 
@@ -282,7 +282,7 @@ def compiled(t: Expression) -> Function:
 _INVERSES = {"log": "exp", "exp": "log", "asin": "sin", "acos": "cos"}
 
 
-def solved(t: Expression) -> Expression | None:
+def solve_once(t: Expression) -> Expression | None:
     """The number x at which an expression is 0 that has x once, by going back along its operations."""
     if sum(u == X for u in subexpressions(t)) != 1:
         return None
@@ -307,10 +307,10 @@ def solved(t: Expression) -> Expression | None:
                 t, value = a, ("^", value, n)
             case _:
                 return None
-    return simplified(value)
+    return simplify(value)
 
 
-def simplified(t: Expression) -> Expression:
+def simplify(t: Expression) -> Expression:
     """With sums and products of numbers worked out."""
     t = at_number(t, Fraction(0))
     ring = ValueRing()

@@ -26,10 +26,10 @@ FUNCTIONS = ("abs", "sqrt", "exp", "log", "sin", "cos", "asin", "acos", "atan")
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset({1}), frozenset({-1}), frozenset({0}), frozenset({-1, 1})
 NOT_NEGATIVE, NOT_POSITIVE, ANY = frozenset({0, 1}), frozenset({-1, 0}), frozenset({-1, 0, 1})
 LARGEST_POWER = 200
-LONGEST = 4000
+MAX_RATIONAL_BITS = 4000
 """Bits of a rational value."""
 CACHED = 4096
-LARGEST, DEEPEST = 400, 60
+MAX_NODES, MAX_DEPTH = 400, 60
 """Nodes and levels of an expression."""
 
 
@@ -64,7 +64,7 @@ def from_tree(tree: Tree, letters: Mapping[str, Expression], school: bool = True
     Args:
         school: whether odd roots of negative numbers are real; else they have no real value.
     """
-    if tree.size > LARGEST or tree.depth > DEEPEST:
+    if tree.size > MAX_NODES or tree.depth > MAX_DEPTH:
         raise Unsupported("it is too large")
 
     def combine(node: Tree, parts: list[Expression]) -> Expression:
@@ -194,11 +194,11 @@ Condition = tuple[Expression, Signs]
 def domain(t: Expression) -> tuple[Condition, ...]:
     """The conditions of a real value, the inner ones first."""
     conditions = dict.fromkeys(one for part in parts_of(t) for one in domain(part))
-    conditions |= dict.fromkeys(own_conditions(t))
+    conditions |= dict.fromkeys(last_conditions(t))
     return tuple(conditions)
 
 
-def own_conditions(t: Expression) -> list[Condition]:
+def last_conditions(t: Expression) -> list[Condition]:
     """Those of the last operation."""
     match t:
         case ("sqrt", a):
@@ -246,7 +246,7 @@ def _rational_value(name: str, values: list[Any]) -> Fraction | None:
         return values[0] + values[1]
     if name == "*":
         return values[0] * values[1]
-    if name == "^" and (values[0] or values[1] > 0) and _bits(values[0]) * abs(values[1]) <= LONGEST:
+    if name == "^" and (values[0] or values[1] > 0) and _bits(values[0]) * abs(values[1]) <= MAX_RATIONAL_BITS:
         return values[0] ** values[1]
     if name == "abs":
         return abs(values[0])
@@ -260,7 +260,7 @@ def _rational_value(name: str, values: list[Any]) -> Fraction | None:
 
 
 def _exact_root(q: Fraction, n: int) -> Fraction | None:
-    if (q < 0 and n == 2) or _bits(q) > LONGEST:
+    if (q < 0 and n == 2) or _bits(q) > MAX_RATIONAL_BITS:
         return None
     top, bottom = (int(fmpz(abs(part)).root(n)) for part in (q.numerator, q.denominator))
     root = Fraction(top, bottom) * (-1 if q < 0 else 1)

@@ -19,7 +19,16 @@ from dgltree.equations.truth.proofs.checker import (
     show,
     unchecked_relation,
 )
-from dgltree.equations.truth.proofs.cuts import Zero, accepted, compiled, norm, solutions, targets, value_or_none, zeros
+from dgltree.equations.truth.proofs.cuts import (
+    Zero,
+    accept,
+    compile_floats,
+    norm,
+    solutions,
+    targets,
+    value_or_none,
+    zeros,
+)
 from dgltree.equations.truth.proofs.expression import (
     ONE,
     Condition,
@@ -57,7 +66,7 @@ def find(sides: Sides) -> Proof:
         claims = _claims(ring, cuts, sides)
         more = _solutions(ring, cuts, claims, sides)
         if more:
-            cuts = accepted(ring, [*cuts, *more])[:MOST_CELLS]
+            cuts = accept(ring, [*cuts, *more])[:MOST_CELLS]
             claims = _claims(ring, cuts, sides)
         certificate = Certificate(tuple(zero.cut for zero in cuts), tuple(claims))
         return Proof(certificate, tuple(cuts), tuple(sorted(hints)))
@@ -133,7 +142,7 @@ def _conditions(sides: Sides) -> tuple[Condition, ...]:
 def _signs_of_difference(place: Place, sides: Sides) -> set[int]:
     """By floats at samples: 0 where the sides are about the same, and 2 where one alone has a value."""
     signs = set()
-    f, g = map(compiled, sides)
+    f, g = map(compile_floats, sides)
     for x in sample_values(place):
         a, b = value_or_none(f, x), value_or_none(g, x)
         if a is None or b is None:
@@ -145,7 +154,7 @@ def _signs_of_difference(place: Place, sides: Sides) -> set[int]:
 
 def _failure(place: Place, sides: Sides) -> CellClaim | None:
     """A point of the cell at which the equation fails."""
-    f, g = map(compiled, sides)
+    f, g = map(compile_floats, sides)
     for q in samples(place):
         a, b = value_or_none(f, float(q)), value_or_none(g, float(q))
         if a == b:

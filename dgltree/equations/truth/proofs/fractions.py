@@ -10,12 +10,12 @@ from flint import fmpq, fmpq_mpoly_ctx, fmpz_poly
 
 from dgltree.equations.truth.proofs.expression import LARGEST_POWER, ONE, Expression, X, minus, number, subexpressions
 
-SIZE = 48
+MAX_GENERATORS = 48
 """Generators."""
 ROUNDS = 12
 LARGEST_FACTORED, LARGEST_DEGREE = 40, 40
 """Terms and degrees of a polynomial in several generators that is factored."""
-HIGHEST = 1000
+MAX_DEGREE = 1000
 """Degree of a polynomial."""
 WORK = 1500
 """Signs that are worked out with a ring, at most."""
@@ -54,7 +54,7 @@ class ValueRing:
     """Generators that are made later are larger: a relation gives the value of one by those before it."""
 
     def __init__(self) -> None:
-        self.context = fmpq_mpoly_ctx.get([f"g{k}" for k in range(SIZE)], "lex")
+        self.context = fmpq_mpoly_ctx.get([f"g{k}" for k in range(MAX_GENERATORS)], "lex")
         self.one = self.context.constant(1)
         *rest, self.x = self.context.gens()
         self._free = rest
@@ -68,7 +68,7 @@ class ValueRing:
     @property
     def is_fresh(self) -> bool:
         """Whether there are generators and work left for another place."""
-        return 2 * len(self._free) > SIZE and 4 * self.work < WORK
+        return 2 * len(self._free) > MAX_GENERATORS and 4 * self.work < WORK
 
     def prepare(self, expressions: Iterable[Expression]) -> None:
         """Make the generators of simple expressions first, so that others are reduced to these."""
@@ -80,7 +80,7 @@ class ValueRing:
     def quotient(self, t: Expression) -> Quotient:
         if t not in self._quotients:
             top, bottom = self._quotient(t)
-            require(max(map(int, top.degrees() + bottom.degrees()), default=0) <= HIGHEST, "a high degree")
+            require(max(map(int, top.degrees() + bottom.degrees()), default=0) <= MAX_DEGREE, "a high degree")
             self._quotients[t] = Quotient(top, bottom)
         return self._quotients[t]
 
@@ -135,7 +135,7 @@ class ValueRing:
         names = list(map(str, self.context.gens()))
         for monomial, c in zip(p.monoms(), p.coeffs(), strict=True):
             powers = [(self.meanings[g], int(e)) for g, e in zip(names, monomial, strict=True) if e]
-            terms.append(product([number(Fraction(int(c.p), int(c.q))), *(raised(t, e) for t, e in powers)]))
+            terms.append(product([number(Fraction(int(c.p), int(c.q))), *(raise_to(t, e) for t, e in powers)]))
         return total(terms)
 
     def factors(self, t: Expression) -> tuple[Fraction, list[tuple[Expression, int]]]:
@@ -174,7 +174,7 @@ class ValueRing:
         for k, g in enumerate(self.context.gens()):
             meaning = self.meanings.get(str(g), X)
             if degrees[k] > 0 and meaning[0] in ("sqrt", "abs"):
-                yield k, Square(g, *self.quotient(meaning[1] if meaning[0] == "sqrt" else raised(meaning[1], 2)))
+                yield k, Square(g, *self.quotient(meaning[1] if meaning[0] == "sqrt" else raise_to(meaning[1], 2)))
 
     def _halves(self, p: Poly, k: int, square: Poly) -> tuple[Poly, Poly]:
         halves = [self.context.constant(0), self.context.constant(0)]
@@ -217,7 +217,7 @@ def total(terms: Sequence[Expression]) -> Expression:
     return whole
 
 
-def raised(t: Expression, n: int) -> Expression:
+def raise_to(t: Expression, n: int) -> Expression:
     return t if n == 1 else ("^", t, n)
 
 
@@ -228,7 +228,7 @@ def _times(p: Poly, q: Poly) -> Poly:
 
 def vanishes(p: Poly, relations: Sequence[Poly]) -> bool:
     """Whether division by relations leaves 0: then p is in their ideal. A bad order of generators only refuses."""
-    for divisors in (relations, interreduced(relations)) if not p.is_zero() else ():
+    for divisors in (relations, interreduce(relations)) if not p.is_zero() else ():
         for _ in range(ROUNDS):
             before, p = p, remainder(p, divisors)
             if p.is_zero() or p == before:
@@ -238,7 +238,7 @@ def vanishes(p: Poly, relations: Sequence[Poly]) -> bool:
     return bool(p.is_zero())
 
 
-def interreduced(relations: Sequence[Poly]) -> list[Poly]:
+def interreduce(relations: Sequence[Poly]) -> list[Poly]:
     """Each relation by the others, as long as that changes one: all stay in the ideal."""
     closed: list[Poly] = []
     for r in relations:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from dgltree.equations.truth.part import End, Interval, Part, joined, quadratic
+from dgltree.equations.truth.part import End, Interval, Part, join_parts, quadratic
 from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certificate, Shown, Sides, check
-from dgltree.equations.truth.proofs.cuts import Zero, compiled, value_or_none
+from dgltree.equations.truth.proofs.cuts import Zero, compile_floats, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
 from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, find, plain_numbers, samples_between
@@ -21,7 +21,7 @@ from dgltree.trees.equation import Equation
 
 LOG = logging.getLogger(__name__)
 DIGITS = 6
-LONGEST = 30
+MAX_END_LENGTH = 30
 """Characters of an end; a longer one is a decimal."""
 NEXT = 1e-6
 """Distance from where a sign changes, of a sample."""
@@ -93,7 +93,7 @@ class Line:
                 pieces.append(Interval(ends[k], ends[k + 1]))
             if k < len(self.spots) and self.spots[k].shown.state is CellState.HOLDS:
                 pieces.append(Interval(ends[k + 1], ends[k + 1], True, True))
-        return joined(pieces)
+        return join_parts(pieces)
 
     @property
     def holds_on_positive_reals(self) -> bool:
@@ -151,7 +151,7 @@ class Line:
 
     def agrees_often(self) -> bool:
         """Whether floats agree at neighbouring points, between all cuts or evenly."""
-        f, g = map(compiled, self.sides)
+        f, g = map(compile_floats, self.sides)
         even = [Fraction(k, 8) + Fraction(1, 997) for k in range(-160, 161)]
         agree = []
         for x in sorted([*even, *(Fraction(int(q.p), int(q.q)) for q in self.samples())]):
@@ -224,7 +224,7 @@ def _around(value: Number) -> Range:
 def _end(zero: Zero, places: Sequence[float]) -> End:
     if zero.value is not None:
         text = to_text(zero.value)
-        if len(text) <= LONGEST:
+        if len(text) <= MAX_END_LENGTH:
             return End(text, zero.place)
     if zero.cut.zero_of is not None:
         ring = ValueRing()

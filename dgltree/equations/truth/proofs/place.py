@@ -28,10 +28,10 @@ from dgltree.equations.truth.proofs.expression import (
     at_number,
     derivative,
     domain,
+    last_conditions,
     minus,
     negative,
     number,
-    own_conditions,
     subexpressions,
 )
 from dgltree.equations.truth.proofs.fractions import WORK, Quotient, Refused, ValueRing, require, vanishes
@@ -130,7 +130,7 @@ class Place:
             top, bottom = (self.ring.in_x(p) for p in self.ring.quotient(t[2]))
             varies = top is not None and bottom is not None and max(top.degree(), bottom.degree()) > 0
             return varies and not self.is_point and self.signs(t[1]) == NEGATIVE
-        return any(not self.signs(u) & s for u, s in own_conditions(t))
+        return any(not self.signs(u) & s for u, s in last_conditions(t))
 
     def signs(self, t: Expression) -> Signs:
         """The signs that an expression may have where it has a value."""

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import isqrt, lcm
 
 from dgltree.equations.truth.proofs.checker import LemmaStep
-from dgltree.equations.truth.proofs.cuts import compiled, value_or_none
+from dgltree.equations.truth.proofs.cuts import compile_floats, value_or_none
 from dgltree.equations.truth.proofs.expression import (
     FUNCTIONS,
     NEGATIVE,
@@ -26,7 +26,7 @@ from dgltree.equations.truth.proofs.expression import (
     number,
     subexpressions,
 )
-from dgltree.equations.truth.proofs.fractions import product, raised, total
+from dgltree.equations.truth.proofs.fractions import product, raise_to, total
 from dgltree.equations.truth.proofs.place import Place
 
 MOST_TERMS = 12
@@ -65,7 +65,7 @@ class Offers:
 
     def _at_samples(self, t: Expression) -> list[float | None]:
         if t not in self._values:
-            f = compiled(t)
+            f = compile_floats(t)
             self._values[t] = [value_or_none(f, x) for x in self._samples]
         return self._values[t]
 
@@ -178,7 +178,7 @@ class Offers:
                 positive ^= size is not factor
                 outside.append(("sqrt", size))
             if n // 2:
-                outside.append(raised(("abs", factor) if size is None and n // 2 % 2 else size or factor, n // 2))
+                outside.append(raise_to(("abs", factor) if size is None and n // 2 % 2 else size or factor, n // 2))
         if odd or not positive:
             rest = product(odd or [ONE])
             outside.append(("sqrt", rest if positive else negative(rest)))
@@ -201,9 +201,9 @@ class Offers:
         for factor, times in factors:
             whole, rest = divmod(times, n)
             if whole:
-                parts.append(raised(factor, whole))
+                parts.append(raise_to(factor, whole))
             if rest:
-                parts.append(raised(("root", factor, n), rest))
+                parts.append(raise_to(("root", factor, n), rest))
         root = product(parts or [ONE])
         if a[0] == "sqrt":
             root = ("sqrt", ("root", a[1], n))
@@ -221,7 +221,7 @@ class Offers:
             self.visit(("log", ("^", a[1], 2)))
         if a[0] == "sqrt":
             self.add("log^", a, n=2)
-            self.add("same log", raised(a, 2), a[1])
+            self.add("same log", raise_to(a, 2), a[1])
             self.visit(("log", a[1]))
         parts = self._positive_factors(a)
         if parts is not None:
@@ -249,12 +249,12 @@ class Offers:
         return parts if positive else None
 
     def _logarithms(self, parts: Sequence[Factor]) -> None:
-        powers = [raised(size, n) for size, n in parts]
+        powers = [raise_to(size, n) for size, n in parts]
         self._split("log*", powers)
         for (size, n), power in zip(parts, powers, strict=True):
             self.visit(size)
             if n < 0:
-                self.add("log/", raised(size, -n))
+                self.add("log/", raise_to(size, -n))
             if abs(n) > 1:
                 self.add("log^", size, n=abs(n))
             if size[0] == "exp":
@@ -262,7 +262,7 @@ class Offers:
             if size[0] in ("sqrt", "abs") or power != size:
                 self.visit(("log", size))
             if size[0] == "abs":
-                self.add("same log", power, raised(size[1], n))
+                self.add("same log", power, raise_to(size[1], n))
 
     def _terms(self, a: Expression) -> list[tuple[Fraction, Expression]]:
         """Numbers and what they are multiplied by in a sum; none of a fraction."""
@@ -332,11 +332,11 @@ class Offers:
 
     def _of_inverse(self, a: Expression) -> None:
         if a[0] in ("asin", "acos"):
-            self.visit(("sqrt", minus(ONE, raised(a[1], 2))))
+            self.visit(("sqrt", minus(ONE, raise_to(a[1], 2))))
             for outer in ("sin", "cos"):
                 self.add(f"{outer} {a[0]}", a[1])
         if a[0] == "atan":
-            self.visit(("sqrt", ("+", ONE, raised(a[1], 2))))
+            self.visit(("sqrt", ("+", ONE, raise_to(a[1], 2))))
             self.add("sin atan", a[1])
             self.add("cos atan", a[1])
 

@@ -4,7 +4,7 @@ from dgltree.equations.truth.proofs.line import Line
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 
 
-def shown_verdict(
+def line_verdict(
     line: Line, against: Counterexample | None, conditions: tuple[str, ...], notes: tuple[str, ...]
 ) -> Verdict | None:
     """The verdict of a line; None if it shows too little.

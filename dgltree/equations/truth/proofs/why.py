@@ -27,8 +27,8 @@ from dgltree.equations.truth.proofs.expression import (
     Expression,
     Signs,
     from_tree,
+    last_conditions,
     minus,
-    own_conditions,
     subexpressions,
     to_text,
 )
@@ -142,7 +142,7 @@ def _rule(step: LemmaStep, name: str) -> str:
 def _missing(place: Place, side: Expression, which: str, name: str) -> str:
     """The first condition of a side that is not met."""
     for t in subexpressions(side):
-        for condition, signs in own_conditions(t):
+        for condition, signs in last_conditions(t):
             there = place.signs(condition)
             if not there & signs:
                 return f"{to_text(t, name)} ({which}) has no value, as {_signed(condition, there, name)}"

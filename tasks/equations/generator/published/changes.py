@@ -15,7 +15,7 @@ VARIABLES = 5
 """The published equations have no more."""
 
 
-def operated(equation: Places, random: Random) -> Word | None:
+def operate(equation: Places, random: Random) -> Word | None:
     """A sum, product or power made of both sides, with a new variable or a constant; None if no variable is left."""
     if random.random() < 0.5:
         new = max(equation.variables, default=-1) + 1
@@ -29,7 +29,7 @@ def operated(equation: Places, random: Random) -> Word | None:
     return equation.word[:1] + left + right
 
 
-def changed(equation: Places, random: Random) -> Word:
+def mutate(equation: Places, random: Random) -> Word:
     """An equation with one node below the root grown, shrunk or replaced; now and then it is the same."""
     place = equation.any_place(random)
     old = equation.at(place)

@@ -6,12 +6,12 @@ from random import Random
 from typing import NamedTuple
 
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.published.changes import changed, operated
+from tasks.equations.generator.published.changes import mutate, operate
 from tasks.equations.generator.published.rules import PatternTree
 from tasks.equations.generator.published.seeds import FAULTS, Fault, seeds
 from tasks.equations.words import Word
 
-LARGEST = 250  # symbols of an equation; what batches can hold
+MAX_SYMBOLS = 250  # symbols of an equation; what batches can hold
 BARREN = 20_000  # draws in a row without a new equation, after which the run ends as it is
 
 
@@ -48,7 +48,7 @@ class EquationGrowth:
         """Each correct equation, the seeds first, with the change of it if that is new."""
         for equation in self._correct_ones():
             yield GrownEquation(equation, grown=True)
-            change = self._new(changed(equation, self._random))
+            change = self._new(mutate(equation, self._random))
             if change is not None:
                 yield GrownEquation(change, grown=False)
 
@@ -76,7 +76,7 @@ class EquationGrowth:
         for _ in range(BARREN):
             equation = self._known[int(random.random() * len(self._known))]
             place = int(random.random() * len(equation.word))
-            word = self._rules.rewritten(equation, place, random) if place else operated(equation, random)
+            word = self._rules.rewritten(equation, place, random) if place else operate(equation, random)
             if word is not None and (new := self._new(word)) is not None:
                 return new
         return None
@@ -87,7 +87,7 @@ class EquationGrowth:
             return None
         self._met.add(word)
         equation = Places(word)
-        if equation.depth <= self._limit and len(word) <= LARGEST:
+        if equation.depth <= self._limit and len(word) <= MAX_SYMBOLS:
             return equation
         self.counts["too large"] += 1
         return None

@@ -17,9 +17,9 @@ from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.tree import Tree
 from tasks.equations.canonical import word_digest
-from tasks.equations.completion import blanked as module
+from tasks.equations.completion import blanked_equations as module
 from tasks.equations.completion.arithmetic import equal, values
-from tasks.equations.completion.blanked import Maker
+from tasks.equations.completion.blanked_equations import Maker
 from tasks.equations.fillers import fillers
 from tasks.equations.generator.chains import correct
 from tasks.equations.generator.held_out import held_out

@@ -69,7 +69,7 @@ def test_wrong_equations_are_not_blanked(tmp_path: Path) -> None:
 def test_leaves_and_subtrees_of_depth_one_are_blanked_as_often_as_published() -> None:
     equation, random = read_equation("var_0*sin(var_1) = sin(var_1)*var_0"), Random(0)
     fillers = set(own_blanks.candidates())
-    places = Counter(own_blanks.blanked(equation, fillers, random) for _ in range(2000))
+    places = Counter(own_blanks.draw_blank(equation, fillers, random) for _ in range(2000))
     leaves, shallow = {2, 4, 7, 8}, {3, 6}
     assert places.keys() == {*leaves, *shallow}, "every one of them, and no whole side"
     assert sum(places[place] for place in leaves) / 2000 == pytest.approx(0.76, abs=0.03)
@@ -79,8 +79,8 @@ def test_leaves_and_subtrees_of_depth_one_are_blanked_as_often_as_published() ->
 def test_what_is_no_filler_is_not_blanked() -> None:
     equation, random = read_equation("var_0*sin(var_1) = sin(var_1)*var_0"), Random(0)
     fillers = {read_infix("var_0"), read_infix("sin(var_1)")}
-    assert {own_blanks.blanked(equation, fillers, random) for _ in range(200)} == {2, 3, 6, 8}
-    assert own_blanks.blanked(equation, {read_infix("var_7")}, random) is None
+    assert {own_blanks.draw_blank(equation, fillers, random) for _ in range(200)} == {2, 3, 6, 8}
+    assert own_blanks.draw_blank(equation, {read_infix("var_7")}, random) is None
 
 
 def test_a_seed_gives_the_same_blanks_and_another_one_others(tmp_path: Path) -> None:

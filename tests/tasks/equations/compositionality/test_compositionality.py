@@ -51,7 +51,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         (configs / f"{name}.yaml").write_text(text.replace("batch_size: 256", "batch_size: 64"), encoding="utf-8")
     monkeypatch.setattr(command, "CONFIGS", configs)
     monkeypatch.setitem(sets.PRESETS, "small", TINY)
-    monkeypatch.setattr(substitutivity, "SMALLEST", 2)
+    monkeypatch.setattr(substitutivity, "MIN_CLASS_SIZE", 2)
     monkeypatch.setattr("sklearn.manifold.TSNE", partial(TSNE, max_iter=250))  # the fewest that it takes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what torch deprecates
@@ -124,9 +124,9 @@ def test_every_depth_is_tested_with_the_weights_of_the_best_epoch(
     def worse_every_epoch(self, labelled, index):
         self.log("accuracy", 0.9 - 0.1 * self.current_epoch, batch_size=1)
 
-    modules, tested = [], training.tested
+    modules, tested = [], training.test_model
     monkeypatch.setattr(EquationClassifier, "validation_step", worse_every_epoch)
-    monkeypatch.setattr(training, "tested", lambda module, data: modules.append(module) or tested(module, data))
+    monkeypatch.setattr(training, "test_model", lambda module, data: modules.append(module) or tested(module, data))
     run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0", "--epochs", "3")
     [(name, result)] = results(tmp_path / "out").items()
     assert (result["epochs"], result["validation_accuracy"]) == (3, pytest.approx(0.9))
@@ -248,7 +248,7 @@ def test_classes_are_of_equal_value(monkeypatch: pytest.MonkeyPatch) -> None:
         {"var_1 + var_1", "var_1*2", "2*var_1"},
         {"cos(0)", "3^0"},
     ]
-    monkeypatch.setattr(substitutivity, "SMALLEST", 9)
+    monkeypatch.setattr(substitutivity, "MIN_CLASS_SIZE", 9)
     with pytest.raises(ValueError, match="0 values have 9 expressions or more"):
         substitutivity.expressions(equations)
 

@@ -22,7 +22,7 @@ from tasks.equations.generator import generate as program
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import PAPER_TRAIN, Part, part_of
-from tasks.equations.generator.published.changes import changed, operated
+from tasks.equations.generator.published.changes import mutate, operate
 from tasks.equations.generator.published.judge import judgements
 from tasks.equations.generator.published.labels import Labeller
 from tasks.equations.generator.published.process import PUBLISHED, Process
@@ -152,16 +152,16 @@ def test_thousands_of_rules_are_found_as_one_at_a_time() -> None:
 
 
 def test_the_same_is_done_to_both_sides() -> None:
-    made = {operated(places("sin(x) = y"), Random(seed)) for seed in range(3000)}
+    made = {operate(places("sin(x) = y"), Random(seed)) for seed in range(3000)}
     texts = {str(equation_of(word)) for word in made if word is not None}
     assert as_text("sin(x) + z = y + z", "z*sin(x) = z*y", "(-1)^sin(x) = (-1)^y", "sin(x)^10 = y^10") <= texts
     last = Places(places("x = x").word.replace(SINGLE[0], SINGLE[4]))  # there is no sixth variable
-    assert None in {operated(last, Random(seed)) for seed in range(20)}
+    assert None in {operate(last, Random(seed)) for seed in range(20)}
 
 
 def test_a_change_is_of_one_node_below_the_root() -> None:
     base = places("sin(x)*2 = y")
-    made = Counter(changed(base, Random(seed)) for seed in range(3000))
+    made = Counter(mutate(base, Random(seed)) for seed in range(3000))
     assert base.word not in made
     texts = {str(equation_of(word)) for word in made}
     grown = as_text("cos(sin(x)*2) = y", "sin(x)*2 = y^x", "(sin(x) + pi)*2 = y")

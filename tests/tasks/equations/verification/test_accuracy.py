@@ -14,7 +14,7 @@ from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.store import read
 from tasks.equations.verification import accuracy
 from tasks.equations.verification.accuracy import by_depth
-from tasks.equations.verification.counts import Counts, counted, counted_by_group, together
+from tasks.equations.verification.counts import Counts, count_answers, count_by_group, together
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +27,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_counts_give_accuracy_precision_and_recall() -> None:
     labels = torch.tensor([True, True, True, False, False])
     called = torch.tensor([True, True, False, True, False])
-    counts = counted(called, labels)
+    counts = count_answers(called, labels)
     assert (counts.accuracy, counts.precision, counts.recall) == (3 / 5, 2 / 3, 2 / 3)
     twice = together([counts, counts])
     assert (twice.right, twice.size, twice.accuracy) == (6, 10, counts.accuracy)
     assert together([]).accuracy == 0
     groups = torch.tensor([1, 1, 2, 1, 2])
-    by_group = counted_by_group(called, labels, groups)
+    by_group = count_by_group(called, labels, groups)
     assert (by_group[1].precision, by_group[2].recall) == (2 / 3, 0)
     assert together(by_group.values()) == counts
-    nothing = counted(called[4:].expand(2), labels[3:])
+    nothing = count_answers(called[4:].expand(2), labels[3:])
     assert (nothing.precision, nothing.recall) == (0, 0)
 
 

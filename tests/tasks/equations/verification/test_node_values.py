@@ -8,12 +8,12 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree
 from dgltree.batching.batch import unbatch
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.read.infix import read_equation
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import EquationRow
-from tasks.equations.verification.node_values import LARGEST, POINTS, TARGETS, NodeValues, WithValues
+from tasks.equations.verification.node_values import MAX_ASINH, POINTS, TARGETS, NodeValues, WithValues
 from tasks.equations.vocabulary import vocabulary
 from tasks.equations.words import word
 
@@ -49,7 +49,7 @@ def test_targets_are_standardised_values_of_the_nodes(rows: list[EquationRow]) -
     assert found.shape == parts.shape == (len(nodes), TARGETS)
     pole = [node.function == "tan" for node in nodes]
     assert np.isnan(found[pole]).all(), "a pole has no value"
-    for target, part in zip(found.T, np.clip(parts, -LARGEST, LARGEST).T, strict=True):
+    for target, part in zip(found.T, np.clip(parts, -MAX_ASINH, MAX_ASINH).T, strict=True):
         known = np.isfinite(target)
         slope, shift = np.polyfit(part[known], target[known], 1)
         np.testing.assert_allclose(slope * part[known] + shift, target[known], atol=1e-5)

@@ -8,10 +8,10 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree, Vocabulary, batch, read_equation
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled_batch import Labelled
 from tasks.equations.compositionality.substitutivity import hidden_states
 from tasks.equations.verification.classifier import EquationClassifier
-from tasks.equations.verification.whole import EQUALS, joined
+from tasks.equations.verification.whole import EQUALS, join_sides
 from tasks.equations.vocabulary import vocabulary
 
 TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_0 = var_0", "2*var_1 = var_1 + 1*var_1"]
@@ -25,11 +25,11 @@ def sides(texts):
 
 def test_two_sides_become_the_tree_below_the_equals_sign():
     whole = [Tree("=", read_equation(text)) for text in TEXTS]
-    found, expected = joined(sides(TEXTS), WIDER), batch(whole, WIDER)
+    found, expected = join_sides(sides(TEXTS), WIDER), batch(whole, WIDER)
     for name in ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes", "label"):
         assert torch.equal(getattr(found, name), getattr(expected, name)), name
     with pytest.raises(ValueError, match="3 trees are not pairs of sides"):
-        joined(batch([*read_equation(TEXTS[0]), Tree("Symbol", token="var_0")], vocabulary()), WIDER)
+        join_sides(batch([*read_equation(TEXTS[0]), Tree("Symbol", token="var_0")], vocabulary()), WIDER)
 
 
 @pytest.mark.parametrize("name", OPTIONS)

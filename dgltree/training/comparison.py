@@ -1,0 +1,155 @@
+"""The metrics of the answers that a training leaves: the network's, a baseline's and their average's."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.training.baseline.average import Average
+from dgltree.training.measuring import Measured, measure
+from dgltree.training.objectives import Objective
+from dgltree.training.objectives.metrics import Evaluation
+
+RESAMPLES = 1000
+"""Of the bootstrap, drawn with seed 0."""
+COVERED = (0.025, 0.975)
+"""The quantiles that an interval of 95 % lies between."""
+
+CLEAR = 0.3
+"""R2 from which on numbers are better than their mean, however wide the interval."""
+
+Interval = tuple[float, float]
+BySplit = dict[str, Evaluation]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Metrics by who answers (``network``, and where there is a baseline ``baseline`` and ``average``) and by split."""
+
+    metrics: dict[str, BySplit]
+    intervals: dict[str, dict[str, Interval]]
+    """Of the metric by which the best epoch is chosen, in the bootstrap over examples."""
+    differences: dict[str, Interval]
+    """By split, of what the used answers have above the baseline, on the same examples; empty without one."""
+    tested: dict[str, dict[str, Interval]] = field(default_factory=dict)
+    """By split and metric, of the used answers to tests."""
+
+    @classmethod
+    def of(
+        cls, objective: Objective, answers: Mapping[str, Mapping[str, Tensor]], targets: Mapping[str, Tensor]
+    ) -> "Compared":
+        """Compare answers (E, ...) with targets (E,), both by split."""
+        found = {
+            who: {split: measure(objective, [given], targets[split]) for split, given in by_split.items()}
+            for who, by_split in answers.items()
+        }
+        return cls.of_measured(objective, found, targets)
+
+    @classmethod
+    def of_measured(
+        cls, objective: Objective, found: Mapping[str, Mapping[str, Measured]], targets: Mapping[str, Tensor]
+    ) -> "Compared":
+        """Compare answers that were measured, by who answers and by split, with targets (E,)."""
+
+        def score(who: str, split: str) -> Callable[[Tensor], float]:
+            return lambda rows: objective.score(found[who][split].predicted[rows], targets[split][rows])
+
+        metrics = {who: {split: of.evaluation for split, of in by_split.items()} for who, by_split in found.items()}
+        intervals = {
+            who: {split: interval(score(who, split), len(targets[split])) for split in by_split}
+            for who, by_split in found.items()
+        }
+        differences = {}
+        for split in found.get("average", {}):
+            ours, theirs = score("average", split), score("baseline", split)
+            differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
+        used = found.get("average", found["network"])
+        tested = {
+            split: {
+                name: interval(_of_rows(metric, of.predicted, targets[split]), len(targets[split]))
+                for name, metric in objective.scores().items()
+            }
+            for split, of in used.items()
+            if split != "validation"
+        }
+        return cls(metrics, intervals, differences, tested)
+
+    @property
+    def used(self) -> BySplit:
+        """The metrics of what the model answers."""
+        return self.metrics.get("average", self.metrics["network"])
+
+    def lines(self, average: Average | None) -> list[str]:
+        """The lines about them; the last one says whose answers are used."""
+        found = []
+        for split, evaluation in self.used.items():
+            found.append(f"{split}: {evaluation}")
+            if split in self.tested:
+                each = (f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in self.tested[split].items())
+                found.append(f"{split}, 95 % of resamples: {', '.join(each)}")
+            if average is not None:
+                found.append(f"{split}, network alone: {self.metrics['network'][split]}")
+                found.append(f"{split}, baseline ({average.baseline.what}): {self.metrics['baseline'][split]}")
+        return found if average is None else [*found, describe_parts(average)]
+
+
+def _of_rows(
+    metric: Callable[[Tensor, Tensor], float], predicted: Tensor, targets: Tensor
+) -> Callable[[Tensor], float]:
+    return lambda rows: metric(predicted[rows], targets[rows])
+
+
+def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:
+    """The accuracy of each split if what the model refuses counts as an error, or how many numbers it refuses."""
+    return [
+        with_refused(split, compared.used[split], count)
+        for split, count in refused.items()
+        if split in compared.used and count
+    ]
+
+
+def with_refused(what: str, found: Evaluation, refused: int) -> str:
+    """The line about all rows, of which some were refused because the model does not know their names."""
+    rows = found.examples + refused
+    line = f"{what}, all {rows} rows: {refused} are refused for names that the model does not know"
+    if "accuracy" not in found.metrics:
+        return f"{line}, and have no answer; the metrics are those of the others"
+    return f"{line}; with these as errors accuracy {found.metrics['accuracy'] * found.examples / rows:.4f}"
+
+
+def no_better(compared: Compared, objective: Objective) -> list[str]:
+    """That nothing is clearly better in validation than the mean of the labels, if so, and what to try."""
+    who = "average" if "average" in compared.metrics else "network"
+    r2 = compared.used["validation"].metrics.get("r2", math.inf)
+    low, high = compared.intervals[who]["validation"]
+    if objective.classes or r2 >= CLEAR or low > 0:
+        return []
+    parts = "network, baseline and average are" if who == "average" else "the network is"
+    return [
+        f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
+        f"to {high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what decides"
+    ]
+
+
+def describe_parts(average: Average) -> str:
+    """The message that says which parts an average consists of."""
+    if average.weight == 0:
+        return "the baseline alone is best in validation, and is what the model answers; the network adds nothing"
+    if average.weight == 1:
+        return "the network alone is best in validation, and is what the model answers; the baseline adds nothing"
+    return f"the model answers {average.weight:.0%} network + {1 - average.weight:.0%} baseline, the best in validation"
+
+
+def interval(metric: Callable[[Tensor], float], count: int) -> Interval:
+    """Within which 95 % of the values of a metric lie that resamples of ``count`` examples have.
+
+    NaN values, such as R2 of equal labels, are left out.
+    """
+    random = np.random.default_rng(0)
+    values = [metric(torch.from_numpy(random.integers(count, size=count))) for _ in range(RESAMPLES)]
+    known = np.array(values)[~np.isnan(values)]
+    low, high = np.quantile(known, COVERED) if len(known) else (np.nan, np.nan)
+    return float(low), float(high)

@@ -1,0 +1,116 @@
+"""The summary of a training that is printed before its first step."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+import torch
+
+from dgltree.batching.number_scales import NumberScales
+from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
+from dgltree.datasets.splitting.splits import count_shared_examples, count_shared_groups
+from dgltree.datasets.translation import stands_at
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import first_of, one_line
+from dgltree.training.deciding import Decision
+from dgltree.training.input_sensitivity import measure_sensitivity
+from dgltree.training.objectives.numbers import number_text
+from dgltree.training.parameter_budget import count_weights
+from dgltree.training.processes import say
+from dgltree.training.stepping.module import TreeTraining
+
+FEW = 5
+"""Places of numbers that are listed."""
+EARLIEST, LATEST = 631152000, 4102444800
+"""The years 1990 to 2100 as Unix times: numbers of a place all of which are between them are shown as dates."""
+
+
+def print_summary(decision: Decision, module: TreeTraining) -> None:
+    """Print what the encoder reads, the model, the data and the classes."""
+    splits, options = decision.splits, decision.options
+    found = measure_sensitivity(module.encoder, splits["train"])
+    say(f"the encoder reads {found}")
+    for what in found.unseen:
+        say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
+    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
+    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
+    if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
+        say(_of_places(scales))
+    for line in _unknown(splits, module.encoder.vocabulary):
+        say(line)
+    if decision.objective.classes and not options.nodes:
+        for line in _of_classes(splits, decision.objective.classes):
+            say(line)
+    for name, count in count_shared_examples(splits).items():
+        if count:
+            say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
+    for name, count in count_shared_groups(splits).items():
+        if count:
+            say(
+                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
+
+
+def _of_places(scales: NumberScales) -> str:
+    """Which places have a scale of their own, and what their numbers are."""
+    each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
+    more = f" and {len(each) - FEW:,} more" if len(each) > FEW else ""
+    return f"numbers are read on a scale of their own at {len(each):,} places: {', '.join(each[:FEW])}{more}"
+
+
+def _range(low: float, high: float) -> str:
+    """The ends of the numbers of a place; as dates, if they are Unix times, in seconds or milliseconds."""
+    for unit in (1, 1000):
+        if EARLIEST <= low / unit <= high / unit <= LATEST:
+            first, last = (datetime.fromtimestamp(end / unit, UTC).date().isoformat() for end in (low, high))
+            return f"times from {first} to {last}"
+    return f"{number_text(low)} to {number_text(high)}"
+
+
+def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:
+    """Which shares of the functions and of the tokens of each split are read as ``<unk>``."""
+    shares = {name: unknown_shares(data, vocabulary) for name, data in splits.items()}
+    for k, what in enumerate(("functions", "tokens")):
+        if any(of[k] for of in shares.values()):
+            yield f"{what} read as {UNKNOWN}: " + ", ".join(f"{of[k]:.1%} in {name}" for name, of in shares.items())
+
+
+def unknown_shares(data: TreeDataset, vocabulary: Vocabulary) -> tuple[float, float]:
+    """The shares of the nodes of a data set whose function, and of those with a token whose token, is ``<unk>``."""
+    read = data.as_read()
+    own = read.own_vocabulary
+    functions, tokens = stands_at((block.trees for block in read.blocks()), own)
+    strange = [_strange(vocabulary, name, arity) for name, arity in own.functions]
+    found = zip(own.tokens, vocabulary.find_tokens(own.tokens), strict=True)
+    unknown = [token != UNKNOWN and (i == UNSEEN or vocabulary.tokens[i] == UNKNOWN) for token, i in found]
+    return _share(functions, strange), _share(tokens, unknown)
+
+
+def _strange(vocabulary: Vocabulary, name: str, arity: int | None) -> bool:
+    found = vocabulary.find_function(name, arity)
+    return name != UNKNOWN and (found is None or vocabulary.functions[found][0] == UNKNOWN)
+
+
+def _share(counts: torch.Tensor, chosen: Sequence[bool]) -> float:
+    return float(counts[torch.tensor(chosen, dtype=torch.bool)].sum() / counts.sum().clamp(min=1))
+
+
+def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> Iterator[str]:
+    """How many training examples the classes have, and which have one alone, or none in the test set."""
+    counts = Counter(splits["train"].labels)
+    least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
+    each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
+    yield f"{len(classes):,} classes, with {each}"
+    rare = [name for name in classes if counts[name] == 1]
+    if rare:
+        yield f"{_have(rare)} one training example: {first_of(rare)}"
+    for split in ("validation", "test"):
+        if split in splits:
+            missing = sorted(set(classes) - {label for label in splits[split].labels if label is not None})
+            if missing:
+                yield f"{_have(missing)} no {split} example: {first_of(missing)}"
+
+
+def _have(names: Sequence[str]) -> str:
+    return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"

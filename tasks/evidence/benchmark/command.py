@@ -1,0 +1,61 @@
+"""How well solvers complete the benchmark's equations.
+
+``python -m tasks.equations benchmark --part reported --sympy``. ``right``: the first filler has the value of the
+textbook's answer; ``in five``: one of the first five has; ``short``: right, and written with at most two symbols more
+than the textbook's; ``textbook``: the textbook's own form. All in % of the equations, and the seconds that one takes.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+from tqdm import tqdm
+
+from dgltree.files import replacing
+from tasks.evidence.benchmark.problems import PARTS, Problem, read_problems
+from tasks.evidence.benchmark.scoring import Record, best_score, table
+from tasks.evidence.benchmark.solvers import SOLVERS
+
+INTERRUPTED = 130
+
+
+def run(problems: Sequence[Problem], name: str) -> Iterator[Record]:
+    """Put the equations to a solver, one after another."""
+    with SOLVERS[name]() as attempts:
+        for problem in tqdm(problems, desc=name, unit="equation", disable=None):
+            yield Record(name, problem, best_score(problem, attempts))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; an interrupted run reports what it has."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations benchmark", description=__doc__)
+    parser.add_argument("--part", choices=PARTS, default="reported", help="which equations (default: %(default)s)")
+    parser.add_argument(
+        "--solvers", nargs="+", choices=SOLVERS, default=["search"], help="solvers to compare (default: search)"
+    )
+    parser.add_argument("--sympy", action="store_true", help="run SymPy too, for comparison")
+    parser.add_argument("--out", metavar="FILE", help="write every answer as a line of JSON")
+    options = parser.parse_args(arguments)
+    problems = read_problems(options.part)
+    records: list[Record] = []
+    status = 0
+    try:
+        for name in dict.fromkeys([*options.solvers, *["sympy"] * options.sympy]):
+            for record in run(problems, name):
+                records.append(record)  # one by one: what there is stays when the run is interrupted
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+        print(f"interrupted after {len(records)} answers", file=sys.stderr)
+    if options.out:
+        write(records, options.out)
+    if records:
+        print(f"part {options.part}: {len(problems)} equations")
+        print("\n".join(table(records)))
+    return status
+
+
+def write(records: Sequence[Record], path: str) -> None:
+    """One line of JSON an answer."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(record.line(), ensure_ascii=False) + "\n" for record in records)

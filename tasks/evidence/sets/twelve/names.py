@@ -1,0 +1,22 @@
+"""The twelve sets."""
+
+from tasks.evidence.sets.names import Set
+from tasks.evidence.sets.twelve import drawn_sets, equations, icons, schemas, sources, treebanks
+
+JSON = ("--notation", "json")
+SETS = {
+    "typed": Set(drawn_sets.typed, 1000),
+    "invoices": Set(drawn_sets.invoices, 1000),
+    "turns": Set(drawn_sets.turns, 1000),
+    "parity": Set(drawn_sets.parity, 1000),
+    "blanks": Set(equations.blanks, 1200, JSON, published=True),
+    "prepositions": Set(treebanks.prepositions, 1200, published=True, suffix=".conllu"),
+    "phrases": Set(treebanks.phrases, 1200, JSON, published=True),
+    "exceptions": Set(sources.exceptions, 900),
+    "javascript": Set(sources.javascript, 900, JSON),
+    "shapes": Set(schemas.shapes, 1200),
+    "documented": Set(schemas.documented, 1200),
+    "icons": Set(icons.icons, 900),
+}
+NUMBERS = {"invoices"}
+"""Whose labels are numbers."""

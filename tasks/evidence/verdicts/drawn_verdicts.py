@@ -1,0 +1,144 @@
+"""Verdicts on equations drawn by shape against values by mpmath: false claims, missed parts and exceptions."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import mpmath
+
+from dgltree import read_equation
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, WINDOW, stretches, whole_numbers
+from tasks.evidence.verdicts.shapes import DrawnEquation, draw
+
+FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION = "false proof", "false test", "missed part", "missed exception"
+KINDS = (FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION)
+SHORTEST = 2 * WINDOW / 1000
+"""Of a part that counts as missed."""
+APART = 1e-5
+"""Points nearer to an end of a part than this share are left out: ends are written as floats."""
+
+
+class Fault(NamedTuple):
+    """A fault of a verdict, and where it shows."""
+
+    kind: str
+    point: str
+
+
+def row(job: tuple[int, int, bool]) -> dict[str, Any]:
+    """The verdict on the equation of a number and a seed, and what values contradict."""
+    number, seed, kept = job
+    drawn = draw(number, seed, kept)
+    started = time.process_time()
+    verdict = Judge().verdict(read_equation(str(drawn)))
+    seconds = time.process_time() - started
+    fault = fault_of(drawn, verdict)
+    return {
+        "number": number,
+        "family": drawn.family,
+        "equation": str(drawn),
+        "grade": verdict.grade.value,
+        "domain": verdict.domain.value,
+        "verdict": str(verdict),
+        "fault": fault and fault._asdict(),
+        "seconds": round(seconds, 4),
+    }
+
+
+def report(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines with the verdicts by grade, the faults by kind and family, and the CPU time."""
+    grades = Counter(f"{one['grade']} {'' if one['domain'] == 'none' else one['domain']}" for one in rows)
+    kinds = Counter(one["fault"]["kind"] for one in rows if one["fault"])
+    seconds = sorted(one["seconds"] for one in rows)
+    median, late = (1000 * seconds[int(share * (len(seconds) - 1))] for share in (0.5, 0.95))
+    lines = [f"{count:7,}  {grade}" for grade, count in grades.most_common()]
+    lines.append(f"{len(rows):,} equations; " + ", ".join(f"{kinds[kind]} {kind}s" for kind in KINDS))
+    lines.append(f"CPU: median {median:.0f} ms, 95 % under {late:.0f} ms, at most {seconds[-1]:.1f} s")
+    faults = sorted(
+        (one for one in rows if one["fault"]), key=lambda one: (KINDS.index(one["fault"]["kind"]), one["family"])
+    )
+    return lines + [
+        f"{one['fault']['kind']}, {one['family']}: {one['equation']}\n    {one['verdict']}\n    {one['fault']['point']}"
+        for one in faults
+    ]
+
+
+def fault_of(drawn: DrawnEquation, verdict: Verdict) -> Fault | None:
+    """The first fault of a verdict."""
+    if verdict.grade is Grade.UNDECIDED:
+        return None
+    kind = FALSE_PROOF if verdict.grade in (Grade.PROVED, Grade.REFUTED) else FALSE_TEST
+    for stretch in stretches(drawn.left, drawn.right):
+        inner = [(x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(verdict.part, float(x))]
+        for x, found in inner:
+            if _contradicts(claimed(verdict, float(x)), found, verdict):
+                return Fault(kind, f"x = {mpmath.nstr(x, 15)}: {found}")
+        long = stretch.high - stretch.low > SHORTEST and abs(stretch.low) + abs(stretch.high) < 1e12
+        holds = len(stretch.outcomes) > 3 and all(found == HOLDS for _, found in stretch.outcomes)
+        middle = float(stretch.outcomes[len(stretch.outcomes) // 2][0]) if stretch.outcomes else 0.0
+        unclaimed = verdict.domain is not Domain.EVERYWHERE and claimed(verdict, middle) is not True
+        if long and holds and unclaimed and abs(middle) < WINDOW:
+            return Fault(MISSED_PART, f"from {stretch.low:.6g} to {stretch.high:.6g}")
+    if verdict.domain is Domain.REALS:
+        for x, found in whole_numbers(drawn.left, drawn.right):
+            if found in (ALONE, DIFFER) and claimed(verdict, float(x)) and not _is_excepted(verdict, x):
+                return Fault(MISSED_EXCEPTION, f"x = {mpmath.nstr(x, 15)}: {found}")
+    return None
+
+
+def claimed(verdict: Verdict, x: float) -> bool | None:
+    """Whether a verdict says that the equation holds at a real number, or that it does not; None if it says nothing."""
+    if verdict.domain is Domain.EVERYWHERE:  # by principal values: of odd roots these are others
+        return None if any("by principal values" in note for note in verdict.notes) else True
+    if verdict.domain is Domain.REALS and not verdict.part:
+        return True
+    if verdict.domain is Domain.POSITIVE and not verdict.part:
+        return True if x > 0 else None
+    if verdict.domain is Domain.REALS:
+        return True
+    if verdict.window and "from" not in verdict.period and verdict.period:
+        turn = verdict.window[1] - verdict.window[0]
+        x = verdict.window[0] + (x - verdict.window[0]) % turn
+    if verdict.window and not verdict.window[0] < x < verdict.window[1]:
+        return None
+    inside = any(
+        (piece.low is None or piece.low.value < x) and (piece.high is None or x < piece.high.value)
+        for piece in verdict.part
+        if not piece.is_point
+    )
+    if inside:
+        return True
+    return False if verdict.only else None
+
+
+def _contradicts(claim: bool | None, found: str, verdict: Verdict) -> bool:
+    """By the reading of the verdict: complex points everywhere, and pairs of real sides on positive reals."""
+    if claim is None:
+        return False
+    if claim is False:
+        return found == HOLDS
+    if verdict.domain is Domain.EVERYWHERE or (verdict.domain is Domain.POSITIVE and not verdict.part):
+        return found == DIFFER
+    return found in (DIFFER, ALONE)
+
+
+def _is_next_to_an_end(part: Part, x: float) -> bool:
+    ends = [end.value for piece in part for end in (piece.low, piece.high) if end is not None]
+    return any(abs(x - end) <= APART * max(1.0, abs(end)) for end in ends)
+
+
+def _is_excepted(verdict: Verdict, x: Any) -> bool:
+    """Whether a condition names a rational point, or may do so as a zero of what it says."""
+    for condition in verdict.conditions:
+        name, _, number = condition.partition(" = ")
+        try:
+            if name != verdict.variable or mpmath.mpf(Fraction(number).numerator) / Fraction(number).denominator == x:
+                return True
+        except ValueError:
+            continue
+    return False

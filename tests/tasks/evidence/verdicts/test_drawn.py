@@ -1,0 +1,101 @@
+"""Verdicts on equations drawn by shape: a small draw of fixed seed, and an oracle that sees each kind of fault."""
+
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dgltree import read_equation
+from dgltree.equations.truth.part import End, Interval
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from tasks.equations.__main__ import main
+from tasks.evidence.verdicts.drawn_verdicts import (
+    FALSE_PROOF,
+    FALSE_TEST,
+    MISSED_EXCEPTION,
+    MISSED_PART,
+    fault_of,
+    row,
+)
+from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, outcome
+from tasks.evidence.verdicts.shapes import FAMILIES, KEPT, DrawnEquation, Expression, X, draw, minus, number, power
+
+SAMPLE = 24
+ROOT = DrawnEquation("", ("sqrt", power(X, 2)), X)
+HOLE = DrawnEquation("", ("/", X, X), number(1))
+
+
+def test_no_verdict_of_a_small_draw_is_false() -> None:
+    rows = [row((k, 11, False)) for k in range(SAMPLE)]
+    false = [one for one in rows if one["fault"] and one["fault"]["kind"] in (FALSE_PROOF, FALSE_TEST)]
+    assert false == []
+    assert sum(one["grade"] == "proved" for one in rows) > SAMPLE / 3
+
+
+def test_an_equation_of_a_number_is_always_the_same_and_can_be_read() -> None:
+    assert draw(3, 0) == draw(3, 0) != draw(3, 1)
+    for k in range(200):
+        read_equation(str(draw(k, 0, kept=k % 2 == 1)))
+
+
+def test_every_family_is_drawn() -> None:
+    assert {draw(k, 0).family for k in range(300)} == set(FAMILIES)
+    assert {draw(k, 0, kept=True).family for k in range(100)} == set(KEPT)
+    assert not set(FAMILIES) & set(KEPT)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "verdict", "kind"),
+    [
+        (ROOT, Verdict(Grade.PROVED, Domain.REALS, "x"), FALSE_PROOF),
+        (ROOT, Verdict(Grade.TESTED, Domain.EVERYWHERE, "x"), FALSE_TEST),
+        (ROOT, Verdict(Grade.PROVED, Domain.PART, "x", (Interval(End("1", 1.0), None),), only=True), FALSE_PROOF),
+        (ROOT, Verdict(Grade.PROVED, Domain.PART, "x", (Interval(End("1", 1.0), None),)), MISSED_PART),
+        (ROOT, Verdict(Grade.REFUTED, Domain.NONE, "x"), MISSED_PART),
+        (ROOT, Verdict(Grade.PROVED, Domain.PART, "x", (Interval(End("0", 0.0), None),)), None),
+        (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x"), MISSED_EXCEPTION),
+        (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x", conditions=("x = 0",)), None),
+        (ROOT, Verdict(Grade.UNDECIDED), None),
+        (ROOT, Verdict(Grade.PROVED, Domain.EVERYWHERE, notes=("by principal values; ...",)), None),
+    ],
+)
+def test_the_oracle_sees_each_kind_of_fault(drawn: DrawnEquation, verdict: Verdict, kind: str | None) -> None:
+    fault = fault_of(drawn, verdict)
+    assert (fault and fault.kind) == kind
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "x", "found"),
+    [
+        (("sqrt", X), ("sqrt", X), -1, NONE),
+        (("sqrt", X), number(2), 4, HOLDS),
+        (("sqrt", X), number(2), 5, DIFFER),
+        (("*", ("sqrt", X), ("sqrt", X)), X, -1, ALONE),  # a part is not real
+        (power(X, Fraction(1, 3)), number(-2), -8, HOLDS),
+        (("^", number(-1), X), number(1), 2, HOLDS),
+        (("^", number(-1), X), number(1), Fraction(1, 2), ALONE),
+        (minus(("exp", X), ("exp", X)), number(0), 50, HOLDS),
+        (("cosh", ("exp", ("exp", ("exp", X)))), X, 9, None),
+    ],
+)
+def test_values_are_those_of_real_parts(left: Expression, right: Expression, x: float, found: str | None) -> None:
+    assert outcome(left, right, float(x)) == found
+
+
+def test_a_term_that_is_not_seen_in_a_sum_refutes_nothing() -> None:
+    tiny = ("+", ("exp", X), number(1))
+    assert outcome(minus(tiny, number(1)), ("exp", X), -416.0) == HOLDS
+    assert outcome(minus(tiny, number(1)), ("exp", X), -8000.0) is None
+
+
+def test_the_command_counts_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "rows.jsonl")
+    assert main(["verdicts", "--shapes", "--count", "3", "--seed", "11", "--out", out]) in (0, 1)
+    assert "3 equations; 0 false proofs, 0 false tests" in capsys.readouterr().out
+
+
+def test_a_draw_takes_from_all_scales() -> None:
+    random = Random(1)
+    texts = [str(draw(random.randrange(10**6), 4)) for _ in range(300)]
+    assert any("1000000" in text for text in texts) and any("1/1000000" in text for text in texts)
