@@ -105,6 +105,7 @@ def of_classes(splits: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     yield f"{len(train)} classes, with {min(train.values())} to {max(train.values())} training examples"
     lacking = {
         "one training example": sorted(name for name, count in train.items() if count == 1),
+        "no validation example": sorted(set(train) - {row.label for row in splits["validation"]}),
         "no test example": sorted(set(train) - {row.label for row in splits["test"]}),
     }
     for what, names in lacking.items():

@@ -19,6 +19,7 @@ import pytest
 import torch
 
 from dgltree import Equation, Tree, TreeDataset
+from dgltree.batching.number_scales import NumberScales, PlaceScale
 from dgltree.datasets.formats import Bad
 from dgltree.explore.endpoint import RequestFields
 from dgltree.training.objectives import OBJECTIVES
@@ -86,6 +87,13 @@ def nested(depth: int, inner: Tree) -> Tree:
     for _ in range(depth):
         inner = Tree("sin", (inner,))
     return inner
+
+
+def places(count: int) -> NumberScales:
+    """Scales of so many places, and of all others."""
+    scale = (0.0, 1.0, -9.0, 9.0)
+    each = [PlaceScale(f"k{i}", "f", None, *scale) for i in range(count)]
+    return NumberScales([*each, PlaceScale(None, None, None, *scale)])
 
 
 def wide(size: int, different: int | None = None) -> Tree:
@@ -263,9 +271,14 @@ ROWS = [
     Row("read.infix.DIGITS", takes(lambda m, size: m.read_infix("1" * size), "a number of")),
     Row("read.text.MOST_WRITTEN", takes(lambda m, size: m.check_unfolded(SimpleNamespace(size=size)), "nodes")),
     Row("scale.pipeline.MIN_WORKERS", takes(clustered, "CPUs"), most=False),
+    Row(
+        "training.by_column.MAX_VALUES",
+        takes(lambda m, size: m.values_of([str(i) for i in range(size)]), "different values, such as '0'"),
+    ),
     Row("training.explaining.MOST_NODES", takes(explained, "are explained"), given=12),
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
     Row("training.task_inference.MOST_CLASSES", are_classes),
+    Row("training.training_summary.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
     Row("trees.picture.MAX_NAME_LENGTH", whole(lambda m, size: m._cut("a" * size), "…")),
 ]
 ELSEWHERE = {"scale.tables.MAX_BLOCK_BYTES"}

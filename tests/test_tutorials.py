@@ -20,7 +20,7 @@ pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
-HOW_TOS = ("dgl_model", "faq", "gpu", "notation", "processes", "programs", "publish", "serving", "task")
+HOW_TOS = ("dgl_model", "faq", "gpu", "growing", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*"

@@ -4,11 +4,13 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.entangling import Entangled, entangle
 from dgltree.batching.joining import join
 from dgltree.batching.labels import supervised
+from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.batching.vocabulary import Vocabulary
 
 __all__ = [
     "Entangled",
+    "NumberScales",
     "TreeBatch",
     "Vocabulary",
     "entangle",

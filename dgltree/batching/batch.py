@@ -22,6 +22,7 @@ from dgltree.batching.node_columns import (
     numbers,
     read_fields,
 )
+from dgltree.batching.number_scales import parents_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
 from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, node_name, tree_svg
@@ -201,6 +202,16 @@ class TreeBatch(Movable):
         edges = torch.arange(len(self.child_index), device=self.device)
         return edges - self.child_ptr[self.parent_index]
 
+    @cached_property
+    def numbers(self) -> Tensor | None:
+        """(N,) float64, ``value`` as cells read it: on the scale of each place, if the vocabulary has scales."""
+        table = None if self.vocabulary is None else self.vocabulary.scale_table
+        if self.value is None or table is None:
+            return self.value
+        table = table.on(self.device)
+        rows = table.rows(self.function, *parents_of(self))
+        return table.distances(self.value, rows).asinh()
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "TreeBatch":
         """The same batch with ``function`` of every tensor."""
         tensors = {name: function(tensor) for name, tensor in self._tensors().items()}
@@ -303,6 +314,9 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     if not flat:
         raise ValueError("an empty batch: give at least one tree")
     read, nodes, counts = read_fields(flat)
+    if vocabulary.scales is not None and len(nodes) < sum(tree.size for tree in flat):
+        flat = [_with_numbers_apart(tree) for tree in flat]
+        read, nodes, counts = read_fields(flat)
     function, token = node_ids(read, counts, vocabulary)
     if x is not None and len(x) != len(nodes):
         raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
@@ -327,6 +341,23 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x=x,
         vocabulary=vocabulary,
     )
+
+
+def _with_numbers_apart(tree: Tree) -> Tree:
+    """An equal tree in which every leaf with a number is an object of its own: its scale is that of its place."""
+
+    def copied(node: Tree, children: list[Tree]) -> Tree:
+        return node.replace(children=[child if child.value is None else child.replace() for child in children])
+
+    return tree.fold(copied)
+
+
+def shares_numbers(batch: TreeBatch) -> bool:
+    """Whether a leaf with a number has several parents, and so perhaps several places."""
+    if batch.value is None:
+        return False
+    parents = torch.bincount(batch.child_index, minlength=batch.num_nodes)
+    return bool(((parents > 1) & ~batch.value.isnan()).any())
 
 
 def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:

@@ -56,14 +56,14 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
     level, arity = batch.level.numpy(), batch.arity.numpy()
     pointer, child = batch.child_ptr.numpy(), batch.child_index.numpy()
     value = np.full(len(level), np.nan) if batch.value is None else batch.value.numpy() + 0.0  # -0.0 and 0.0 are equal
-    own = _mixed(named.functions[batch.function.numpy()] + arity.astype(np.uint64))
-    own = _mixed(own ^ named.tokens[batch.token.numpy()])
-    found = _mixed(own ^ value.view(np.uint64))
+    own = scattered(named.functions[batch.function.numpy()] + arity.astype(np.uint64))
+    own = scattered(own ^ named.tokens[batch.token.numpy()])
+    found = scattered(own ^ value.view(np.uint64))
     order = np.lexsort((arity, level))
     for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
         for slot in range(int(arity[nodes[0]])):
-            found[nodes] = _mixed(found[nodes] + _mixed(found[child[pointer[nodes] + slot]]))
+            found[nodes] = scattered(found[nodes] + scattered(found[child[pointer[nodes] + slot]]))
     return found
 
 
@@ -71,7 +71,7 @@ def _named(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _mixed(key: np.ndarray) -> np.ndarray:
+def scattered(key: np.ndarray) -> np.ndarray:
     """Each bit depends on all bits: the last step of SplitMix64 (Steele, Lea and Flood 2014), a permutation."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -83,9 +83,10 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     n = len(level)
     own = ranks(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
-    if batch.value is not None:
-        bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
-        own = ranks(own * n + ranks(bits))
+    for numbers in (batch.value, None if batch.numbers is batch.value else batch.numbers):
+        if numbers is not None:  # equal ones at places of other scales are not read alike
+            bits = (numbers.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
+            own = ranks(own * n + ranks(bits))
     if batch.x is not None:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
         own = ranks(own * n + same)

@@ -4,11 +4,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import repeat
 from operator import index
 from typing import Any
 
 from dgltree.arguments import nearest
+from dgltree.batching.number_scales import NumberScales, ScaleTable
 from dgltree.batching.token_parts import part_ids, words_of
 from dgltree.trees.tree import Tree
 
@@ -44,6 +46,7 @@ class Vocabulary:
             it would have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
         parts: whether entries of ``tokens`` such as ``<part:name>`` are words, which tokens are read by; an unknown one
             whose last known word is "name" gets that id. See :mod:`dgltree.batching.token_parts`.
+        scales: of numbers at leaves, by their place, on which cells read them; None: as a cell's ``number_scale`` says.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is not a whole number.
@@ -58,10 +61,11 @@ class Vocabulary:
         *,
         unk: bool = False,
         parts: bool = False,
+        scales: NumberScales | None = None,
     ) -> None:
         self.functions = tuple((str(name), arity if arity is ANY_ARITY else index(arity)) for name, arity in functions)
         self.tokens = tuple(tokens)
-        self.unk, self.parts = unk, parts
+        self.unk, self.parts, self.scales = unk, parts, scales
         if unk and UNKNOWN not in self.tokens:
             self.tokens = (UNKNOWN, *self.tokens)
         self._function_ids = {function: i for i, function in enumerate(self.functions)}
@@ -116,7 +120,7 @@ class Vocabulary:
         return hash(self._known())
 
     def _known(self) -> tuple[object, ...]:
-        return self.functions, self.tokens, self.unk, self.parts
+        return self.functions, self.tokens, self.unk, self.parts, self.scales
 
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self.functions)} functions, {len(self.tokens)} tokens>"
@@ -175,6 +179,15 @@ class Vocabulary:
         """Without ``ANY_ARITY``."""
         return sorted({arity for _, arity in self.functions if arity is not ANY_ARITY})
 
+    def with_scales(self, scales: NumberScales | None) -> "Vocabulary":
+        """The same names with these scales of numbers."""
+        return Vocabulary(self.functions, self.tokens, unk=self.unk, parts=self.parts, scales=scales)
+
+    @cached_property
+    def scale_table(self) -> ScaleTable | None:
+        """``scales`` by ids; None without."""
+        return None if self.scales is None else ScaleTable(self.scales, self.functions)
+
     @property
     def digest(self) -> str:
         """A hash of all entries in their order, by which weights know their vocabulary."""
@@ -183,7 +196,8 @@ class Vocabulary:
     def to_json(self) -> dict[str, Any]:
         functions = [list(function) for function in self.functions]
         parts = {"parts": True} if self.parts else {}  # others have the digest that they had before there were words
-        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk, **parts}
+        scales = {} if self.scales is None else {"scales": self.scales.to_json()}
+        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk, **parts, **scales}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
@@ -200,4 +214,5 @@ class Vocabulary:
             )
         if data["unk"] and UNKNOWN not in tokens:
             raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
-        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"], parts=flags[1])
+        scales = NumberScales.from_json(data["scales"]) if "scales" in data else None
+        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"], parts=flags[1], scales=scales)

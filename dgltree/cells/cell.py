@@ -156,7 +156,7 @@ class Cell(CellContract):
 
         The leaves are sorted by function, and ``segments`` says how.
         """
-        columns = (batch.function, batch.token, batch.value, batch.x)
+        columns = (batch.function, batch.token, batch.within(self.vocabulary).numbers, batch.x)
         function, token, value, x = (None if column is None else column.index_select(0, leaves) for column in columns)
         assert function is not None and token is not None
         if self.leaf == "gates":

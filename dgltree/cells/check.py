@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch, check_vocabulary, place
+from dgltree.batching.batch import TreeBatch, check_vocabulary, place, shares_numbers
+from dgltree.batching.number_scales import ranks_of
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.cells.base import CellBase
 from dgltree.cells.contract import CellContract
@@ -77,6 +78,11 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
         carries = token | number
         refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
         refuse(number & token, "has a token and a number; a leaf carries one of them")
+        if cell.vocabulary.scales is not None and shares_numbers(batch):
+            refuse(
+                _at_places_of_other_scales(cell, batch),
+                "carries a number, whose scale is another one under each of its parents: give each a leaf of its own",
+            )
         if not cell.numbers:
             refuse(number, "carries a number; build the cell with numbers=True")
         if cell.input_size is not None and cell.leaf == "gates" and batch.x is not None:
@@ -90,6 +96,18 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
             ~inner & (batch.x != 0).any(1),
             f"is a leaf with an input vector, which leaf={cell.leaf!r} would lose: use leaf='gates', or 0 there",
         )
+
+
+def _at_places_of_other_scales(cell: CellContract, batch: TreeBatch) -> Tensor:
+    """(N,), whether a leaf is read as different numbers under several parents."""
+    batch, table = batch.within(cell.vocabulary), cell.vocabulary.scale_table
+    numbers = batch.numbers
+    assert numbers is not None and batch.value is not None and table is not None
+    table, child = table.on(batch.device), batch.child_index
+    rows = table.rows(batch.function[child], batch.function[batch.parent_index], batch.slot, ranks_of(batch))
+    read = table.distances(batch.value[child], rows).asinh()
+    other = (read != numbers[child]) & ~read.isnan()
+    return torch.zeros_like(batch.function, dtype=torch.bool).index_fill(0, child[other], True)
 
 
 def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:

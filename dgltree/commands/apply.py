@@ -23,6 +23,7 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
 from dgltree.training import threads
 from dgltree.training.comparison import with_refused
+from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
@@ -55,6 +56,8 @@ also has the line and the id of each vector, and with --nodes a row for each nod
 examples:
   dgltree evaluate runs/trees test.tsv --label class
   dgltree evaluate runs/trees test.parquet --out answers --ray
+  dgltree evaluate runs/june june.tsv --against runs/may
+  dgltree evaluate runs/may june.jsonl --by "created:^[0-9]{4}-[0-9]{2}"
 """,
 }
 
@@ -67,9 +70,19 @@ def run(name: str, arguments: list[str]) -> int:
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
     if name != "encode":
         check_answers(options.model)
+        if options.threshold is not None:
+            _predict_from(model, options.threshold)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     with threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
+
+
+def _predict_from(model: TrainedModel, text: str) -> None:
+    """Predict by the threshold that the command line gives."""
+    rule = ThresholdRule.of(text)
+    if rule.by != "given":
+        raise ValueError(f"threshold is {text!r:.60}; fit chooses one by validation, here it is given as CLASS=P")
+    model.predict_from(Threshold(rule.place(model.classes), rule.number) if model.classes else None)
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -106,12 +119,32 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder"
         )
+    if name != "encode":
+        parser.add_argument(
+            "--threshold",
+            metavar="CLASS=P",
+            help="predict this class from a probability of P on (default: as in training)",
+        )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
+        parser.add_argument(
+            "--against",
+            metavar="OLD_MODEL",
+            help="compare with an earlier model, on the examples that neither was trained on or chosen by",
+        )
+        parser.add_argument(
+            "--by",
+            metavar="COLUMN",
+            help="print the metrics, and what is new, for each value of a column, given as COLUMN or COLUMN:REGEX",
+        )
     add_reading(parser)
     options = parser.parse_args(arguments)
+    if name == "evaluate" and (options.against or options.by) and (options.ray or (options.against and options.by)):
+        parser.error("--against and --by are given one at a time, without --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
         parser.error("--context is for --nodes, without --ray")
+    if options.ray and name != "encode" and options.threshold is not None:
+        parser.error("--threshold is for one process; a cluster predicts as the model's folder says")
     if options.ray and not options.out:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if options.ray and options.threads:
@@ -174,25 +207,63 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    reading = model.reading.but(**read_given(options))
-    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
-    labelled = model.objective.labelled(data)
+    if options.against:
+        return _compare(model, options)
+    labelled = _labelled(model, options)
     known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
     if count := also_trained_on(known, Path(options.model)):
         print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)
+    if options.by:
+        from dgltree.training.by_column import by_column, table
+
+        rows = by_column(model, known)
+        as_json = write_json([row._asdict() for row in rows])
+        print(as_json if options.json else table(rows, "accuracy" if model.classes else "mae"))
+        return 0
     return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
+
+
+def _labelled(model: TrainedModel, options: argparse.Namespace) -> TreeDataset:
+    """The examples of the file with a label, as the model reads them."""
+    by = {"group_by": options.by} if options.by else {}
+    reading = model.reading.but(**read_given(options), **by)
+    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
+    found: TreeDataset = model.objective.labelled(data)
+    return found
+
+
+def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
+    from dgltree.training.against import Contender, compare
+
+    check_answers(options.against)
+    old = TrainedModel.load(options.against, options.device or "cpu", options.cell)
+    new, before = (
+        Contender(each, Path(folder), _labelled(each, options))
+        for each, folder in ((model, options.model), (old, options.against))
+    )
+    report_bad(options.file, new.data.bad, options.strict)
+    found = compare(new, before)
+    if options.json:
+        print(write_json(found.to_json()))
+        return 0
+    print(f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or chosen by")
+    print(found)
+    return 0
 
 
 def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refused: int | None = None) -> int:
     """Print the metrics; the exit code. A cluster counts what is refused with all that is left out: None."""
     if options.json:
         of_them = {} if refused is None else {"refused": refused}
-        print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **found.metrics}))
+        by_class = {"by_class": [row._asdict() for row in found.by_class]} if found.by_class else {}
+        metrics = {**found.metrics, **found.probabilities, **by_class}
+        print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **metrics}))
         return 0
     print(f"{found}, {left_out} left out")
     if refused:
         print(with_refused(options.file, found, refused))
+    print(found.shown_classes(), end="")
     if found.confusion is not None:
         print(found.shown_confusions(), end="")
     return 0

@@ -96,11 +96,11 @@ class Collate:
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:
-    """(E,) int64, the numbers of classes, :data:`UNSEEN` for others; without classes float32, NaN for no label.
+    """(E,) int64, the numbers of classes, :data:`UNSEEN` for others; without classes float64, NaN for no label.
 
     A label is the class that is the same number, text or truth value: ``0.0`` is the class ``0``.
 
-    Raises ``ValueError`` for a label that is not a finite number of 32 bits, if there are no classes.
+    Raises ``ValueError`` for a label that is not a finite number that float32 can hold, if there are no classes.
     """
     if classes is not None:
         number_of = class_numbers(classes)
@@ -109,7 +109,7 @@ def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -
     numbers = [torch.nan if label is None else label_number(label) for label in labels]
     if None in numbers:
         raise ValueError(f"a label is not a number that float32 can hold: {labels[numbers.index(None)]!r:.60}")
-    return torch.tensor(numbers)
+    return torch.tensor(numbers, dtype=torch.float64)
 
 
 class Graphs:

@@ -93,8 +93,15 @@ def _converted(example: Any, reading: Reading) -> Tree:
         return example
     if isinstance(example, dict):
         text = json.dumps(example)
-        linked = "nodes" in example and ("edges" in example or "links" in example)
-        return read_node_link(text) if linked else reader_of(replace(reading, notation=_notation(text, reading)))(text)
+        if "nodes" in example and ("edges" in example or "links" in example):
+            return read_node_link(text)
+        notation = _notation(text, reading)
+        try:
+            return reader_of(replace(reading, notation=notation))(text)
+        except ValueError as error:
+            if notation == "json" and reading.keys == Reading.keys and "label" not in example:
+                raise ValueError(f"{error}; a dict of any other keys is read with notation='json_object'") from None
+            raise
     if isinstance(example, ast.AST):
         return from_ast(example)
     if is_nltk(example):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch, unbatch
+from dgltree.batching.batch import TreeBatch, shares_numbers, unbatch
 from dgltree.batching.batch import batch as make_batch
 from dgltree.batching.token_parts import parts_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
@@ -99,6 +99,8 @@ class Translation:
         """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
         if len(self._misfits) and bool(torch.isin(batch.function, self._misfits).any()):
             return make_batch([fit_arity(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
+        if self.vocabulary.scales is not None and shares_numbers(batch):
+            return make_batch(unbatch(batch), self.vocabulary)
         function, token = self._functions[batch.function], self._tokens[batch.token]
         return replace(batch, function=function, token=token, vocabulary=self.vocabulary)
 

@@ -204,7 +204,8 @@ class TreeDataset(Dataset[Any]):
             trees = self._flat.map(_wide)
         else:
             trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
-        trees = with_numbers(trees) if self._numbers else trees
+        if self._numbers:
+            trees = with_numbers(trees, bool(self.reading.numbers), bool(self.reading.dates))
         trees = trees if self._translation is None else self._translation(trees)
         return trees if self._classes is None else with_classes(trees, self._classes, self.node_classes)
 
@@ -268,8 +269,10 @@ class TreeDataset(Dataset[Any]):
         same._translation, same.own_vocabulary = None, self._flat_vocabulary
         return same
 
-    def with_numbers(self) -> "TreeDataset":
+    def with_numbers(self, dates: bool | None = True) -> "TreeDataset":
         """The same, whose leaves that are written as numbers carry numbers instead of tokens.
+
+        ``dates`` says whether those that are written as dates do, too, unless ``reading`` does.
 
         Raises ``ValueError`` for a data set in the vocabulary of a model, which may lack the texts of numbers.
         """
@@ -278,8 +281,18 @@ class TreeDataset(Dataset[Any]):
         changed = copy(self)
         changed.__dict__.pop("trees", None)
         changed._numbers = True
-        changed.reading = replace(self.reading, numbers=True)
+        dates = dates if self.reading.dates is None else self.reading.dates
+        changed.reading = replace(self.reading, numbers=self.reading.numbers is not False, dates=dates)
         return changed
+
+    def by_value(self) -> "TreeDataset":
+        """The same as it was read, with numbers and dates at leaves as values whatever ``reading`` says of them.
+
+        So trees of files can be compared that were read with other settings of these.
+        """
+        same = self.as_read()
+        same._numbers, same.reading = True, replace(self.reading, numbers=True, dates=True)
+        return same
 
     def bad_at(self, i: int, message: str) -> Bad:
         """The fault of example ``i``."""

@@ -17,8 +17,9 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.as_given import read_texts, write_tree
 from dgltree.explore.endpoint import RequestFields
 from dgltree.explore.open_models import OwnTrees
-from dgltree.training.folder import CARD
+from dgltree.training.folder import CARD, split_rule, split_seed
 from dgltree.training.objectives import Classes, Numbers, Objective
+from dgltree.training.split_file import earlier
 
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""
@@ -38,7 +39,7 @@ class ModelAnswers(ABC):
     def __init__(self, own: OwnTrees) -> None:
         assert own.data is not None
         self.trained, self._path = own.trained, own.path
-        self.card = read_card(own.folder)
+        self.card, self._folder = read_card(own.folder), own.folder
         self._all = own.trained.objective.labelled(own.data)
 
     @cached_property
@@ -117,7 +118,10 @@ class ModelAnswers(ABC):
     def _part(self) -> TreeDataset | None:
         """The test set, if the file was split as for the training."""
         try:
-            return split(self._all, (self.card or {}).get("options", {}).get("seed", 0)).get("test")
+            if (kept := earlier(self._folder)) is not None:
+                rows = [i for i, name in enumerate(kept.known(self._all)) if name == "test"]
+                return self._all.select(rows) if rows else None
+            return split(self._all, split_seed(self._folder), rule=split_rule(self._folder)).get("test")
         except ValueError:  # too few trees, or a column of splits that names others
             return None
 
@@ -126,7 +130,10 @@ class ClassAnswers(ModelAnswers):
     """The same of classes."""
 
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
-        return abs(float((answers.argmax(1) == labels).float().mean()) - metrics["accuracy"]) <= ACCURACY_TOLERANCE
+        return (
+            abs(float((self.trained.objective.predicted(answers) == labels).float().mean()) - metrics["accuracy"])
+            <= ACCURACY_TOLERANCE
+        )
 
     @cached_property
     def wrongness(self) -> Tensor:
@@ -136,7 +143,7 @@ class ClassAnswers(ModelAnswers):
 
     def asked_for(self, asked: RequestFields) -> Tensor:
         """All mistakes, or the examples of one field of the confusion matrix."""
-        predicted, names = self.answers.argmax(1), len(self.trained.classes)
+        predicted, names = self.trained.objective.predicted(self.answers), len(self.trained.classes)
         if asked.flag("all"):
             return predicted != self.labels
         true = asked.whole("true", 0, names)
@@ -145,7 +152,7 @@ class ClassAnswers(ModelAnswers):
 
     def said(self, example: int) -> dict[str, Any]:
         answer = self.answers[example]
-        best = int(answer.argmax())
+        best = int(self.trained.objective.predicted(answer.unsqueeze(0)))
         return {"predicted": self.trained.classes[best], "probability": round(float(answer[best]), 4)}
 
     def ranked(self, example: int) -> list[dict[str, Any]]:
@@ -156,7 +163,7 @@ class ClassAnswers(ModelAnswers):
         """The confusion matrix."""
         names = list(self.trained.classes)
         true = torch.where(self.labels == UNSEEN, len(names), self.labels)
-        pairs = true * len(names) + self.answers.argmax(1)
+        pairs = true * len(names) + self.trained.objective.predicted(self.answers)
         counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
         if not counts[-1].any():
             return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}

@@ -1,6 +1,8 @@
 """States to logits or numbers."""
 
+import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -143,26 +145,33 @@ class NumberReadout(Readout):
 
     Args:
         size: n, the width of a state and of the hidden layer.
+        centre: (m, d): m + d v is given in float64 in the place of v; None: v, in the states' dtype.
         scale: v is on this scale (:class:`dgltree.models.label_scales.LabelScale`, as JSON), and what is given is the
             number in its own unit; None: v is given.
 
-    Raises ``ValueError`` for a width below 1 and for no scale.
+    Raises ``ValueError`` for a width below 1, for no scale, and for a centre that is not two finite numbers.
     """
 
     gives = "numbers"
 
-    def __init__(self, size: int, scale: dict[str, Any] | None = None) -> None:
+    def __init__(self, size: int, scale: dict[str, Any] | None = None, centre: Sequence[float] | None = None) -> None:
         super().__init__()
         if size < 1:
             raise ValueError(f"size is {size}; it must be 1 or more")
+        if centre is not None and (len(centre) != 2 or not all(map(math.isfinite, centre))):
+            raise ValueError(f"centre is {centre!r:.60}; it must be a mean and a deviation")
         self.config: dict[str, Any] = {"size": size}
+        self.centre: tuple[float, float] | None = None
+        if centre is not None:
+            self.rescale(*centre)
         self.scaled(LabelScale.from_json(scale))
         self.linear1 = nn.Linear(size, size)
         self.linear2 = nn.Linear(size, 1)
 
     def forward(self, states: Tensor) -> Tensor:
-        """Numbers of states (..., n): (...), of the states' dtype."""
-        return self.scale.back(self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1))
+        """Numbers of states (..., n): (...), of the states' dtype, or float64 with a centre."""
+        v = self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
+        return self.scale.back(v if self.centre is None else self.centre[0] + self.centre[1] * v.double())
 
     def scaled(self, scale: LabelScale) -> None:
         """From now on give numbers of this scale in their own unit."""
@@ -171,7 +180,9 @@ class NumberReadout(Readout):
             self.config["scale"] = scale.to_json()
 
     def rescale(self, mean: float, deviation: float) -> None:
-        _rescale(self.linear2, mean, deviation)
+        before = self.centre or (0.0, 1.0)
+        self.centre = (mean + deviation * before[0], deviation * before[1])
+        self.config["centre"] = list(self.centre)
 
 
 def _rescale(last: nn.Module, mean: float, deviation: float) -> None:

@@ -108,7 +108,7 @@ def autoencoding(
             f"the encoder is {choice.name!r}, which has no vectors of parts; name a cell such as tree_lstm, or for "
             f"sentences {' or '.join(SENTENCES)}"
         )
-    known = (data.with_numbers() if choice.numbers else data).within(made.vocabulary)
+    known = choice.read(data).within(made.vocabulary)
     down = DownwardTreeLSTM.matching(made.cell, reads_up=False)
     return OfTrees(known, Autoencoder(made.cell, down, loss=loss or "both", entangled=True))
 

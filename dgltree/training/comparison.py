@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ class Compared:
     """Of the metric by which the best epoch is chosen, in the bootstrap over examples."""
     differences: dict[str, Interval]
     """By split, of what the used answers have above the baseline, on the same examples; empty without one."""
+    tested: dict[str, dict[str, Interval]] = field(default_factory=dict)
+    """By split and metric, of the used answers to tests."""
 
     @classmethod
     def of(
@@ -64,7 +66,16 @@ class Compared:
         for split in found.get("average", {}):
             ours, theirs = score("average", split), score("baseline", split)
             differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
-        return cls(metrics, intervals, differences)
+        used = found.get("average", found["network"])
+        tested = {
+            split: {
+                name: interval(_of_rows(metric, of.predicted, targets[split]), len(targets[split]))
+                for name, metric in objective.scores().items()
+            }
+            for split, of in used.items()
+            if split != "validation"
+        }
+        return cls(metrics, intervals, differences, tested)
 
     @property
     def used(self) -> BySplit:
@@ -76,10 +87,19 @@ class Compared:
         found = []
         for split, evaluation in self.used.items():
             found.append(f"{split}: {evaluation}")
+            if split in self.tested:
+                each = (f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in self.tested[split].items())
+                found.append(f"{split}, 95 % of resamples: {', '.join(each)}")
             if average is not None:
                 found.append(f"{split}, network alone: {self.metrics['network'][split]}")
                 found.append(f"{split}, baseline ({average.baseline.what}): {self.metrics['baseline'][split]}")
         return found if average is None else [*found, describe_parts(average)]
+
+
+def _of_rows(
+    metric: Callable[[Tensor, Tensor], float], predicted: Tensor, targets: Tensor
+) -> Callable[[Tensor], float]:
+    return lambda rows: metric(predicted[rows], targets[rows])
 
 
 def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
 from dgltree.datasets.splitting.duplicates import count_contradicted
-from dgltree.datasets.splitting.splits import SPLITS, split
+from dgltree.datasets.splitting.splits import SPLITS, SplitRule, rule_for, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
@@ -20,10 +21,12 @@ from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.text import first_of
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
-from dgltree.training.folder import digest_of
+from dgltree.training.folder import digest_of, split_seed
 from dgltree.training.objectives import OBJECTIVES, Objective
+from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
+from dgltree.training.split_file import EarlierSplit
 from dgltree.training.task_inference import check_classes, infer_task
 from dgltree.training.threads import computing, loaders
 
@@ -48,6 +51,10 @@ class Decision:
     readout_options: dict[str, Any]
     splits: dict[str, TreeDataset]
     """In the vocabulary of the model."""
+    as_split: dict[str, TreeDataset]
+    """As they were read, before what the model does not know was left out."""
+    split: dict[str, Any]
+    """The rule and the seed of a choice by chance."""
     left_out: dict[str, int]
     """Records of each split that are not in it."""
     refused: dict[str, int]
@@ -67,10 +74,12 @@ def decide(
     settings: FitOptions,
     vocabulary: Vocabulary | None = None,
     classes: Sequence[str] | None = None,
+    rule: SplitRule | None = None,
 ) -> Decision:
     """Decide a training on ``train``, and on the files for validation and for tests where they are given.
 
-    The vocabulary and the classes are those of ``train`` unless they are given. What is left out of the data, or read
+    The vocabulary and the classes are those of ``train`` unless they are given, and ``rule``, by which examples are
+    split, follows from their number. What is left out of the data, or read
     in another way than it is written, is printed.
 
     Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
@@ -96,13 +105,17 @@ def decide(
             say(told)
     if several := count_contradicted(labelled["train"]):
         say(f"train: {several:,} examples have trees that occur with different labels")
-    splits = _splits(labelled, settings.seed)
+    as_split = splits = _splits(labelled, settings, rule)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     _check(splits["train"], settings)
     if not kind.labels_are_numbers and not settings.nodes and classes is None:
         check_classes(splits["train"].labels)
     objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
+    if settings.threshold is not None:
+        if not objective.classes:
+            raise ValueError("threshold is for classes; the labels are numbers")
+        ThresholdRule.of(settings.threshold).place(objective.classes)
 
     def head(width: int) -> Readout:
         return readout(**_readout_options(readout, settings, width, len(objective.classes)))
@@ -110,7 +123,7 @@ def decide(
     encoder = choose_encoder(splits["train"], settings, vocabulary, head)
     if encoder.numbers:
         say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
-        splits = {name: data.with_numbers() for name, data in splits.items()}
+        splits = {name: encoder.read(data) for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
     known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
     left_out = {
@@ -118,7 +131,11 @@ def decide(
     }
     takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes))
     refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
-    return Decision(options, objective, encoder, model, readout, takes, known, left_out, refused, digest_of(known))
+    how = {"rule": rule or rule_for(labelled["train"]), "seed": settings.seed}
+    if settings.split_of is not None:
+        how["seed"] = split_seed(Path(settings.split_of))
+    digest = digest_of(known)
+    return Decision(options, objective, encoder, model, readout, takes, known, as_split, how, left_out, refused, digest)
 
 
 def keep_labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
@@ -135,7 +152,7 @@ def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple
     """
     readout, _ = _readout(replace(settings, task=settings.task or infer_task(files["train"]).task))
     kind = OBJECTIVES[readout.gives]
-    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings.seed)["train"]
+    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings)["train"]
     return train, kind.of(train, settings.nodes, False)
 
 
@@ -182,15 +199,22 @@ def _readout_options(readout: type[Readout], options: FitOptions, width: int, cl
     return {name: values[name] for name in signature(readout).parameters if name in values}
 
 
-def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+def _splits(
+    files: dict[str, TreeDataset], settings: FitOptions, rule: SplitRule | None = None
+) -> dict[str, TreeDataset]:
     """The splits, by files of their own if there are some, else out of the training file."""
     data = files["train"]
     given = {name: dataset for name, dataset in files.items() if name != "train"}
     if any(dataset.each != data.each for dataset in given.values()):
         raise ValueError("some files hold trees and others pairs of trees")
+    if settings.split_of is not None:
+        if given or any(data.splits):
+            others = "a column of splits" if any(data.splits) else "files for validation or tests"
+            raise ValueError(f"split_of takes over a split, and the data has {others}: leave one of them out")
+        return EarlierSplit.of(Path(settings.split_of)).continued(data)
     if "validation" in given and not any(data.splits):
         return {"train": data, **given}
-    return split(data, seed, SPLITS[:2] if given else SPLITS) | given
+    return split(data, settings.seed, SPLITS[:2] if given else SPLITS, rule) | given
 
 
 def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOptions) -> FitOptions:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.cells import CELLS, Cell, SumCell
-from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.settings.field_texts import moment, number
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
@@ -71,6 +72,10 @@ class EncoderChoice(NamedTuple):
             self._begin_with(self.vectors, token_vectors(encoder), isinstance(encoder, TreeEncoder))
         return encoder
 
+    def read(self, data: TreeDataset) -> TreeDataset:
+        """A data set as the encoder reads it; dates are numbers if numbers have a scale for each place."""
+        return data.with_numbers(self.vocabulary.scales is not None) if self.numbers else data
+
     def bare(self) -> Encoder:
         """A new encoder with the weights that its class begins with. Errors as of :meth:`made`."""
         try:
@@ -93,16 +98,20 @@ def reads_numbers(data: TreeDataset, min_count: int) -> bool:
     """Whether leaves that are written as numbers are better read as such than as words, by an encoder that can.
 
     They are where nothing was said of them, and some are not whole or most of the different ones are rare, that is
-    occur at fewer nodes than ``min_count``.
+    occur at fewer nodes than ``min_count``. Dates count as whole numbers; with ``--numbers`` and nothing about dates,
+    there need to be some.
     """
-    if data.reading.numbers is not None:
+    ways = [*([number] if data.reading.numbers is None else []), *([moment] if data.reading.dates is None else [])]
+    if data.reading.numbers is False or not ways:
         return False
     _, counts = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
     found = [
         (value, count)
         for token, count in zip(data.own_vocabulary.tokens, counts.tolist(), strict=True)
-        if count and (value := number(token)) is not None
+        if count and (value := next((v for way in ways if (v := way(token)) is not None), None)) is not None
     ]
+    if data.reading.numbers:
+        return bool(found)
     rare = sum(count < min_count for _, count in found)
     return any(not value.is_integer() for value, _ in found) or 2 * rare > len(found)
 
@@ -192,7 +201,8 @@ class _EncoderBuilder:
                 "dependency trees and molecules do: name a cell, such as child_sum"
             )
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
-        self.train = train.with_numbers() if self.numbers else train
+        by_place = "number_scale" not in self.given and known is None
+        self.train = train.with_numbers(by_place) if self.numbers else train
         self.own = self.cell is not None and bool(self.given.get("typed", self.cell.typed))
         self.tells_apart = self.cell is not None and bool(not self.own or self.given.get("rank"))
         """Whether gates read vectors of functions, which share weights."""
@@ -202,7 +212,12 @@ class _EncoderBuilder:
         )
         self.of_numbers: dict[str, Any] = {}
         if self.cell is not None and self.train.has_numbers:
-            self.of_numbers = {"numbers": True, "number_scale": number_scale(self.train)}
+            self.of_numbers = {"numbers": True}
+            if by_place:
+                scales = NumberScales.of(block.trees for block in self.train.blocks())
+                self.vocabulary = self.vocabulary.with_scales(scales)
+            if self.vocabulary.scales is None:
+                self.of_numbers["number_scale"] = number_scale(self.train)
         self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
 
     def of(self, width: int) -> EncoderChoice:

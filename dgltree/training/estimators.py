@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
+from torch import from_numpy
 
 from dgltree.datasets.objects import list_examples, read_objects, with_notation
 from dgltree.datasets.settings.read_settings import Reading
@@ -68,7 +69,7 @@ class TreeEstimator(BaseEstimator):
         data: TreeDataset,
         task: Literal["classify", "regress"],
     ) -> None:
-        parts = split(data, self.seed, SPLITS[:2])
+        parts = split(data, self.seed, SPLITS[:2], "stratified")
         settings = {
             **self._settings(),
             "epochs": self.epochs,
@@ -189,8 +190,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """(E,) the most probable of ``classes_``."""
-        best = self.predict_proba(X).argmax(1)
-        found: np.ndarray = self.classes_[best]
+        answers = from_numpy(self._answers(X))
+        predicted = self.model_.objective.predicted(answers).numpy()
+        place = {name: i for i, name in enumerate(names_of(self.classes_))}
+        found: np.ndarray = self.classes_[np.array([place[name] for name in self.model_.classes])[predicted]]
         return found
 
 
@@ -211,7 +214,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """(E,) float32 numbers."""
+        """(E,) float64 numbers."""
         return self._answers(X)
 
 

@@ -23,6 +23,7 @@ from dgltree.training.model_card import card, markdown
 from dgltree.training.objectives import Numbers, Objective
 from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
+from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.processes import say
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
@@ -32,6 +33,8 @@ EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
     "another --encoder"
 )
+MIN_CERTAIN_EXAMPLES = 30
+"""Validation examples of a class below which a threshold that is chosen by them is called uncertain."""
 MOST_OF_A_BASELINE = 1000
 """Classes for which a baseline is fitted: each has a weight for every column."""
 
@@ -60,7 +63,10 @@ def finish(
             say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
         compared = _many(trained, splits, targets)
     else:
-        compared = Compared.of(objective, _answers(decision, trained, targets), targets)
+        answers = _answers(decision, trained, targets)
+        _choose_threshold(decision, trained, answers, targets["validation"])
+        objective = trained.objective
+        compared = Compared.of(objective, answers, targets)
     of_parts = {
         name: trained.measured(splits["test"].select(list(rows)), targets["test"][list(rows)]).evaluation
         for name, rows in parts.items()
@@ -113,6 +119,29 @@ def _answers(decision: Decision, trained: TrainedModel, targets: Mapping[str, Te
         answers["baseline"] = {"validation": calibrated} | found
         answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
     return answers
+
+
+def _choose_threshold(
+    decision: Decision, trained: TrainedModel, answers: Mapping[str, Mapping[str, Tensor]], targets: Tensor
+) -> None:
+    """The threshold that was asked for, by what the model answers in validation, and which it is, in a line."""
+    if decision.options.threshold is None:
+        return
+    rule, used = ThresholdRule.of(decision.options.threshold), answers.get("average", answers["network"])
+    threshold = rule.chosen(used["validation"], targets, trained.classes)
+    if threshold is None:
+        say(f"no threshold: validation has no example of {rule.name!r:.60}")
+        return
+    trained.predict_from(threshold)
+    best = {"given": "as given", "f1": "with the best F1 in validation"}
+    why = best.get(rule.by, f"the highest with a recall of {rule.number:g} or more in validation")
+    few = int((targets == threshold.place).sum())
+    doubt = (
+        f"; it has {few} validation examples, so this is uncertain"
+        if few < MIN_CERTAIN_EXAMPLES and rule.by != "given"
+        else ""
+    )
+    say(f"{rule.name!r:.60} is predicted from a probability of {threshold.probability:.4g} on, {why}{doubt}")
 
 
 def _many(trained: TrainedModel, splits: Mapping[str, TreeDataset], targets: Mapping[str, Tensor]) -> Compared:
@@ -169,7 +198,7 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(decision.splits["train"], objective, _scales(decision))
+    return choose(decision.splits["train"], objective, _scales(decision), decision.encoder.vocabulary.scales)
 
 
 def _scales(decision: Decision) -> list[LabelScale]:

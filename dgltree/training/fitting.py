@@ -21,11 +21,12 @@ from dgltree.training import threads
 from dgltree.training.building import build
 from dgltree.training.deciding import decide
 from dgltree.training.finishing import finish
-from dgltree.training.folder import is_finished
+from dgltree.training.folder import is_finished, split_rule
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
 from dgltree.training.scale_choice import with_scale
+from dgltree.training.split_file import write_split
 from dgltree.training.stepping.trainer import step
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.training_summary import print_summary
@@ -115,7 +116,7 @@ def fit(
     with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
         with threads.limit_threads(settings.threads or 1):
-            decision = with_scale(decide(files, settings, vocabulary, classes), folder)
+            decision = with_scale(decide(files, settings, vocabulary, classes, split_rule(folder)), folder)
             module = build(decision)
 
         def leave(model: TreeModel) -> None:
@@ -123,10 +124,12 @@ def fit(
 
         with lock_folder(folder) if first() else nullcontext():
             with threads.limit_threads(settings.threads or 1):
-                if done := is_finished(folder, decision.options, decision.digest):
+                if done := is_finished(folder, decision.options, decision.digest, decision.split):
                     say(f"the training in {folder} is already finished; nothing to do")
                 else:
                     print_summary(decision, module)
+                    if first():
+                        write_split(decision.as_split, folder)
             if not done:
                 with decision.computing(module.encoder):
                     trainer = step(decision, module, folder, leave, given_callbacks, loggers)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dgltree.datasets.splitting.splits import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.locks import differences
@@ -18,16 +19,22 @@ BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
 """One of them next to the first two, if the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+THRESHOLD = "threshold.json"
+"""Next to them if a class is predicted from a probability of its own on."""
 UNLABELLED = "embedding.json"
 """Of the folder of ``dgltree embed``: what its training is of."""
+SPLIT_FILE, SPLIT = "split.tsv", "split"
+"""Which example is in which split; and in the settings of a training by which rule and seed."""
 TRAINED_ON = "trained_on.npy"
 """Digests of the trees of the training set."""
 GIVEN_UP = "given_up"
 """In the first: the training cannot continue, because its loss was no finite number."""
 
 
-def is_finished(folder: Path, options: FitOptions, digest: str) -> bool:
+def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[str, Any] | None = None) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it continues.
+
+    ``split`` says how the splits were made, for those who continue it; what they are the digest says.
 
     A finished training continues if more epochs or more time are asked for: its card is removed until it is done again.
     Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
@@ -35,6 +42,7 @@ def is_finished(folder: Path, options: FitOptions, digest: str) -> bool:
     check_labelled(folder)
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
+    how = found.pop(SPLIT, None) if found is not None else None
     if found is not None:  # that of an earlier release lacks the options that there were not
         found["options"] = {**FitOptions().identity(), **found.get("options", {})}
     given_up = found is not None and found.pop(GIVEN_UP, False)
@@ -43,7 +51,8 @@ def is_finished(folder: Path, options: FitOptions, digest: str) -> bool:
             left.unlink(missing_ok=True)  # another process of the training may have been faster
     if found is None or given_up or (found != settings and not _learnt(folder)):  # what continues is no longer given up
         folder.mkdir(parents=True, exist_ok=True)  # the process that owns it may be slower
-        write(file, write_json(settings, indent=1) + "\n")
+        kept = {} if split is None and how is None else {SPLIT: how if found == settings and how else split}
+        write(file, write_json({**settings, **kept}, indent=1) + "\n")
         return False
     if found != settings:
         raise ValueError(f"{folder} holds another training ({_other(found, settings)}); give another --out")
@@ -71,6 +80,24 @@ def scale_of(folder: Path, options: FitOptions, digest: str) -> LabelScaleName |
     scale: LabelScaleName | None = before["label_scale"]
     same = found.get("data") == digest and {**options.identity(), "label_scale": scale} == before
     return scale if same else None
+
+
+def split_rule(folder: Path) -> SplitRule | None:
+    """The rule by which a training that has begun in a folder split its examples; None if none has.
+
+    An earlier release had the rule "stratified" alone.
+    """
+    file = folder / SETTINGS_FILE
+    if not file.exists():
+        return None
+    rule: SplitRule | None = _read(file).get(SPLIT, {"rule": "stratified"}).get("rule")
+    return rule
+
+
+def split_seed(folder: Path) -> int:
+    """The seed of the split of a training."""
+    found = _read(folder / SETTINGS_FILE) if (folder / SETTINGS_FILE).exists() else {}
+    return int(found.get(SPLIT, found.get("options", {})).get("seed", 0))
 
 
 def digest_of(splits: Mapping[str, TreeDataset]) -> str:

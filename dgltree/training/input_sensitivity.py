@@ -76,7 +76,7 @@ def measure_sensitivity(encoder: Encoder, data: TreeDataset) -> InputSensitivity
 def describe_default_parts(data: TreeDataset, min_count: int) -> str:
     """The parts that a training would read of a data set with these options alone, as text."""
     chosen = choose_encoder(data, FitOptions(min_count=min_count))
-    found = measure_sensitivity(chosen.made(), data.with_numbers() if chosen.numbers else data)
+    found = measure_sensitivity(chosen.made(), chosen.read(data))
     unseen = "".join(f"\n  it does not see {what}" for what in found.unseen)
     by_itself = "\n  leaves that are written as numbers are read as numbers" if chosen.numbers else ""
     return f"fit trains {chosen.name} unless an encoder is named, which reads {found}{by_itself}{unseen}"

@@ -13,6 +13,7 @@ from dgltree.durations import in_seconds
 from dgltree.read.text import one_line
 from dgltree.training.comparison import Compared
 from dgltree.training.deciding import Decision
+from dgltree.training.objectives import Classes
 from dgltree.training.trained_model import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
@@ -45,6 +46,12 @@ def card(
         "baseline": _metrics(compared, "baseline"),
         "average": None if average is None else {"baseline": average.baseline.what, "weight": average.weight},
         "intervals": {"metric": trained.objective.monitored, **compared.intervals, "difference": compared.differences},
+        "tested": compared.tested,
+        "probabilities": {name: found.probabilities for name, found in compared.used.items() if found.probabilities},
+        "by class": {
+            name: [row._asdict() for row in found.by_class] for name, found in compared.used.items() if found.by_class
+        },
+        "threshold": _threshold(trained),
         "data": {
             "sha256": decision.digest,
             "examples": {name: len(data) for name, data in decision.splits.items()},
@@ -57,6 +64,11 @@ def card(
         "reading": trained.reading.to_json(),
         "versions": {"python": platform.python_version(), **_versions()},
     }
+
+
+def _threshold(trained: TrainedModel) -> dict[str, Any] | None:
+    threshold = trained.objective.threshold if isinstance(trained.objective, Classes) else None
+    return None if threshold is None else threshold.to_json(trained.classes)
 
 
 def _metrics(compared: Compared, who: str) -> dict[str, dict[str, float]]:
@@ -86,6 +98,8 @@ def markdown(card: dict[str, Any]) -> str:
         *(f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |" for split, found in _rows(card)),
         "",
         f"- 95 % of bootstrap resamples, {card['intervals']['metric']}: {'; '.join(_intervals(card))}",
+        *_intervals_of_tests(card),
+        *_probabilities(card),
         *_average(card),
         f"- Classes: {', '.join(map(_escaped, card['classes']))}"
         if card["classes"]
@@ -97,6 +111,7 @@ def markdown(card: dict[str, Any]) -> str:
         f"- Options: {_listed(card['options'])}",
         f"- Reading: {_listed(card['reading'])}",
         f"- Versions: {_listed(card['versions'])}",
+        *_classes(card),
     ]
     return "\n".join(lines) + "\n"
 
@@ -107,6 +122,34 @@ def _rows(card: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
         yield split, found
         for who in ("network", "baseline") if card["average"] else ():
             yield f"{split}, {who}", {"examples": found["examples"], **card[who][split]}
+
+
+def _intervals_of_tests(card: dict[str, Any]) -> Iterator[str]:
+    for split, of in card["tested"].items():
+        each = "; ".join(f"{name} {low:.4g} to {high:.4g}" for name, (low, high) in of.items())
+        yield f"- 95 % of bootstrap resamples of {split}, model: {each}"
+
+
+def _probabilities(card: dict[str, Any]) -> Iterator[str]:
+    """The log loss and the like of each split, and the threshold."""
+    for split, of in card["probabilities"].items():
+        yield f"- Probabilities, {split}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}"
+    if card["threshold"]:
+        name, number = _escaped(card["threshold"]["class"]), card["threshold"]["probability"]
+        yield f"- Threshold: {name} is predicted from a probability of {number:.4g} on"
+
+
+def _classes(card: dict[str, Any]) -> Iterator[str]:
+    """The metrics by class of the last split, a test if there is one."""
+    for split, rows in list(card["by class"].items())[-1:]:
+        yield from (
+            "",
+            f"| class, {split} | precision | recall | F1 | examples |",
+            "| --- | ---: | ---: | ---: | ---: |",
+        )
+        for row in rows:
+            numbers = " | ".join(f"{row[name]:.4g}" for name in ("precision", "recall", "f1"))
+            yield f"| {_escaped(row['name'])} | {numbers} | {row['support']} |"
 
 
 def _average(card: dict[str, Any]) -> list[str]:

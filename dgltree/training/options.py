@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 from dgltree.arguments import check_types
 from dgltree.models.label_scales import LabelScaleName
+from dgltree.training.objectives.threshold import ThresholdRule
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
-PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
+PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "split_of", "threshold", "devices", "machines"}
 """Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
 MINIMA = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
@@ -119,9 +120,16 @@ class FitOptions:
         accumulate: add up the gradients of this many batches before each step.
         max_time: stop at the end of the epoch in which this time is over, as days:hours:minutes:seconds
             ("00:02:30:00").
-        class_weights: "balanced" gives rare classes as much weight in the loss as frequent ones.
+        class_weights: "balanced" gives rare classes as much weight as frequent ones: in the loss of the network and of
+            the baseline, and in what validation chooses: the epoch (by the balanced accuracy), the average and the
+            temperature.
+        threshold: predict a class from this probability on, given as CLASS=P; or from the one that is best in
+            validation: CLASS=f1 by its F1, CLASS=recall:R the highest with this recall. Default: the most probable
+            class is predicted.
         log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
         no_baseline: fit no baseline; the network answers alone.
+        split_of: take over the split of the earlier training in this folder: its examples stay where they are, and new
+            ones are dealt out by their hash.
 
     Raises ``ValueError`` for what cannot be.
     """
@@ -168,8 +176,10 @@ class FitOptions:
     accumulate: int = 1
     max_time: str | None = None
     class_weights: Literal["balanced"] | None = None
+    threshold: str | None = None
     log: Literal["csv", "tensorboard"] | None = None
     no_baseline: bool = False
+    split_of: str | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -194,6 +204,10 @@ class FitOptions:
             raise ValueError(
                 f"max_time is {self.max_time!r}; it must be days:hours:minutes:seconds, such as 00:02:30:00"
             )
+        if self.threshold is not None:
+            ThresholdRule.of(self.threshold)
+            if self.task == "regress":
+                raise ValueError("threshold is for classes; the task is 'regress'")
         if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout", "beta1", "averaging"):

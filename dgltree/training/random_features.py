@@ -28,4 +28,4 @@ def untrained(data: TreeDataset, settings: Mapping[str, Any]) -> TrainedModel:
         torch.manual_seed(options.seed)
         encoder = choice.made()
         model = TreeModel(encoder, NumberReadout(choice.hidden_size))
-    return TrainedModel(model, (data.with_numbers() if choice.numbers else data).reading)
+    return TrainedModel(model, choice.read(data).reading)

@@ -14,10 +14,11 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
 from dgltree.training.deciding import keep_labelled
 from dgltree.training.fitting import fit
-from dgltree.training.folder import CARD, write
+from dgltree.training.folder import CARD, split_rule, write
 from dgltree.training.options import FitOptions
 from dgltree.training.parallel import processes_for, train_at_once
 from dgltree.training.processes import first, say
+from dgltree.training.split_file import EarlierSplit
 
 SUMMARY = "summary"
 """The stem of the files with the means."""
@@ -32,6 +33,8 @@ class Repeats:
     """Of the same folders, or empty."""
     networks: dict[str, dict[str, float]]
     """Without the baseline, of the same folders, or empty."""
+    what: str = ""
+    """The encoder, and how many examples each split has, of each training if these differ."""
 
     @property
     def rows(self) -> dict[str, dict[str, list[float]]]:
@@ -52,7 +55,8 @@ class Repeats:
             }
             for row, of in self.rows.items()
         }
-        return {"trainings": self.models, "baselines": self.baselines, "networks": self.networks, "means": means}
+        of_folders = {"trainings": self.models, "baselines": self.baselines, "networks": self.networks}
+        return {**of_folders, "means": means, "what": self.what}
 
     def __str__(self) -> str:
         """A table in Markdown: mean ± sample standard deviation."""
@@ -61,7 +65,7 @@ class Repeats:
         for row, of in self.rows.items():
             cells = [f"{statistics.fmean(of[name]):.4f} ± {_deviation(of[name]):.4f}" for name in names]
             lines.append(f"| {row} | {' | '.join(cells)} |")
-        return "\n".join(lines)
+        return "\n".join([*([self.what, ""] if self.what else []), *lines])
 
 
 def fit_folds(
@@ -89,6 +93,8 @@ def fit_folds(
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
+    if settings.split_of is not None:
+        raise ValueError("folds make splits of their own: leave out split_of")
     data = keep_labelled(data, settings)
     given = folds(data, count, settings.seed)
     trainings = {
@@ -130,7 +136,11 @@ def fit_seeds(
     files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
     if not files:
         data = keep_labelled(data, settings)
-        parts = split(data, settings.seed)
+        if settings.split_of is None:
+            parts = split(data, settings.seed, rule=split_rule(Path(out) / f"seed-{settings.seed}"))
+        else:
+            parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
+            options = {**options, "split_of": None}
         if "test" not in parts:
             raise ValueError("trainings are compared by their test set; the column of splits names none")
         data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}
@@ -168,18 +178,26 @@ def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) 
         for name, train in trainings.items():
             say(f"{name}:")
             train()
-    models, baselines, networks = {}, {}, {}
+    models, baselines, networks, kinds = {}, {}, {}, []
     for name in trainings:
         card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
+        kinds.append(_described(card))
         models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
         if "test" in card["baseline"]:
             baselines[name], networks[name] = card["baseline"]["test"], card["network"]["test"]
     whole = len(baselines) == len(models)
-    found = Repeats(models, baselines if whole else {}, networks if whole else {})
+    what = "; ".join(dict.fromkeys(kinds))
+    found = Repeats(models, baselines if whole else {}, networks if whole else {}, what)
     if first():
         write(out / f"{SUMMARY}.md", f"{found}\n")
         write(out / f"{SUMMARY}.json", write_json(found.to_json(), indent=1) + "\n")
     return found
+
+
+def _described(card: dict[str, Any]) -> str:
+    """The encoder of a training and the sizes of its splits, in a line."""
+    counts = ", ".join(f"{count:,} {name}" for name, count in card["data"]["examples"].items())
+    return f"{card['options']['encoder']} of {card['options']['hidden_size']}: {counts}"
 
 
 def _by_metric(rows: dict[str, dict[str, float]]) -> dict[str, list[float]]:

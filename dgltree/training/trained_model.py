@@ -23,8 +23,9 @@ from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.explaining import Explanation, explain
-from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
-from dgltree.training.objectives import OBJECTIVES, Objective
+from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, READING, SETTINGS_FILE, THRESHOLD, WEIGHTS
+from dgltree.training.objectives import OBJECTIVES, Classes, Objective
+from dgltree.training.objectives.threshold import Threshold
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
 
@@ -66,7 +67,10 @@ class TrainedModel:
         """A model with weights of a training, which gives answers from now on."""
         assert isinstance(model.readout, Readout)
         decision.objective.finish(model.readout)
-        return cls(model, decision.splits["train"].reading)
+        found = cls(model, decision.splits["train"].reading)
+        if decision.objective.classes:
+            found.objective = decision.objective  # with the weights of classes
+        return found
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None) -> "TrainedModel":
@@ -108,10 +112,16 @@ class TrainedModel:
             found = cls(model.to(device), reading)
         except ValueError as error:
             raise ValueError(f"{folder / WEIGHTS}: {error}") from None
+        if (folder / THRESHOLD).exists():
+            try:
+                data = json.loads((folder / THRESHOLD).read_text(encoding="utf-8"))
+                found.predict_from(Threshold.from_json(data, found.classes))
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{folder / THRESHOLD}: {error}") from None
         if (folder / BASELINE).exists():
             from dgltree.training.baseline.average import Average
 
-            found.average = Average.load(folder / BASELINE, found.objective)
+            found.average = Average.load(folder / BASELINE, found.objective, found.model.encoder.vocabulary.scales)
         elif (folder / EARLIER_BASELINE).exists():
             from dgltree.training.baseline.earlier import load_earlier
 
@@ -122,13 +132,25 @@ class TrainedModel:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (BASELINE, EARLIER_BASELINE):  # that of another network
+        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD):  # that of another network
             (folder / name).unlink(missing_ok=True)
         with replacing(folder / READING) as beside:
             beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
         if self.average is not None:
             self.average.save(folder / BASELINE)
+        if isinstance(self.objective, Classes) and self.objective.threshold is not None:
+            with replacing(folder / THRESHOLD) as beside:
+                beside.write_text(json.dumps(self.objective.threshold.to_json(self.classes)) + "\n", encoding="utf-8")
+
+    def predict_from(self, threshold: Threshold | None) -> None:
+        """Predict a class from this probability on; None: predict the most probable class. ``ValueError`` for numbers.
+
+        Probabilities are what they were.
+        """
+        if not isinstance(self.objective, Classes):
+            raise ValueError("a threshold is for classes; the model gives numbers")
+        self.objective = self.objective.with_threshold(threshold)
 
     def __repr__(self) -> str:
         return f"<TrainedModel: {self.summary}>"
@@ -169,7 +191,7 @@ class TrainedModel:
         )
         self.check_kind(given)
         if self.reading.numbers and given.reading.numbers is None:
-            given = given.with_numbers()
+            given = given.with_numbers(self.reading.dates)
         vocabulary = self.model.encoder.vocabulary
         return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
 

@@ -23,13 +23,18 @@ def remember(train: TreeDataset, folder: Path) -> None:
 
 
 def also_trained_on(data: TreeDataset, folder: Path) -> int:
-    """How many examples of a data set have the trees of a training example; 0 if none were kept.
+    """How many examples of a data set have the trees of a training example; errors as of :func:`trained_on`."""
+    return int(trained_on(data, folder).sum())
+
+
+def trained_on(data: TreeDataset, folder: Path) -> np.ndarray:
+    """(E,) bool, the examples of a data set that have the trees of a training example; none if none were kept.
 
     Raises ``ValueError`` for a damaged file.
     """
     file = folder / TRAINED_ON
     if not file.exists():
-        return 0
+        return np.zeros(len(data), bool)
     try:
         kept = np.load(file, allow_pickle=False)
         if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
@@ -37,4 +42,4 @@ def also_trained_on(data: TreeDataset, folder: Path) -> int:
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without it") from None
     own = set(map(tuple, kept.tolist()))
-    return sum(tuple(digests) in own for digests in tree_digests(data.as_read()).tolist())
+    return np.array([tuple(digests) in own for digests in tree_digests(data.as_read()).tolist()])

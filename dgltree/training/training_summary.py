@@ -2,19 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 import torch
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
 from dgltree.datasets.splitting.splits import count_shared_examples, count_shared_groups
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import first_of
+from dgltree.read.text import first_of, one_line
 from dgltree.training.deciding import Decision
 from dgltree.training.input_sensitivity import measure_sensitivity
+from dgltree.training.objectives.numbers import number_text
 from dgltree.training.parameter_budget import count_weights
 from dgltree.training.processes import say
 from dgltree.training.stepping.module import TreeTraining
+
+MAX_LISTED_PLACES = 5
+"""Places of numbers that are listed."""
+MIN_UNIX_TIME, MAX_UNIX_TIME = 631152000, 4102444800
+"""The years 1990 to 2100 as Unix times: numbers of a place all of which are between them are shown as dates."""
 
 
 def print_summary(decision: Decision, module: TreeTraining) -> None:
@@ -26,6 +34,8 @@ def print_summary(decision: Decision, module: TreeTraining) -> None:
         say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
     counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
     say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
+    if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
+        say(_of_places(scales))
     for line in _unknown(splits, module.encoder.vocabulary):
         say(line)
     if decision.objective.classes and not options.nodes:
@@ -40,6 +50,24 @@ def print_summary(decision: Decision, module: TreeTraining) -> None:
                 f"warning: {count} files or groups of the {name} set also have examples in the training set; "
                 "--group-by file keeps each in one split"
             )
+
+
+def _of_places(scales: NumberScales) -> str:
+    """Which places have a scale of their own, and what their numbers are."""
+    each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
+    more = f" and {len(each) - MAX_LISTED_PLACES:,} more" if len(each) > MAX_LISTED_PLACES else ""
+    return f"numbers are read on a scale of their own at {len(each):,} places: " + (
+        ", ".join(each[:MAX_LISTED_PLACES]) + more
+    )
+
+
+def _range(low: float, high: float) -> str:
+    """The ends of the numbers of a place; as dates, if they are Unix times, in seconds or milliseconds."""
+    for unit in (1, 1000):
+        if MIN_UNIX_TIME <= low / unit <= high / unit <= MAX_UNIX_TIME:
+            first, last = (datetime.fromtimestamp(end / unit, UTC).date().isoformat() for end in (low, high))
+            return f"times from {first} to {last}"
+    return f"{number_text(low)} to {number_text(high)}"
 
 
 def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:
@@ -79,10 +107,11 @@ def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> It
     rare = [name for name in classes if counts[name] == 1]
     if rare:
         yield f"{_have(rare)} one training example: {first_of(rare)}"
-    if "test" in splits:
-        missing = sorted(set(classes) - {label for label in splits["test"].labels if label is not None})
-        if missing:
-            yield f"{_have(missing)} no test example: {first_of(missing)}"
+    for split in ("validation", "test"):
+        if split in splits:
+            missing = sorted(set(classes) - {label for label in splits[split].labels if label is not None})
+            if missing:
+                yield f"{_have(missing)} no {split} example: {first_of(missing)}"
 
 
 def _have(names: Sequence[str]) -> str:

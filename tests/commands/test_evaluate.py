@@ -22,8 +22,9 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     path.write_text(table(50, seed=7) + "x\tx+y\tother\n", encoding="utf-8")
     assert main(["evaluate", str(fitted / "model"), str(path)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1].split("\t") == ["label (rows), prediction (columns)", "neg", "pos", "(other)"]
-    counts = np.array([[int(count) for count in line.split("\t")[1:]] for line in out[2:]])
+    start = next(i for i, line in enumerate(out) if line.startswith("label"))
+    assert out[start].split("\t") == ["label (rows), prediction (columns)", "neg", "pos", "(other)"]
+    counts = np.array([[int(count) for count in line.split("\t")[1:]] for line in out[start + 1 :]])
     assert counts.sum() == 51
     assert counts[2].sum() == 1
     accuracy = float(re.findall(r"accuracy ([\d.]+)", out[0])[0])

@@ -97,7 +97,7 @@ def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
 def test_classes_are_dealt_out_evenly() -> None:
     labels = ["rare" if i % 10 == 0 else "often" for i in range(1000)]
     data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(1000)], labels)
-    splits = split(data, 5)
+    splits = split(data, 5, rule="stratified")
     assert {name: examples.labels.count("rare") for name, examples in splits.items()} == {
         "train": 80,
         "validation": 10,
@@ -109,7 +109,7 @@ def test_many_equal_trees_are_trained_on() -> None:
     tokens = [0] * 300 + list(range(1, 101))
     data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in tokens])
     for seed in range(5):
-        assert {name: len(examples) for name, examples in split(data, seed).items()} == {
+        assert {name: len(examples) for name, examples in split(data, seed, rule="stratified").items()} == {
             "train": 380,
             "validation": 10,
             "test": 10,

@@ -144,6 +144,9 @@ def test_a_run_knows_all_the_files_of_its_model(fitted: Path, tmp_path: Path) ->
     assert Predict(model).settings()["model"] == digests
     (model / names[2]).unlink()
     assert Predict(model).settings()["model"] == digests[:2]
+    (model / "threshold.json").write_text('{"class": "pos", "probability": 0.25}')
+    assert len(Predict(model).settings()["model"]) == 3
+    (model / "threshold.json").unlink()
     kinds_of_rows = [Encode(model, nodes=nodes).settings()["kind of rows"] for nodes in (False, True)]
     assert kinds_of_rows == ["trees", "nodes"]
 

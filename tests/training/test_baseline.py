@@ -385,9 +385,10 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     path, folder = written(tmp_path, "trees.tsv", table(120)), tmp_path / "model"
     arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--out"]
     assert main([*arguments, str(folder)]) == 0
-    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().err.splitlines()[-7:]]
+    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().err.splitlines()[-8:]]
     kinds = ["", ", network alone", ", baseline"]
-    assert said[:6] == [f"{split}{kind}" for split in ("validation", "test") for kind in kinds]
+    lines = [f"{split}{kind}" for split in ("validation", "test") for kind in kinds]
+    assert said[:7] == [*lines[:4], "test, 95 % of resamples", *lines[4:]]
     card = json.loads((folder / "card.json").read_text())
     assert all(set(card[who]) == {"validation", "test"} for who in ("metrics", "network", "baseline"))
     assert all(f"| test{kind} |" in (folder / "card.md").read_text() for kind in ("", ", network", ", baseline"))

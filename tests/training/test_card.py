@@ -48,7 +48,11 @@ def test_the_numbers_of_a_card_are_those_of_the_training(fitted: Path) -> None:
     assert found_card["vocabulary"] == {"functions": len(known.functions), "tokens": len(known.tokens)}
     splits = found_card["data"]["examples"]
     assert sum(splits.values()) + sum(found_card["data"]["left out"].values()) == 400
-    table = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    table, by_class = [], []
+    for line in text.splitlines():
+        if line.startswith("| "):
+            (by_class if by_class or line.startswith("| class") else table).append(line.strip("| ").split(" | "))
+    assert [row[0] for row in by_class[2:]] == [row["name"] for row in found_card["by class"]["test"]]
     names = table[0][1:]
     assert [row[0] for row in table[2:] if ", " not in row[0]] == list(found_card["metrics"])
     for name, *numbers in table[2:]:
@@ -67,7 +71,7 @@ def test_the_seconds_of_a_training_that_went_on_are_those_of_all_its_epochs() ->
     trained = SimpleNamespace(
         model=model, average=None, classes=("a",), objective=objective, reading=SimpleNamespace(to_json=dict)
     )
-    compared = SimpleNamespace(used={}, metrics={}, intervals={}, differences={})
+    compared = SimpleNamespace(used={}, metrics={}, intervals={}, differences={}, tested={})
     prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={})
     assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.01  # type: ignore[arg-type]
     assert card(prepared, trained, compared, "fit", [])["seconds"] == 0  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def test_an_infinite_loss_stops_at_once_without_a_model_and_another_rate_works(r
     folder = tmp_path / "model"
     assert f"stopped: {folder} has no model; a command with other settings starts again there" in lines
     assert not any(line.startswith("epoch ") for line in lines), "no epoch was reported"
-    assert sorted(file.name for file in folder.iterdir()) == ["fit.json"]
+    assert sorted(file.name for file in folder.iterdir()) == ["fit.json", "split.tsv"]
     code, lines = run("--epochs", "1")
     assert code == 0
     assert "given_up" not in json.loads((folder / "fit.json").read_text())

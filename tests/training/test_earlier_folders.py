@@ -17,7 +17,7 @@ def test_a_folder_of_an_earlier_commit_answers_as_it_did(kind: str) -> None:
     pytest.importorskip("skops", reason="the train extra is not installed")
     wanted = json.loads((EARLIER / kind / "answers.json").read_text(encoding="utf-8"))
     found = TrainedModel.load(EARLIER / kind).answers_to(list(wanted))
-    torch.testing.assert_close(found, torch.tensor(list(wanted.values())), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found, torch.tensor(list(wanted.values()), dtype=found.dtype), rtol=1e-5, atol=1e-6)
 
 
 def test_a_folder_whose_functions_have_weights_of_their_own_refuses_unknown_ones_as_it_did() -> None:

@@ -145,6 +145,10 @@ def of_answers(told: Told) -> Iterator[str]:
     assert average is not None
     for split in ("validation", "test"):
         yield f"{split}: {measured(told, 'model', told.splits[split])}"
+        if split == "test":
+            ends = recomputed.intervals(answers(told, "model", told.splits[split]))
+            each = (f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in ends.items())
+            yield f"test, 95 % of resamples: {', '.join(each)}"
         yield f"{split}, network alone: {measured(told, 'network alone', told.splits[split])}"
         yield f"{split}, baseline ({average.baseline.what}): {measured(told, 'baseline', told.splits[split])}"
 
@@ -249,8 +253,13 @@ def test_evaluate_counts_all_rows(told: Told) -> None:
     if told.numbers:
         assert len(out) == 1
         return
-    wanted = recomputed.confusion(answers(told, "model", labelled))
-    assert out[1:] == [
+    rows = answers(told, "model", labelled)
+    assert out[1] == ", ".join(f"{name} {value:.4f}" for name, value in recomputed.probabilities(rows).items())
+    of_classes = sorted(recomputed.by_class(rows).items(), key=lambda item: -item[1][3])
+    lines = [f"{name}\t{p:.4f}\t{r:.4f}\t{f1:.4f}\t{count}" for name, (p, r, f1, count) in of_classes]
+    assert out[2 : 3 + len(lines)] == ["class\tprecision\trecall\tf1\tsupport", *lines]
+    wanted = recomputed.confusion(rows)
+    assert out[3 + len(lines) :] == [
         "\t".join(["label (rows), prediction (columns)", *(row[0] for row in wanted)]),
         *("\t".join(map(str, row)) for row in wanted),
     ]

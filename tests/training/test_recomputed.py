@@ -83,6 +83,23 @@ def test_the_card_has_the_metrics_of_its_splits(trained: Trained) -> None:
         assert found == pytest.approx(wanted, rel=1e-4, abs=2e-6), split
 
 
+def test_the_card_has_intervals_probabilities_and_classes_of_its_tests(trained: Trained) -> None:
+    rows, card = trained.rows["test"], trained.card
+    wanted = recomputed.intervals(rows)
+    assert card["tested"] == {"test": {name: pytest.approx(ends, rel=1e-4, abs=2e-5) for name, ends in wanted.items()}}
+    if card["task"] == "regress":
+        assert card["probabilities"] == card["by class"] == {}
+        return
+    for split in ("validation", "test"):
+        of = trained.rows[split]
+        assert card["probabilities"][split] == pytest.approx(recomputed.probabilities(of), abs=2e-5)
+        found = {
+            row["name"]: [row[name] for name in ("precision", "recall", "f1", "support")]
+            for row in card["by class"][split]
+        }
+        assert found == {name: pytest.approx(list(each), abs=1e-6) for name, each in recomputed.by_class(of).items()}
+
+
 def test_the_card_counts_what_was_read_and_left_out(trained: Trained) -> None:
     data = trained.card["data"]
     for split in ("train", "validation", "test"):
@@ -94,6 +111,11 @@ def test_evaluate_has_the_metrics_of_all_rows(trained: Trained) -> None:
     found, wanted = dict(trained.evaluated), trained.rows[""]
     assert found.pop("examples") == len(wanted.labels)
     assert (found.pop("left_out"), found.pop("refused")) == (wanted.left_out, 1)
+    if trained.card["task"] != "regress":
+        rows = {row.pop("name"): tuple(row.values()) for row in found.pop("by_class")}
+        assert rows == {name: pytest.approx(of, abs=1e-6) for name, of in recomputed.by_class(wanted).items()}
+        chances = {name: found.pop(name) for name in recomputed.probabilities(wanted)}
+        assert chances == pytest.approx(recomputed.probabilities(wanted), abs=2e-5)
     assert found == pytest.approx(recomputed.metrics(wanted), rel=1e-4, abs=2e-6)
 
 

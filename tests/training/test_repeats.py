@@ -40,6 +40,11 @@ def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     assert sum(card["metrics"]["test"]["examples"] for card in cards) == 120
     ours = [card["metrics"]["test"]["accuracy"] for card in cards]
     theirs = [card["baseline"]["test"]["accuracy"] for card in cards]
+    described = [f"{card['options']['encoder']} of {card['options']['hidden_size']}: " for card in cards]
+    sizes = [", ".join(f"{count} {split}" for split, count in card["data"]["examples"].items()) for card in cards]
+    lines = [f"{kind}{size}" for kind, size in zip(described, sizes, strict=True)]
+    assert summary["what"] == "; ".join(dict.fromkeys(lines))
+    assert (out / "summary.md").read_text().splitlines()[0] == summary["what"]
     means = summary["means"]
     assert means["model"]["accuracy"]["mean"] == pytest.approx(sum(ours) / 3)
     assert means["network"]["accuracy"]["mean"] == pytest.approx(

@@ -74,6 +74,7 @@ def test_counts_of_classes_are_said_before_training(tmp_path: Path, capsys: pyte
     assert [line for line in capsys.readouterr().err.splitlines() if re.search("class(es)?( has|,| have)", line)] == [
         f"3 classes, with {min(counts.values())} to {max(counts.values())} training examples",
         "1 class has one training example: c",
+        "1 class has no validation example: b",
         "1 class has no test example: b",
     ]
 

@@ -13,7 +13,7 @@ from dgltree.batching.batch import TreeBatch, batch
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.settings.field_texts import moment, number
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.binarize import binarize
 from dgltree.trees.tree import Tree
@@ -78,7 +78,9 @@ def _parse(file: Format, chunk: Chunk) -> ParsedChunk:
 def flatten(trees: list[Tree], reading: Reading) -> TreeBatch:
     """Trees in a vocabulary of their own, with what the settings ask for."""
     found = with_leaf_tokens(batch(trees, Vocabulary.from_trees(trees)))
-    return with_numbers(found) if reading.numbers else found
+    if not reading.numbers and not reading.dates:
+        return found
+    return with_numbers(found, bool(reading.numbers), bool(reading.dates))
 
 
 def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
@@ -97,11 +99,12 @@ def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
     return replace(batch, token=token, vocabulary=Vocabulary(own.functions, tokens))
 
 
-def with_numbers(batch: TreeBatch) -> TreeBatch:
-    """Leaves whose token is written as a finite number carry that number instead."""
-    found = [number(token) for token in _vocabulary(batch).tokens]
-    numbers = torch.tensor([*(nan if value is None else value for value in found), nan], dtype=torch.float64)
-    value = torch.where(batch.arity == 0, numbers[batch.token], torch.nan)
+def with_numbers(batch: TreeBatch, numbers: bool = True, dates: bool = False) -> TreeBatch:
+    """Leaves whose token is written as a finite number, or as a date, carry that number or Unix time instead."""
+    ways = [way for way, wanted in ((number, numbers), (moment, dates)) if wanted]
+    found = [next((v for way in ways if (v := way(token)) is not None), None) for token in _vocabulary(batch).tokens]
+    of_tokens = torch.tensor([*(nan if value is None else value for value in found), nan], dtype=torch.float64)
+    value = torch.where(batch.arity == 0, of_tokens[batch.token], torch.nan)
     token = torch.where(value.isnan(), batch.token, NO_TOKEN)
     value = torch.where(value.isnan(), _values(batch), value)
     return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)

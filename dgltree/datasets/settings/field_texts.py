@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
@@ -44,6 +45,25 @@ MAX_FLOAT32 = torch.finfo(torch.float32).max
 def number(text: str) -> float | None:
     """The finite number that a text is written as, None if it is none: ``nan``, ``inf`` and ``1_000`` are words."""
     return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
+
+
+DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d:?\d\d))?)?", re.ASCII | re.IGNORECASE
+)
+
+
+def moment(text: str) -> float | None:
+    """The Unix time, in seconds, of an ISO date with or without a time (ISO 8601, RFC 3339); None for other text.
+
+    A time without an offset is one of UTC.
+    """
+    if not DATE.fullmatch(text):
+        return None
+    try:
+        found = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
+    except ValueError:  # the 30th of February
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def label_number(text: str) -> float | None:

@@ -43,6 +43,8 @@ class Reading:
         unit: whether a tree of source code is a whole "file" or one "function".
         numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, if some of them are
             not whole or most of the different ones are rare.
+        dates: read leaves that are dates, such as 2026-11-27 or 2026-11-27T15:04:05Z, as numbers: as Unix times in
+            seconds. Default: fit does where it reads numbers.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
         max_line: leave out, and report, lines, rows of Parquet, CoNLL-U sentences and source files of more bytes than
             this.
@@ -66,6 +68,7 @@ class Reading:
     word: str = "form"
     unit: Literal["file", "function"] = "file"
     numbers: bool | None = None
+    dates: bool | None = None
     binarize: Literal["left", "right"] | None = None
     max_line: int = 1_000_000
 

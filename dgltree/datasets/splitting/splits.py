@@ -1,13 +1,16 @@
 """Which examples are trained on, chosen by, and tested on."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from dgltree.datasets.splitting.duplicates import tree_digests
+from dgltree.datasets.splitting.hashed_split import MIN_HASHED_EXAMPLES, MIN_HASHED_UNITS, hashed_parts, unit_keys
 from dgltree.datasets.splitting.stratified_split import stratify, units_of
 from dgltree.datasets.tree_dataset import TreeDataset
 
+SplitRule = Literal["hash", "stratified"]
 SPLITS = ("train", "validation", "test")
 SYNONYMS = {
     **dict.fromkeys(("train", "training"), "train"),
@@ -18,18 +21,25 @@ SYNONYMS = {
 TENTH = 10
 
 
-def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dict[str, TreeDataset]:
+def split(
+    dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS, rule: SplitRule | None = None
+) -> dict[str, TreeDataset]:
     """The splits of a data set by their names: by its own column, else by chance.
 
-    By chance a tenth each is for validation and test, with about the same share of each class. What belongs to one
-    group stays together, and where there are no groups equal trees do, so that none is trained on and tested on; more
-    than a tenth of all examples that belong together are trained on. A column that names no examples for validation
-    gets a tenth of the training examples. Fewer than ten examples are too few.
+    By chance a tenth each is for validation and test. What belongs to one group stays together, and where there are no
+    groups equal trees do, so that none is trained on and tested on; more than a tenth of all examples that belong
+    together are trained on. A column that names no examples for validation gets a tenth of the training examples. Fewer
+    than ten examples are too few.
+
+    By the rule "hash" each group or tree goes where its hash and the seed send it, so that further examples never move
+    those that were there, unless a group grows beyond a tenth; classes may be shared out unevenly. By the rule
+    "stratified" each part has about the same share of each class, and further examples move others.
 
     Args:
         dataset: to be split.
         seed: of the choice.
         names: of those that are wanted of a choice by chance; what is not is trained on.
+        rule: of a choice by chance; None: "hash" from 200 examples in 50 groups (or different trees) on.
 
     Raises ``ValueError`` for an unknown name in the column, and where a split would have no examples.
     """
@@ -38,13 +48,30 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
         if "validation" not in found:
             train = dataset.select(found.pop("train"))
             rest = {name: dataset.select(rows) for name, rows in found.items()}
-            return split(_without_column(train), seed, SPLITS[:2]) | rest
+            return split(_without_column(train), seed, SPLITS[:2], rule) | rest
     else:
-        found = _by_chance(dataset, seed, names)
+        chosen = _by_hash if (rule or rule_for(dataset)) == "hash" else _by_chance
+        found = chosen(dataset, seed, names)
     for name in SPLITS[:2]:
         if not found.get(name):
             raise ValueError(_too_few(f"a {name} set", dataset))
     return {name: dataset.select(rows) for name, rows in found.items()}
+
+
+def rule_for(dataset: TreeDataset) -> SplitRule:
+    """The rule by which a data set is split unless one is named."""
+    if len(dataset) < MIN_HASHED_EXAMPLES:
+        return "stratified"
+    return "hash" if len(np.unique(unit_keys(dataset))) >= MIN_HASHED_UNITS else "stratified"
+
+
+def _by_hash(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
+    keys = unit_keys(dataset)
+    _, unit, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    part = np.where(sizes[unit] > len(keys) // TENTH, -1, hashed_parts(keys, TENTH, seed))
+    held_out = {name: part == tenth for tenth, name in enumerate(names[1:])}
+    train = ~np.any(list(held_out.values()), axis=0) if held_out else np.ones(len(keys), bool)
+    return {name: np.flatnonzero(rows).tolist() for name, rows in ({"train": train} | held_out).items() if rows.any()}
 
 
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:

@@ -139,7 +139,7 @@ class CellPass(ABC):
         if self.cell.input_size is None:
             return [None] * len(self.maps)
         value = (
-            batch.value if self.cell.leaf == "gates" else None
+            batch.within(self.cell.vocabulary).numbers if self.cell.leaf == "gates" else None
         )  # else only leaves have some, which are not rows here
         found = []
         for rows in self.layout.by_slot.split(list(self.layout.rows.values())):

@@ -8,7 +8,7 @@ from dgltree.equations.checking.rounding import rounds, rounds_number
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.search.root_forms import RootForms, written_period
+from dgltree.equations.search.root_forms import RootForms, write_period
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
@@ -21,7 +21,7 @@ from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
-BUDGET, MOST = 60_000, 30
+BUDGET, MAX_FILLERS = 60_000, 30
 """Values of a search for fillers, which no clock ends, and how many fillers are looked for."""
 
 
@@ -118,12 +118,12 @@ class AnswerKey:
         """Of which each whole multiple may be added to a solution for the unknown."""
         unknown = self.asked.unknown
         turn = None if unknown is None else period(self.whole, unknown)
-        return None if turn is None else written_period(turn)
+        return None if turn is None else write_period(turn)
 
     @cached_property
     def found(self) -> Completion:
         """The program's own answer."""
-        return Completer(budget=BUDGET).answer(self.asked, MOST)
+        return Completer(budget=BUDGET).answer(self.asked, MAX_FILLERS)
 
     @property
     def known(self) -> list[Tree]:

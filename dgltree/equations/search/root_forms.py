@@ -13,7 +13,7 @@ from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
-from dgltree.equations.truth.solutions.exact import tidied
+from dgltree.equations.truth.solutions.exact import tidy
 from dgltree.equations.truth.solutions.numbers import Number, same, value
 from dgltree.equations.truth.solutions.solutions import Root, Solutions
 from dgltree.read.infix import read_infix
@@ -21,7 +21,7 @@ from dgltree.read.notation import number
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-LONGEST = 60
+MAX_ROOT_NODES = 60
 """Nodes of an expression for a root."""
 MOST_FORMS = 8
 
@@ -44,7 +44,7 @@ class RootForms:
     def _own(self) -> Iterator[Tree]:
         for form in self._solutions.forms:
             try:
-                yield read_infix(to_text(tidied(form)))
+                yield read_infix(to_text(tidy(form)))
             except (ValueError, Unsupported, ZeroDivisionError):  # too large to be written, or without a value
                 continue
 
@@ -68,7 +68,7 @@ class RootForms:
         return same(root.number, at)
 
 
-def written_period(turn: Period) -> Tree:
+def write_period(turn: Period) -> Tree:
     """``2*pi``"""
     if not turn.power:
         return fraction(turn.factor)
@@ -78,7 +78,7 @@ def written_period(turn: Period) -> Tree:
 
 def _valued(tree: Tree) -> Iterator[tuple[Tree, Number]]:
     """An expression of numbers with its value, if that is real."""
-    if tree.size > LONGEST:
+    if tree.size > MAX_ROOT_NODES:
         return
     try:
         at = value(tree)

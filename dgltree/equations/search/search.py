@@ -18,7 +18,7 @@ from dgltree.equations.search.inverse import isolate, solve_for_blank
 from dgltree.equations.search.numbers import name_complex
 from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, TABLE_POINTS, Points, points, regions
 from dgltree.equations.search.polynomials import degree
-from dgltree.equations.search.root_forms import RootForms, written_period
+from dgltree.equations.search.root_forms import RootForms, write_period
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.search_space import SearchSpace, search_space
 from dgltree.equations.search.stages import Stages
@@ -198,7 +198,7 @@ class Search:
     def _period(self) -> Tree | None:
         """Of which each whole multiple may be added to a solution."""
         turn = None if self.solutions is None or self.unknown is None else self.solutions.period
-        return None if turn is None or self.reason else written_period(turn)
+        return None if turn is None or self.reason else write_period(turn)
 
     def so_far(self) -> SearchResult:
         """The results so far."""

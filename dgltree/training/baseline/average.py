@@ -12,6 +12,7 @@ from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.files import replacing
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.baseline import Baseline
@@ -80,8 +81,10 @@ class Average:
             beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
     @classmethod
-    def load(cls, path: Path, objective: Objective) -> "Average":
-        """Read what :meth:`save` wrote, for a network of this objective. Raises ``ValueError`` for a damaged file.
+    def load(cls, path: Path, objective: Objective, places: NumberScales | None = None) -> "Average":
+        """Read what :meth:`save` wrote, for a network of this objective and these scales of numbers.
+
+        Raises ``ValueError`` for a damaged file.
 
         Only the types of scikit-learn and NumPy that a baseline is made of are constructed.
         """
@@ -96,7 +99,7 @@ class Average:
                 raise ValueError("its classes are not those of the network next to it")
             scale = LabelScale.from_json(found.get("scale"))  # an earlier release had none
             parts = {name: found[name] for name in PARTS}
-            baseline = Baseline(Columns(found["codes"]), objective=objective, scale=scale, **parts)
+            baseline = Baseline(Columns(found["codes"], places), objective=objective, scale=scale, **parts)
             check(baseline)
             temperature = float(found.get("mean_temperature", 1.0))
             if not temperature > 0:

@@ -47,9 +47,10 @@ class Baseline:
     scale: LabelScale = AS_THEY_ARE
 
     def found(self, data: TreeDataset) -> Tensor:
-        """(E, C) float32 logits, or (E,) numbers, of examples in any vocabulary."""
+        """(E, C) float32 logits, or (E,) float64 numbers, of examples in any vocabulary."""
         parts = [self.of(self.columns(block)) for block in data.as_read().blocks()]
-        return torch.from_numpy(np.concatenate(parts)).float().view(-1, *self.objective.shape)
+        found = torch.from_numpy(np.concatenate(parts)).view(-1, *self.objective.shape)
+        return found.float() if self.objective.classes else found.double()
 
     def answers(self, data: TreeDataset) -> Tensor:
         """(E, C) probabilities, or (E,) numbers."""

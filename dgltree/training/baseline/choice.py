@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -18,11 +19,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
+from dgltree.batching.number_scales import NumberScales
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.baseline import Baseline, logs
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
+from dgltree.training.objectives.class_means import MIN_PROBABILITY
 from dgltree.unwarned import without_warnings
 
 STRENGTHS = (1.0, 10.0, 100.0)
@@ -54,7 +57,12 @@ class BaselineCandidate:
     linear: bool
 
 
-def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale] = (AS_THEY_ARE,)) -> Baseline:
+def choose(
+    train: TreeDataset,
+    objective: Objective,
+    scales: Sequence[LabelScale] = (AS_THEY_ARE,),
+    places: NumberScales | None = None,
+) -> Baseline:
     """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
 
     R2 is that of the numbers in their own unit.
@@ -65,24 +73,28 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
         train: every example of it has a label.
         objective: what is predicted.
         scales: on which numbers are fitted; the first of equal ones is taken.
+        places: the scales of the numbers at leaves.
     """
     train = _some(train)
-    columns = Columns.of(train.as_read())
+    columns = Columns.of(train.as_read(), places)
     counts, numbers = columns(train.as_read()), objective.targets(train.labels)
     with _ALONE, threadpool_limits(1), without_warnings():  # of a solver that could continue, and of small classes
         best, scale = _best(_candidates(counts, objective), counts, numbers.numpy(), train, objective, scales)
-        fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=train.weights)
+        weights = _weights(train, objective, numbers)
+        fitted = best.estimator.fit(counts, scale.to(numbers).numpy(), model__sample_weight=weights)
         model = fitted["model"]
     what = best.what if scale.name == "none" else f"{best.what} on the scale {scale.name}"
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())
-        return Baseline(Columns(columns.codes[chosen]), model, False, objective, what, scale=scale)
-    model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
+        return Baseline(Columns(columns.codes[chosen], places), model, False, objective, what, scale=scale)
+    model.coef_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"])  # an intercept may be far from 0
     return Baseline(columns, model, True, objective, what, scale=scale)
 
 
 def score(train: TreeDataset, objective: Objective) -> float:
-    """The mean accuracy or R2 of the best candidate over the folds; NaN with too few examples.
+    """The mean score of the best candidate over the folds; NaN with too few examples.
+
+    That is the accuracy or R2, and if classes are weighted the negative of the weighted log loss.
 
     ``train`` and ``objective`` are as of :func:`choose`.
     """
@@ -91,6 +103,24 @@ def score(train: TreeDataset, objective: Objective) -> float:
     with _ALONE, threadpool_limits(1), without_warnings():
         labels = objective.targets(train.labels).numpy()
         return max(_scores(_candidates(counts, objective), counts, labels, train, objective), default=math.nan)
+
+
+def _weights(train: TreeDataset, objective: Objective, targets: torch.Tensor) -> np.ndarray | None:
+    """(E,) what each example weighs: by itself, and by its class."""
+    of_classes = getattr(objective, "weights", None)
+    if of_classes is None:
+        return train.weights
+    found: np.ndarray = of_classes.double().numpy()[targets.numpy()]
+    return found if train.weights is None else found * train.weights
+
+
+def _weighted_loss(estimator: Any, counts: csr_matrix, labels: np.ndarray, of_classes: np.ndarray) -> float:
+    """The log loss of examples that weigh as much as their classes, as a score: higher is better."""
+    answers = estimator.predict_proba(counts)
+    place = np.searchsorted(estimator.classes_, labels).clip(max=len(estimator.classes_) - 1)
+    right = answers[np.arange(len(labels)), place] * (estimator.classes_[place] == labels)
+    weights = of_classes[labels]
+    return float((weights * np.log(right.clip(min=MIN_PROBABILITY))).sum() / weights.sum())
 
 
 def _narrow(weights: np.ndarray) -> np.ndarray:
@@ -161,6 +191,12 @@ def _scores(
         return []
     folds = _folds(bool(objective.classes), grouped=groups is not None)
     scores = list[float]()
+    of_classes, params = getattr(objective, "weights", None), None
+    scoring: Any = "accuracy" if objective.classes else "r2"
+    if of_classes is not None:
+        scoring = partial(_weighted_loss, of_classes=of_classes.double().numpy())
+        weights = _weights(train, objective, torch.from_numpy(labels))
+        params = {"model__sample_weight": None if weights is None else weights[rows]}
     for one in candidates:
         try:
             found = cross_val_score(
@@ -169,7 +205,8 @@ def _scores(
                 labels[rows],
                 groups=groups,
                 cv=folds,
-                scoring="accuracy" if objective.classes else "r2",
+                scoring=scoring,
+                params=params,
             )
             scores.append(float(np.nanmean(found)))
         except ValueError:  # no fold has two classes to train on

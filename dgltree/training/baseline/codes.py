@@ -6,8 +6,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import torch
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.batching.number_scales import NumberScales, ScaleTable, ranks_of
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -24,7 +26,7 @@ Amounts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The same with the amount (K,) float64 that it adds to its column."""
 
 
-def occurrences(data: TreeDataset) -> Amounts:
+def occurrences(data: TreeDataset, places: NumberScales | None = None) -> Amounts:
     """Everything that occurs in each example, once each time; the two trees of a pair have codes of their own.
 
     A node's symbol is its function with its token, or with the number that it carries, to two digits. Counted are:
@@ -32,15 +34,18 @@ def occurrences(data: TreeDataset) -> Amounts:
     siblings next to each other; subtrees of one and of two edges (symbols with the multiset of the children's, as
     Weisfeiler and Lehman relabel them); two and three symbols in a row, in preorder; and parts of tokens, three
     characters each. Leaves that are read as numbers add their values to columns of their own: by their place in the
-    tree, by the function above them, and by it and their place among its children.
+    tree, by the function above them, and by it and their place among its children; and with ``places`` their distances
+    from the middle of their place, in its spread.
 
     Args:
         data: in the vocabulary of its file (:meth:`dgltree.datasets.tree_dataset.TreeDataset.as_read`).
+        places: the scales of numbers.
     """
+    table = None if places is None else ScaleTable(places, data.own_vocabulary.functions)
     examples, found, amounts, first = [], [], [], 0
     for block in data.blocks():
         counted = [(*one, np.ones(len(one[0]))) for one in _kinds(block.trees)]
-        for kind, (tree, codes, amount) in enumerate([*counted, *_numbers(block.trees)]):
+        for kind, (tree, codes, amount) in enumerate([*counted, *_numbers(block.trees, table)]):
             side = (tree % data.each).astype(np.uint64)
             examples.append(first + tree // data.each)
             found.append(mix_hashes(codes, side << np.uint64(8) | np.uint64(kind)))
@@ -91,8 +96,9 @@ def _kinds(trees: TreeBatch) -> Iterator[Occurrences]:
     yield _parts(trees, tree)
 
 
-def _numbers(trees: TreeBatch) -> Iterator[Amounts]:
-    """The numbers of leaves, by their place (the positions of children from the root on), and by the function above."""
+def _numbers(trees: TreeBatch, table: ScaleTable | None) -> Iterator[Amounts]:
+    """The numbers of leaves, by the positions of children from the root on, and by the function above; by the scale of
+    their place with a table of these."""
     if trees.value is None:
         return
     tree, function = np.repeat(np.arange(len(trees)), trees.sizes.numpy()), _names(trees)[0]
@@ -109,6 +115,12 @@ def _numbers(trees: TreeBatch) -> Iterator[Amounts]:
     yield tree[placed], place[placed], amount[placed]
     yield tree[child[edge]], function[parent[edge]], amount[child[edge]]
     yield tree[child[edge]], mix_hashes(function[parent[edge]], position[edge]), amount[child[edge]]
+    if table is not None:
+        value = trees.value
+        rows = table.rows(trees.function[child], trees.function[parent], trees.slot, ranks_of(trees))[edge]
+        far = table.distances(value[torch.from_numpy(child[edge])], rows).numpy().clip(-MAX_NUMBER, MAX_NUMBER)
+        which = rows.numpy().astype(np.uint64)
+        yield tree[child[edge]], mix_hashes(function[parent[edge]], function[child[edge]], which), far
 
 
 def _names(trees: TreeBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

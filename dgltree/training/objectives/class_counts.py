@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
+from dgltree.training.objectives.class_means import mean_f1, mean_recall
+
 
 class ClassCounts(Metric):
     """How often each class was right, predicted and the label.
@@ -34,6 +36,13 @@ class ClassCounts(Metric):
         self.actual = self.actual + torch.bincount(labels, minlength=count)
 
     def compute(self) -> Tensor:
-        """(), the mean of the F1 of the classes that occur among the labels or the predictions: scikit-learn's."""
-        both = self.predicted + self.actual
-        return (2 * self.hits.double() / both.clamp(min=1))[both > 0].mean()
+        """(), the macro F1."""
+        return mean_f1(self.hits, self.predicted, self.actual)
+
+
+class BalancedAccuracy(ClassCounts):
+    """The same counts."""
+
+    def compute(self) -> Tensor:
+        """(), the balanced accuracy."""
+        return mean_recall(self.hits, self.actual)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,15 +14,17 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.read.text import one_line
+from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy, macro_f1
 from dgltree.training.objectives.objective import Objective, weighted_mean
+from dgltree.training.objectives.threshold import Threshold
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
     from dgltree.training.objectives.metrics import ClassMetrics
 
-MIN_PROBABILITY, MAX_LOG_TEMPERATURE = 1e-12, 3.0
-"""The lowest probability that has a logarithm, and of a temperature the highest logarithm."""
+MAX_LOG_TEMPERATURE = 3.0
+"""The highest logarithm of a temperature."""
 MOST_CELLS = 1 << 24
 """Probabilities that a temperature is fitted to."""
 SURE = 1e-7
@@ -34,14 +36,20 @@ class Classes(Objective):
 
     Args:
         classes: their names.
-        weights: (C,) what an example of each class weighs in the loss; None: all the same.
+        weights: (C,) what an example of each class weighs in losses, and in what is chosen by validation: the epoch,
+            the temperature and the average; None: all the same.
+        threshold: of the probability of a class; None: the most probable class is predicted.
     """
 
     labels_are_numbers = False
     monitored = "accuracy"
 
-    def __init__(self, classes: tuple[str, ...] = (), weights: Tensor | None = None) -> None:
-        self.classes, self.weights = tuple(classes), weights
+    def __init__(
+        self, classes: tuple[str, ...] = (), weights: Tensor | None = None, threshold: Threshold | None = None
+    ) -> None:
+        self.classes, self.weights, self.threshold = tuple(classes), weights, threshold
+        if weights is not None:
+            self.monitored = "balanced_accuracy"
 
     @classmethod
     def of(
@@ -67,8 +75,13 @@ class Classes(Objective):
         return (len(self.classes),)
 
     def nothing(self, targets: Tensor) -> float:
-        """The share of the most frequent class, and half an example more, for metrics are rounded."""
+        """The share of the most frequent class, and half an example more, for metrics are rounded.
+
+        Of a balanced accuracy, which is the mean over classes, that of one class.
+        """
         known = targets[targets >= 0]
+        if self.weights is not None:
+            return 1 / max(1, len(known.unique())) + 0.5 / len(targets)
         return (float(known.bincount().max()) + 0.5) / len(targets) if len(known) else -math.inf
 
     def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
@@ -91,11 +104,32 @@ class Classes(Objective):
     def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
         """Of the examples whose class is known."""
         known = targets != UNSEEN
-        right = answers[known].gather(1, targets[known].unsqueeze(1)).double()
-        return float(-right.clamp(min=MIN_PROBABILITY).log().mean())
+        right = answers[known].gather(1, targets[known].unsqueeze(1)).squeeze(1).double()
+        return float(self._mean(-right.clamp(min=MIN_PROBABILITY).log(), targets[known]))
+
+    def _mean(self, losses: Tensor, targets: Tensor) -> Tensor:
+        """(), the mean of losses (E,) of examples with known classes (E,), weighted if classes are."""
+        if self.weights is None:
+            return losses.mean()
+        return weighted_mean(losses, self.weights.to(losses)[targets])[0]
 
     def score(self, predicted: Tensor, targets: Tensor) -> float:
+        if self.weights is not None:
+            labels = torch.where(targets == UNSEEN, len(self.classes), targets)
+            return balanced_accuracy(predicted, labels, len(self.classes) + 1)
         return float((predicted == targets).double().mean())
+
+    def scores(self) -> dict[str, Callable[[Tensor, Tensor], float]]:
+        count = len(self.classes) + 1
+
+        def labels(targets: Tensor) -> Tensor:
+            return torch.where(targets == UNSEEN, count - 1, targets)
+
+        found: dict[str, Callable[[Tensor, Tensor], float]] = {
+            "accuracy": lambda predicted, targets: float((predicted == targets).double().mean()),
+            "macro_f1": lambda predicted, targets: macro_f1(predicted, labels(targets), count),
+        }
+        return found if self.weights is None else {**found, self.monitored: self.score}
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log."""
@@ -111,7 +145,7 @@ class Classes(Objective):
 
         def lost(log: float) -> float:
             fitted = (right / math.exp(log) - (logs / math.exp(log)).logsumexp(1)).clamp(min=math.log(MIN_PROBABILITY))
-            return float(int(known.sum()) * -fitted.mean()) + log * log / 2
+            return float(int(known.sum()) * self._mean(-fitted, targets[rows])) + log * log / 2
 
         return math.exp(minimize_scalar(lost, bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), method="bounded").x)
 
@@ -119,10 +153,14 @@ class Classes(Objective):
         return answers if temperature == 1 else (answers.clamp(min=MIN_PROBABILITY).log() / temperature).softmax(-1)
 
     def predicted(self, answers: Tensor) -> Tensor:
-        return answers.argmax(1)
+        return answers.argmax(1) if self.threshold is None else self.threshold.predicted(answers)
+
+    def with_threshold(self, threshold: Threshold | None) -> "Classes":
+        """The same with this threshold."""
+        return Classes(self.classes, self.weights, threshold)
 
     def support(self, answers: Tensor) -> Tensor:
-        return answers[:, answers[0].argmax()]
+        return answers[:, self.predicted(answers[:1])[0]]
 
     def evidence(self, support: Tensor) -> Tensor:
         return support.clamp(SURE, 1 - SURE).logit()
@@ -130,10 +168,14 @@ class Classes(Objective):
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
         from torchmetrics.classification import MulticlassAccuracy
 
-        from dgltree.training.objectives.class_counts import ClassCounts
+        from dgltree.training.objectives.class_counts import BalancedAccuracy, ClassCounts
 
         count = len(self.classes) + 1
-        return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": ClassCounts(count)}
+        usual: dict[str, Metric | MetricCollection] = {
+            "accuracy": MulticlassAccuracy(count, average="micro"),
+            "macro_f1": ClassCounts(count),
+        }
+        return usual if self.weights is None else {**usual, "balanced_accuracy": BalancedAccuracy(count)}
 
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """A label that training never saw is a class of its own, which is never predicted."""
@@ -142,7 +184,7 @@ class Classes(Objective):
     def metrics(self) -> "ClassMetrics":
         from dgltree.training.objectives.metrics import ClassMetrics
 
-        return ClassMetrics(self.classes)
+        return ClassMetrics(self.classes, self.predicted, weighted=self.weights is not None)
 
     def texts(self, answers: Tensor) -> list[str]:
         names = [one_line(name) for name in self.classes]

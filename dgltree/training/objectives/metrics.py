@@ -1,9 +1,9 @@
 """The metrics of predictions. Needs the extra ``train`` (torchmetrics)."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
 from dgltree.datasets.batches import UNSEEN
 from dgltree.read.text import one_line
 from dgltree.training.objectives.class_counts import ClassCounts
+from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy
 
 ALONE: dict[str, Any] = {"sync_on_compute": False}
 """For metrics of what this process alone looked at, whatever other processes there are."""
@@ -23,6 +24,19 @@ BINS = 15
 """Of probabilities, if their calibration is measured."""
 MOST_SHOWN, MISTAKES = 20, 10
 """Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
+
+
+class ClassRow(NamedTuple):
+    """The metrics of one class."""
+
+    name: str
+    precision: float
+    """Of the examples that are predicted as it, the share that is right; 0 for none."""
+    recall: float
+    """Of the examples with it, the share that is predicted as it; 0 for none."""
+    f1: float
+    support: int
+    """Examples with it."""
 
 
 @dataclass
@@ -39,11 +53,27 @@ class Evaluation:
     """Of the rows and columns."""
     answers: tuple[Tensor, Tensor] | None = None
     """(E,) numbers that were predicted, and (E,) the labels; of numbers alone."""
+    probabilities: dict[str, float] = field(default_factory=dict)
+    """Of classes the log loss in nats, the Brier score (0 to 2), and of two classes the average precision of the one
+    that is rarer among the labels."""
+    by_class: list[ClassRow] = field(default_factory=list)
+    """Of classes that occur among the labels or the predictions; of up to 1,000 classes."""
 
     def __str__(self) -> str:
         return ", ".join(
             [*(f"{name} {value:.4f}" for name, value in self.metrics.items()), f"{self.examples} examples"]
         )
+
+    def shown_classes(self) -> str:
+        """The log loss and the like in a line, and a table of the ``MOST_SHOWN`` classes with most examples."""
+        if not self.by_class:
+            return ""
+        rows = [", ".join(f"{name} {value:.4f}" for name, value in self.probabilities.items())]
+        rows.append("class\tprecision\trecall\tf1\tsupport")
+        for row in sorted(self.by_class, key=lambda row: -row.support)[:MOST_SHOWN]:
+            rows.append(f"{one_line(row.name)}\t{row.precision:.4f}\t{row.recall:.4f}\t{row.f1:.4f}\t{row.support}")
+        more = len(self.by_class) - MOST_SHOWN
+        return "\n".join([*rows, *([f"and {more:,} more classes"] if more > 0 else [])]) + "\n"
 
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
@@ -69,26 +99,46 @@ class Evaluation:
         return "".join(rows)
 
 
+def most_probable(answers: Tensor) -> Tensor:
+    """(E,) the numbers of the classes with the highest probabilities (E, C)."""
+    return answers.argmax(1)
+
+
 class ClassMetrics:
     """The metrics of classes, of which ``update`` is given some examples at a time.
 
     Args:
         classes: the names.
+        predict: from probabilities (E, C) the numbers of the classes that are predicted (E,).
+        weighted: whether classes are weighted, so that the balanced accuracy is a metric.
     """
 
-    def __init__(self, classes: Sequence[str]) -> None:
+    def __init__(
+        self, classes: Sequence[str], predict: Callable[[Tensor], Tensor] = most_probable, weighted: bool = False
+    ) -> None:
         self.classes, count = tuple(classes), len(classes) + 1
+        self._predicted, self._weighted = predict, weighted
         self._counts = ClassCounts(count, **ALONE)
         self._confusion = torch.zeros(count, count, dtype=torch.int64) if count <= MOST_CONFUSED else None
         self._off = torch.zeros(BINS, dtype=torch.float64)
+        self._log_loss = self._brier = 0.0
+        self._seen: list[tuple[Tensor, Tensor]] = []
+        self._second: list[Tensor] = []
 
     def update(self, answers: Tensor, labels: Tensor) -> None:
         """Probabilities (E, C) and the classes that they should be (E,) int64, if ``UNSEEN`` counts as an error."""
-        sure, predicted = answers.max(1)
+        predicted = self._predicted(answers)
+        sure = answers.gather(1, predicted.unsqueeze(1)).squeeze(1)
         place = (sure.double() * BINS).long().clamp(max=BINS - 1)
         self._off.index_add_(0, place, sure.double() - (predicted == labels).double())
+        right = answers.gather(1, labels.clamp(min=0).unsqueeze(1)).squeeze(1).double() * (labels != UNSEEN)
+        self._log_loss -= float(right.clamp(min=MIN_PROBABILITY).log().sum())
+        self._brier += float((answers.double().square().sum(1) - 2 * right + 1).sum())
         labels = torch.where(labels == UNSEEN, len(self.classes), labels)
         self._counts.update(predicted, labels)
+        self._seen.append((predicted, labels))
+        if len(self.classes) == 2:
+            self._second.append(answers[:, 1])
         if self._confusion is not None:
             self._confusion.index_put_((labels, predicted), torch.ones_like(labels), accumulate=True)
 
@@ -102,11 +152,45 @@ class ClassMetrics:
             "most_frequent": int(counts.actual[:-1].max()) / examples,
             "calibration_error": float(self._off.abs().sum() / examples),  # Guo et al. 2017, arXiv 1706.04599, eq. 5
         }
-        if confusion is None:
-            return Evaluation(examples, metrics)
-        if not int(counts.actual[-1]):
-            confusion, names = confusion[:-1, :-1], self.classes
-        return Evaluation(examples, metrics, confusion, names)
+        predicted, labels = (torch.cat(column) for column in zip(*self._seen, strict=True))
+        if self._weighted:
+            metrics["balanced_accuracy"] = balanced_accuracy(predicted, labels, len(self.classes) + 1)
+        evaluation = Evaluation(examples, metrics, probabilities=self._probabilities(examples, labels))
+        if confusion is not None:
+            evaluation.by_class = self._by_class(predicted, labels)
+            if not int(counts.actual[-1]):
+                confusion, names = confusion[:-1, :-1], self.classes
+            evaluation.confusion, evaluation.names = confusion, names
+        return evaluation
+
+    def _probabilities(self, examples: int, labels: Tensor) -> dict[str, float]:
+        found = {"log_loss": self._log_loss / examples, "brier": self._brier / examples}
+        actual = self._counts.actual[:2]
+        if len(self.classes) == 2 and bool((actual > 0).all()):
+            from torchmetrics.functional.classification import binary_average_precision
+
+            rarer = int(actual[0] < actual[1])  # the second unless the first is rarer
+            second = torch.cat(self._second)
+            scores, positive = (second, 1) if not rarer else (1 - second, 0)
+            found["average_precision"] = float(binary_average_precision(scores, (labels == positive).long()))
+        return found
+
+    def _by_class(self, predicted: Tensor, labels: Tensor) -> list[ClassRow]:
+        """A row for each class of the model that occurs among labels or predictions."""
+        from torchmetrics.functional.classification import (
+            multiclass_f1_score,
+            multiclass_precision,
+            multiclass_recall,
+        )
+
+        count = len(self.classes) + 1
+        each = [
+            metric(predicted, labels, num_classes=count, average=None).tolist()
+            for metric in (multiclass_precision, multiclass_recall, multiclass_f1_score)
+        ]
+        counts = self._counts
+        there = torch.nonzero((counts.actual + counts.predicted)[:-1]).flatten().tolist()
+        return [ClassRow(self.classes[i], each[0][i], each[1][i], each[2][i], int(counts.actual[i])) for i in there]
 
 
 class NumberMetrics:

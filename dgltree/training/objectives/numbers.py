@@ -1,7 +1,7 @@
 """A number: squared error of standardised numbers, and R2."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from dgltree.training.objectives.metrics import Evaluation, NumberMetrics
 
 
+MOST_WRITTEN = 1e15
+"""Numbers from which on not every digit before the point is written: float64 has no more."""
+
+
 @dataclass(frozen=True)
 class Numbers(Objective):
     """The number of each example. A readout in training gives ``(s - mean) / deviation`` of it on a scale, s.
 
-    Epochs are compared on that scale, too, where one number far from all others does not decide alone.
+    Epochs are compared on that scale, too, where one number far from all others does not decide alone. The mean is
+    taken off and put back in float64: 32 bits do not tell Unix times apart that differ by less than 128.
     """
 
     mean: float = 0.0
@@ -68,7 +73,7 @@ class Numbers(Objective):
         return 0.05  # the mean of the labels has 0, in a validation set by chance a little more
 
     def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
-        wanted = (self.scale.to(targets) - self.mean) / self.deviation
+        wanted = ((self.scale.to(targets.double()) - self.mean) / self.deviation).to(found.dtype)
         if weights is not None:
             return weighted_mean((found - wanted).square(), weights)
         return nn.functional.mse_loss(found, wanted), len(targets)
@@ -80,14 +85,21 @@ class Numbers(Objective):
             readout.scaled(self.scale)
 
     def answers(self, found: Tensor) -> Tensor:
-        return self.scale.back(self.mean + self.deviation * found)
+        return self.scale.back(self.mean + self.deviation * found.double())
 
     def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
-        return float((answers.double() - targets).square().mean())
+        return float((answers.double() - targets.double()).square().mean())
 
     def score(self, predicted: Tensor, targets: Tensor) -> float:
         spread = (targets.double() - targets.double().mean()).square().mean()
         return 1 - self.answer_loss(predicted, targets) / float(spread) if spread else math.nan
+
+    def scores(self) -> dict[str, Callable[[Tensor, Tensor], float]]:
+        return {
+            "r2": self.score,
+            "rmse": lambda predicted, targets: self.answer_loss(predicted, targets) ** 0.5,
+            "mae": lambda predicted, targets: float((predicted.double() - targets.double()).abs().mean()),
+        }
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         return 1.0
@@ -107,7 +119,8 @@ class Numbers(Objective):
         return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
 
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        return self.mean + self.deviation * found, self.scale.to(targets)
+        centred = self.scale.to(targets.double()) - self.mean  # of which all metrics are the same
+        return self.deviation * found, centred.to(found.dtype)
 
     def metrics(self) -> "NumberMetrics":
         from dgltree.training.objectives.metrics import NumberMetrics
@@ -118,11 +131,18 @@ class Numbers(Objective):
         return replace(super().evaluation(answers, targets), answers=(answers, targets))
 
     def texts(self, answers: Tensor) -> list[str]:
-        return [f"{number:.6g}" for number in answers.tolist()]
+        return [number_text(number) for number in answers.tolist()]
 
     def columns(self, answers: Tensor) -> dict[str, Any]:
-        return {"prediction": answers.numpy()}
+        return {"prediction": answers.double().numpy()}
 
     @property
     def answer_columns(self) -> list[str]:
         return ["prediction"]
+
+
+def number_text(number: float) -> str:
+    """A number to six digits, or with all digits before the point and two after it if it has more than six of these."""
+    return (
+        f"{number:.6g}" if abs(number) < 1e6 or abs(number) >= MOST_WRITTEN else f"{number:.2f}".rstrip("0").rstrip(".")
+    )

@@ -1,7 +1,7 @@
 """The contract of what is predicted: labels, loss, metrics and answers of one kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -27,7 +27,7 @@ class Objective(ABC):
     """
 
     labels_are_numbers: ClassVar[bool]
-    monitored: ClassVar[str]
+    monitored: str
     """The metric by which the best epoch is chosen; higher is better."""
     classes: tuple[str, ...] = ()
     """Their names; none if there are no classes."""
@@ -61,7 +61,7 @@ class Objective(ABC):
         return with_labels(data, cls.labels_are_numbers)
 
     def targets(self, labels: Sequence[str | None]) -> Tensor:
-        """(E,) int64 class numbers or float32; see :func:`dgltree.datasets.batches.label_numbers`."""
+        """(E,) int64 class numbers or float64; see :func:`dgltree.datasets.batches.label_numbers`."""
         return label_numbers(labels, self.classes or None)
 
     @property
@@ -98,6 +98,10 @@ class Objective(ABC):
     @abstractmethod
     def score(self, predicted: Tensor, targets: Tensor) -> float:
         """The monitored metric of what :meth:`predicted` gives."""
+
+    @abstractmethod
+    def scores(self) -> "dict[str, Callable[[Tensor, Tensor], float]]":
+        """The printed metrics that follow from what :meth:`predicted` gives and the targets, by their names."""
 
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:

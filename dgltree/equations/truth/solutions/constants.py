@@ -10,7 +10,7 @@ from dgltree.equations.truth.proofs.expression import Expression, number
 from dgltree.equations.truth.proofs.fractions import Poly, ValueRing
 from dgltree.equations.truth.solutions.polynomials import BITS, NARROW, Real, Unsolved
 
-LARGEST = 10**9
+MAX_INTEGER = 10**9
 """Integers up to this size are found in balls."""
 
 
@@ -30,7 +30,7 @@ class Constants:
 
     def named(self, value: Value) -> Expression:
         """A constant; an integer within all digits is one."""
-        near = value.ball.unique_fmpz() if value.ball.is_finite() and abs(value.ball) < LARGEST else None
+        near = value.ball.unique_fmpz() if value.ball.is_finite() and abs(value.ball) < MAX_INTEGER else None
         if near is not None and value.ball.rad() < NARROW:
             return number(int(near))
         name = f"c{len(self._balls)}"

@@ -23,7 +23,7 @@ from dgltree.equations.truth.proofs.place import values_at
 
 HIGHEST_DERIVATIVE, FARTHEST, HALVINGS = 6, 100.0, 2
 """Derivatives that are looked at, from where on none are, and how often a tail is halved for their signs."""
-CACHED, LARGEST = 256, 200
+CACHED, MAX_PARTS = 256, 200
 """Derivatives that are remembered, and parts of an expression whose derivatives are looked at."""
 
 
@@ -76,7 +76,7 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
 
     By Taylor's theorem the expression has that sign from there on, too; to the left signs alternate.
     """
-    if abs(end) > FARTHEST or _size(t) > LARGEST:
+    if abs(end) > FARTHEST or _size(t) > MAX_PARTS:
         return False
     number = fmpq(*end.as_integer_ratio())
     beyond = Range(arb(end), INFINITY, end >= 0) if way > 0 else Range(-INFINITY, arb(end), end <= 0)

@@ -7,7 +7,7 @@ from math import gcd, isqrt
 from dgltree.equations.truth.proofs.expression import PI, Expression, at_number, minus, negative, number
 from dgltree.equations.truth.proofs.fractions import total
 
-LARGEST = 10**12
+MAX_INTEGER = 10**12
 NINTHS = 18
 """The denominator of angles of which a root of a cubic polynomial may have the cosine: pi/9 and its multiples."""
 
@@ -40,7 +40,7 @@ def quadratic(c: Fraction, b: Fraction, a: Fraction) -> Iterator[Expression]:
 def square_root(q: Fraction) -> tuple[Fraction, int]:
     """The factor and the whole number without square factors of which the root is taken: sqrt(12) = 2*sqrt(3)."""
     inside, outside = q.numerator * q.denominator, 1
-    if inside > LARGEST:
+    if inside > MAX_INTEGER:
         root = isqrt(inside)
         return (Fraction(root, q.denominator), 1) if root * root == inside else (Fraction(1, q.denominator), inside)
     k = 2
@@ -157,7 +157,7 @@ def linear(slope: Expression, start: Expression) -> Expression:
     return ("*", negative(start), ("^", slope, -1))
 
 
-def tidied(t: Expression) -> Expression:
+def tidy(t: Expression) -> Expression:
     """An expression of numbers, with rational parts worked out and as few minus signs as it takes."""
     return _tidied(at_number(t, Fraction(0)))
 

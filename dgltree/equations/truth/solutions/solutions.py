@@ -111,7 +111,7 @@ class Solutions:
 
     def reduced(self, number: Number) -> Number:
         """The number within the period."""
-        return number if self.period is None else reduced(number, self.period)
+        return number if self.period is None else reduce_to_period(number, self.period)
 
     @cached_property
     def _real(self) -> RealEquation | None:
@@ -132,7 +132,7 @@ def polynomial_text(coefficients: Sequence[int], name: str = "x") -> str:
     return text
 
 
-def reduced(number: Number, turn: Period) -> Number:
+def reduce_to_period(number: Number, turn: Period) -> Number:
     """The number, multiples of the period being subtracted, from -period/2, which is left out, to period/2."""
     with ctx.workprec(BITS):
         length, x = length_of(turn), arb(number)

@@ -39,7 +39,7 @@ from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
 from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
 from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
-from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduced
+from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduce_to_period
 from dgltree.equations.truth.solutions.zeros import (
     ZeroCandidate,
     ZeroCandidates,
@@ -58,11 +58,11 @@ SHOWN_TURNS = 6
 """Periods to either side of 0, of solutions of which only some are multiples of a period apart."""
 BOUNDED = 40.0
 """Beyond it, a domain that is bounded is looked for."""
-LONGEST = 60
+MAX_REASON_LENGTH = 60
 """Characters of an expression in a reason."""
 FLAT, HALVED = 8, 7
 """Whole numbers up to which flat zeros are looked for, and how often the interval around one is halved."""
-LARGEST_RATIONAL, NEAR = 1000, 1e-6
+LARGEST_RATIONAL, OPEN_ROOT_DISTANCE = 1000, 1e-6
 """Denominator of a rational number that is tried, and how close it is to where an interval leaves a root open."""
 ZERO = number("0")
 
@@ -268,7 +268,7 @@ class _Solving:
             if None not in sides:
                 return True
         near = Fraction(doubt.least).limit_denominator(LARGEST_RATIONAL)
-        if abs(float(near) - doubt.least) > NEAR * max(1.0, abs(doubt.least)):
+        if abs(float(near) - doubt.least) > OPEN_ROOT_DISTANCE * max(1.0, abs(doubt.least)):
             return False
         self._put_rational(near)
         return factor is not None and is_only_zero(factor, to_fmpq(near), doubt.low, doubt.high)
@@ -321,11 +321,11 @@ def _within(zero: ZeroCandidate, turn: Period) -> Iterator[Number]:
     """The numbers of a period around 0 that are a zero, or multiples of the zero's own period from it."""
     with ctx.workprec(BITS):
         length = length_of(turn)
-        yield reduced(zero.ball, turn)
+        yield reduce_to_period(zero.ball, turn)
         if zero.period is not None:
             for k in range(1, round(float(length / zero.period))):
-                yield reduced(zero.ball + k * zero.period, turn)
+                yield reduce_to_period(zero.ball + k * zero.period, turn)
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else "the difference of the sides"
+    return text if len(text) <= MAX_REASON_LENGTH else "the difference of the sides"

@@ -51,7 +51,7 @@ from dgltree.equations.truth.solutions.polynomials import (
 )
 
 ROOTS = ("sqrt", "abs", "root")
-DEEPEST, LONGEST = 8, 60
+MAX_SIMPLIFICATIONS, MAX_REASON_LENGTH = 8, 60
 """Times that a problem is made a simpler one, and characters of an expression in a reason."""
 MOST_TURNS = 40
 """Largest multiple of the angle in a circular function, and of the exponent in an exponential."""
@@ -152,13 +152,13 @@ class _Solver:
         ring, t = ValueRing(), normal(t)
         ring.prepare([t])
         top = ring.quotient(t).top
-        if top.is_zero() or depth > DEEPEST:
+        if top.is_zero() or depth > MAX_SIMPLIFICATIONS:
             raise Unsolved
         for factor, _ in top.factor()[1]:
             yield from self._of_factor(ring, factor, depth)
 
     def _of_factor(self, ring: ValueRing, p: Poly, depth: int) -> Iterator[ZeroCandidate]:
-        if len(p) > MOST_TERMS or max(map(int, p.degrees())) > LARGEST_DEGREE or depth > DEEPEST:
+        if len(p) > MOST_TERMS or max(map(int, p.degrees())) > LARGEST_DEGREE or depth > MAX_SIMPLIFICATIONS:
             raise Unsolved
         places = [k for k, degree in enumerate(p.degrees()) if int(degree)]
         meanings = {k: ring.meanings[str(ring.context.gens()[k])] for k in places}
@@ -364,7 +364,7 @@ class _Solver:
 def _counted(text: str, count: int, degree: int) -> str:
     if degree == 1:
         return f"{text} has one root"
-    text = text if len(text) <= LONGEST else f"a polynomial of degree {degree}"
+    text = text if len(text) <= MAX_REASON_LENGTH else f"a polynomial of degree {degree}"
     return f"{text} has {_some(count, 'real root')}, as all {degree} complex ones are isolated"
 
 

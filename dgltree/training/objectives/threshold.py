@@ -1,0 +1,102 @@
+"""The probability from which on a class is predicted: given, or chosen in validation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+EXPECTED = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R with R above 0, up to 1"
+
+MAX_NAMED_CLASSES = 10
+"""Classes that a message names."""
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """A threshold as it is asked for: ``fraud=0.2``, ``fraud=f1`` or ``fraud=recall:0.9``."""
+
+    name: str
+    """Of the class."""
+    by: str
+    """``given``, ``f1`` or ``recall``."""
+    number: float = 0.0
+    """The probability, or the recall."""
+
+    @classmethod
+    def of(cls, text: str) -> "ThresholdRule":
+        """Read one. Raises ``ValueError`` for another form, and for a number out of range."""
+        name, equals, rule = text.rpartition("=")
+        if not equals or not name:
+            raise ValueError(f"threshold is {text!r:.60}; it must be {EXPECTED}")
+        if rule == "f1":
+            return cls(name, "f1")
+        by, number = ("recall", rule.removeprefix("recall:")) if rule.startswith("recall:") else ("given", rule)
+        try:
+            found = float(number)
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1 or (by == "recall" and found == 0):
+            raise ValueError(f"threshold is {text!r:.60}; it must be {EXPECTED}")
+        return cls(name, by, found)
+
+    def place(self, classes: tuple[str, ...]) -> int:
+        """The number of its class. Raises ``ValueError`` for one that is not there."""
+        if self.name not in classes:
+            known = ", ".join(classes[:MAX_NAMED_CLASSES])
+            raise ValueError(f"threshold is of {self.name!r:.60}, which is none of the classes, such as {known}")
+        return classes.index(self.name)
+
+    def chosen(self, answers: Tensor, targets: Tensor, classes: tuple[str, ...]) -> "Threshold | None":
+        """The threshold, by validation examples if it is not given; None if none of them has the class.
+
+        Of thresholds with the same F1 the highest, and of those with enough recall the highest, too.
+
+        Args:
+            answers: (E, C) probabilities.
+            targets: (E,) the classes of the examples.
+            classes: their names.
+        """
+        place = self.place(classes)
+        if self.by == "given":
+            return Threshold(place, self.number)
+        right = targets == place
+        if not bool(right.any()):
+            return None
+        from torchmetrics.functional.classification import binary_precision_recall_curve
+
+        precision, recall, at = binary_precision_recall_curve(answers[:, place].double(), right.long())
+        precision, recall = precision[:-1], recall[:-1]  # the last point, of no predictions, has no threshold
+        if self.by == "recall":
+            return Threshold(place, float(at[recall >= self.number].max()))
+        f1 = 2 * precision * recall / (precision + recall).clamp(min=1e-12)
+        return Threshold(place, float(at[f1 == f1.max()].max()))
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Predict the class with this number if its probability is as high as this, else the most probable other one."""
+
+    place: int
+    probability: float
+
+    def predicted(self, answers: Tensor) -> Tensor:
+        """(E,) the numbers of the classes, of probabilities (E, C)."""
+        others = answers.index_fill(1, torch.tensor([self.place], device=answers.device), -1.0).argmax(1)
+        return torch.where(answers[:, self.place].double() >= self.probability, self.place, others)
+
+    def to_json(self, classes: tuple[str, ...]) -> dict[str, Any]:
+        return {"class": classes[self.place], "probability": self.probability}
+
+    @classmethod
+    def from_json(cls, data: Any, classes: tuple[str, ...]) -> "Threshold":
+        """Inverse of :meth:`to_json`. Raises ``ValueError`` for anything else."""
+        name, number = (data.get(key) for key in ("class", "probability")) if isinstance(data, dict) else (None, None)
+        if (
+            name not in classes
+            or isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not 0 <= number <= 1
+        ):
+            raise ValueError("not a class of the model and a probability")
+        return cls(classes.index(name), float(number))

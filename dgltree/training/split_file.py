@@ -1,0 +1,120 @@
+"""The split of a training as a table in its folder, and what a later training or evaluation takes over from it."""
+
+import csv
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dgltree.datasets.splitting.hashed_split import hashed_parts, tree_keys, unit_keys
+from dgltree.datasets.splitting.splits import SPLITS, TENTH
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.files import replacing
+from dgltree.training.folder import SETTINGS_FILE, SPLIT_FILE, split_seed
+
+MAX_TABLE_EXAMPLES = 1_000_000
+"""Examples up to which a table is written."""
+COLUMNS = ("split", "tree", "group", "id", "line")
+
+
+def write_split(splits: Mapping[str, TreeDataset], folder: Path) -> None:
+    """Write which example is in which split, or no file for very many examples.
+
+    ``tree`` is a hash of the example's trees (of a pair both), which does not depend on how numbers are read.
+    """
+    (folder / SPLIT_FILE).unlink(missing_ok=True)
+    if sum(map(len, splits.values())) > MAX_TABLE_EXAMPLES:
+        return
+    with replacing(folder / SPLIT_FILE) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+        rows.writerow(COLUMNS)
+        for name, data in splits.items():
+            keys = map("{:016x}".format, tree_keys(data).tolist())
+            for key, group, id_, line in zip(keys, data.groups, data.ids, data.lines, strict=True):
+                rows.writerow([name, key, "" if group is None else f"={group}", id_ or "", line])
+
+
+@dataclass(frozen=True)
+class EarlierSplit:
+    """The split of an earlier training.
+
+    Args:
+        trees: the split of each tree by its key; of several the one held out longest (test, then validation).
+        groups: the same of each group.
+        seed: of its choice by chance.
+    """
+
+    trees: dict[int, str]
+    groups: dict[str, str]
+    seed: int
+
+    @classmethod
+    def of(cls, folder: Path) -> "EarlierSplit":
+        """Read that of a folder of ``dgltree fit``.
+
+        Raises ``FileNotFoundError`` for none, and ``ValueError`` for a damaged one.
+        """
+        file = folder / SPLIT_FILE
+        if not file.exists():
+            why = "an earlier release keeps none" if (folder / SETTINGS_FILE).exists() else "no 'dgltree fit' wrote it"
+            raise FileNotFoundError(f"{folder}: no {SPLIT_FILE} in it ({why})")
+        trees: dict[int, str] = {}
+        groups: dict[str, str] = {}
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = csv.reader(lines, delimiter="\t")
+            try:
+                if tuple(next(rows, ())) != COLUMNS:
+                    raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
+                for row in rows:
+                    if len(row) != len(COLUMNS):
+                        raise ValueError(f"{len(row)} columns of {len(COLUMNS)}")
+                    split, key, group, *_ = row
+                    name = split if split in SPLITS[:2] else "test"  # tests may have names of their own
+                    _hold(trees, int(key, 16), name)
+                    if group:
+                        _hold(groups, group[1:], name)
+            except (ValueError, csv.Error) as error:
+                raise ValueError(f"{file}: damaged at line {rows.line_num} ({error})") from None
+        return cls(trees, groups, split_seed(folder))
+
+    def known(self, data: TreeDataset) -> list[str | None]:
+        """The earlier split of each example with an earlier tree; None for others."""
+        return [self.trees.get(key) for key in tree_keys(data).tolist()]
+
+    def continued(self, data: TreeDataset) -> dict[str, TreeDataset]:
+        """A data set with further examples: earlier ones stay in their split, and others are dealt out by their hash.
+
+        An example of an earlier group goes with it; a new group goes where one of its trees was held out, if one was.
+
+        Raises ``ValueError`` if a split has no examples.
+        """
+        keys, names = unit_keys(data), np.array([*SPLITS[1:], *["train"] * (TENTH - 2)])
+        parts = dict(zip(keys.tolist(), names[hashed_parts(keys, TENTH, self.seed)].tolist(), strict=True))
+        of_units: dict[int, str] = {}
+        for unit, before in zip(keys.tolist(), self.known(data), strict=True):
+            if before is not None:
+                _hold(of_units, unit, before)
+        for unit, group in zip(keys.tolist(), data.groups, strict=True):
+            if group in self.groups:
+                of_units[unit] = self.groups[group]
+        parts |= of_units
+        found = {name: [i for i, unit in enumerate(keys.tolist()) if parts[unit] == name] for name in SPLITS}
+        for name in SPLITS[:2]:
+            if not found[name]:
+                raise ValueError(f"the earlier split leaves no examples for a {name} set of these {len(data)}")
+        return {name: data.select(rows) for name, rows in found.items() if rows}
+
+
+def earlier(folder: Path) -> EarlierSplit | None:
+    """The split of a folder; None if it keeps none."""
+    with suppress(FileNotFoundError):
+        return EarlierSplit.of(folder)
+    return None
+
+
+def _hold(held: dict[Any, str], key: Any, name: str) -> None:
+    """Note the split of a key, unless one is noted that is held out longer."""
+    held[key] = max(held.get(key, name), name, key=SPLITS.index)
