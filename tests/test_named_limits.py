@@ -201,14 +201,15 @@ def clustered(module: ModuleType, cpus: int) -> None:
 
 
 def are_classes(module: ModuleType, count: int) -> bool:
-    return bool(module.asked(TreeDataset([X] * count, labels=[str(i) for i in range(count)])).task == "classify")
+    return bool(module.infer_task(TreeDataset([X] * count, labels=[str(i) for i in range(count)])).task == "classify")
 
 
 ROWS = [
     Row("commands.parse.MOST_PICTURES", pictures),
     Row("datasets.labels.MAX_NAMED_LABELS", whole(unknown_labels, "more")),
     Row(
-        "datasets.loading.from_file.MAX_LISTED_RECORDS", whole(lambda m, size: m.listed([Bad(1, "bad")] * size), "more")
+        "datasets.loading.from_file.MAX_LISTED_RECORDS",
+        whole(lambda m, size: m.list_bad_records([Bad(1, "bad")] * size), "more"),
     ),
     Row("datasets.settings.read_settings.MOST_LINE", takes(lambda m, size: m.Reading(max_line=size), "max_line is")),
     Row("encoders.encoded.DRAWN", whole(title, "the first")),
@@ -238,7 +239,7 @@ ROWS = [
     ),
     Row(
         "equations.truth.judged_equation.MOST_NAMES",
-        takes(lambda m, size: m.Case(Equation(wide(size + 1), X0)), "variables"),
+        takes(lambda m, size: m.JudgedEquation(Equation(wide(size + 1), X0)), "variables"),
     ),
     Row(
         "equations.truth.program.MOST_NODES",
@@ -250,7 +251,7 @@ ROWS = [
         last=lambda limit: 20 * limit,
     ),
     Row("explore.app.MAX_REQUEST_BYTES", takes(sent, "more than 64 KB")),
-    Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.cut("a" * size), "...")),
+    Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.shorten("a" * size), "...")),
     Row(
         "explore.batches.MOST_NODES",
         takes(
@@ -265,7 +266,7 @@ ROWS = [
     Row("explore.equations.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
     Row("explore.projection.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
     Row("explore.sequences.MOST_WORDS", takes(read_words, "words and brackets")),
-    Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfolded(wide(size)), "nodes; the page")),
+    Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfold_tree(wide(size)), "nodes; the page")),
     Row("explore.worker.MOST_WAITING", takes(waited, "32 requests")),
     Row("models.bounds.MAX_HEADER_LENGTH", takes(lambda m, size: m.check_length("a" * size), "characters")),
     Row("read.infix.DIGITS", takes(lambda m, size: m.read_infix("1" * size), "a number of")),

@@ -169,8 +169,8 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
 
 
 CALLING = """
-from dgltree.engine.kernels.numba_compile import compiled, tanh
-@compiled
+from dgltree.engine.kernels.numba_compile import compile_kernel, tanh
+@compile_kernel
 def kernel(x):
     return tanh(x)
 """
