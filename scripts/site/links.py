@@ -20,7 +20,7 @@ LINK = re.compile(
 
 def outside() -> list[Path]:
     """The files next to docs/ that the site shows."""
-    tasks = sorted((ROOT / "tasks").glob("*/README.md")) + sorted((ROOT / "tasks").rglob("pictures/*.png"))
+    tasks = sorted((ROOT / "tasks").rglob("README.md")) + sorted((ROOT / "tasks").rglob("pictures/*.png"))
     return [*(ROOT / page for page in PAGES), *tasks]
 
 
