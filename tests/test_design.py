@@ -158,12 +158,12 @@ for arguments in json.loads(sys.argv[1]):
     print("{DONE}")
 """
 MAIN = """
-from tasks import road
+from tasks import fit_cli
 from tasks.toy.data import Sums
 
 
 def main(arguments):
-    road.main("toy", Sums, {"hidden_size": 16, "batch_size": 32, "no_baseline": True}, arguments)
+    fit_cli.run_task("toy", Sums, {"hidden_size": 16, "batch_size": 32, "no_baseline": True}, arguments)
 """
 
 

@@ -202,3 +202,11 @@ def test_a_polynomial_is_written_and_named_next_to_digits() -> None:
     assert polynomial_text((1, -3, 0, 1)) == "x^3 - 3*x + 1"
     [filler] = dgltree.complete("x^5 - x - 1 = 0, x = _").fillers
     assert (write_infix(filler.trees[0]), filler.source) == ("1.16730397826", "a root of x^5 - x - 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("x^2 = 75, x = _", "5*sqrt(3)"), ("sqrt(12) + sqrt(27) = _", "5*sqrt(3)"), ("x^2 = 15, x = _", "sqrt(15)")],
+)
+def test_no_square_stays_below_a_root(text: str, first: str) -> None:
+    assert dgltree.write_infix(dgltree.complete(text).fillers[0].trees[0]) == first

@@ -3,6 +3,8 @@
 The amounts were chosen on the part of the benchmark that is for tuning.
 """
 
+from fractions import Fraction
+from math import isqrt
 from typing import NamedTuple
 
 from dgltree.equations.expressions.memo import Memo
@@ -19,6 +21,10 @@ AVOIDED = 3.0
 OF_AN_INVERSE = 6.0
 """For a function of an inverse function."""
 ROOT_OF_SQUARE = 2.0
+SQUARE_BELOW_ROOT = 6.0
+"""For ``sqrt(75)``, which is ``5*sqrt(3)``."""
+MAX_FACTORED = 10**6
+"""The largest number whose square factors are looked for."""
 ROOT_BELOW = 4.0
 """For a sum with the root of a number as a denominator, which is made rational."""
 BRACKET = 7.0
@@ -76,6 +82,7 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
         avoided += AVOIDED * (whole and base.function == "Mul")
         avoided += OF_AN_INVERSE * (base.function == "exp")
         avoided += ROOT_OF_SQUARE * (n is not None and n.denominator > 1 and base.function == "Pow")
+        avoided += SQUARE_BELOW_ROOT * (n is not None and n.denominator == 2 and _has_square_factor(exact(base)))
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
     elif node.function in FUNCTIONS:
@@ -112,6 +119,12 @@ def _is_root(term: Tree) -> bool:
         return any(map(_is_root, term.children))
     power = exact(term.children[1]) if term.function == "Pow" and len(term.children) == 2 else None
     return power is not None and power.denominator > 1 and exact_value(term.children[0]) is not None
+
+
+def _has_square_factor(value: Fraction | None) -> bool:
+    if value is None or value.denominator != 1 or not 0 < value <= MAX_FACTORED:
+        return False
+    return any(value.numerator % (k * k) == 0 for k in range(2, isqrt(value.numerator) + 1))
 
 
 def _is_power_of_sum(tree: Tree) -> bool:
