@@ -186,9 +186,9 @@ def before(told: Told) -> Iterator[str]:
     labels = {row.label for row in told.rows if row.label}
     if told.numbers:
         yield f"the labels are {len(labels)} different numbers, some not whole: learnt as numbers"
-    without = NO_LABEL
-    yield "train: 3 could not be read:"
-    yield from (f"  {line}" for line in [*bad(told), without])
+    unclosed, repeated = bad(told)
+    yield from ("train: 1 could not be read:", f"  {unclosed}")
+    yield from ("test: 2 could not be read:", f"  {repeated}", f"  {NO_LABEL}")
     labelled = [row for row in told.rows if row.label]
     yield f"train: {contradicted(labelled)} examples have trees that occur with different labels"
     if not told.numbers:
