@@ -32,7 +32,7 @@ from dgltree.training.task_inference import check_classes, infer_task
 from dgltree.training.threads import computing, loaders
 
 NO_SPLIT = "no split"
-"""What records that cannot be read belong to if chance or an earlier split says where a record goes."""
+"""The place of records that cannot be read if chance or an earlier split says where a record goes."""
 MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200

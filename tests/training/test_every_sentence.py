@@ -136,7 +136,7 @@ def answers(told: Told, who: str, rows: list[Row]) -> recomputed.Rows:
 
 
 def measured(told: Told, who: str, rows: list[Row]) -> str:
-    found = recomputed.metrics(answers(told, who, rows))
+    found = recomputed.metrics(answers(told, who, rows), [row.label for row in told.splits["train"]])
     return ", ".join(f"{name} {value:.4f}" for name, value in found.items()) + f", {len(rows)} examples"
 
 
@@ -222,7 +222,8 @@ def test_an_epoch_has_the_metrics_of_its_network(told: Told) -> None:
     numbers = {name: float(number) for name, number in re.findall(r"(\w+) (-?\d+\.\d{4})", line)}
     assert numbers == {name: pytest.approx(epoch[name], abs=5.1e-5) for name in numbers}
     assert {"loss", *(("r2", "rmse", "mae") if told.numbers else ("accuracy", "macro_f1"))} <= set(numbers)
-    found = recomputed.metrics(answers(told, "network alone", told.splits["validation"]))
+    train = [row.label for row in told.splits["train"]]
+    found = recomputed.metrics(answers(told, "network alone", told.splits["validation"]), train)
     monitored = "r2" if told.numbers else "accuracy"
     assert numbers[monitored] == pytest.approx(found[monitored], abs=6e-5)
 
