@@ -9,8 +9,8 @@ from typing import Any
 from dgltree.datasets.splitting.splits import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
+from dgltree.label_scale_names import LabelScaleName
 from dgltree.locks import differences
-from dgltree.models.label_scales import LabelScaleName
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
