@@ -433,7 +433,7 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     path, folder = written(tmp_path, "trees.tsv", table(120)), tmp_path / "model"
     arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--out"]
     assert main([*arguments, str(folder)]) == 0
-    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().err.splitlines()[-8:]]
+    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().out.splitlines()[-9:]]
     kinds = ["", ", network alone", ", baseline"]
     lines = [f"{split}{kind}" for split in ("validation", "test") for kind in kinds]
     assert said[:7] == [*lines[:4], "test, 95 % of resamples", *lines[4:]]
