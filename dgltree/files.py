@@ -130,3 +130,9 @@ def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[
             save_file(tensors, beside, metadata=metadata)
         except SafetensorError as error:
             raise OSError(f"{path} cannot be written: {error}") from None
+
+
+def check_exists(path: str | Path) -> None:
+    """``FileNotFoundError`` for a path that is not there."""
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")

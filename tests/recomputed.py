@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import (
     accuracy_score,
     average_precision_score,
@@ -68,8 +69,8 @@ def _rows(found: Sequence[tuple[str, list[str]]], left_out: int, names: tuple[st
     return Rows(labels, columns if names else columns[:, 0], predicted, left_out, names)
 
 
-def metrics(rows: Rows) -> dict[str, float]:
-    """Of classes or of numbers."""
+def metrics(rows: Rows, train: Sequence[str]) -> dict[str, float]:
+    """Of classes or of numbers; ``train`` are the labels of the training set."""
     if not rows.names:
         labels, answers = np.array(list(map(float, rows.labels))), rows.answers
         return {
@@ -84,9 +85,17 @@ def metrics(rows: Rows) -> dict[str, float]:
     return {
         "accuracy": accuracy_score(labels, rows.predicted),
         "macro_f1": f1_score(labels, rows.predicted, average="macro", zero_division=0),
-        "most_frequent": max(labels.count(name) for name in rows.names) / len(labels),
+        "most_frequent": _dummy_accuracy(rows, labels, train),
         "calibration_error": _calibration_error(rows, labels),
     }
+
+
+def _dummy_accuracy(rows: Rows, labels: Sequence[str], train: Sequence[str]) -> float:
+    """What scikit-learn's classifier scores that always answers the largest class of training."""
+    places = {name: place for place, name in enumerate(rows.names)}  # by which it decides between equals
+    dummy = DummyClassifier(strategy="most_frequent").fit([[0]] * len(train), [places[label] for label in train])
+    wanted = [places.get(label, -1) for label in labels]
+    return float(dummy.score([[0]] * len(labels), wanted))
 
 
 def probabilities(rows: Rows) -> dict[str, float]:

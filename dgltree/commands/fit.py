@@ -6,18 +6,20 @@ import sys
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dgltree.cells import CELLS
 from dgltree.commands.options import config_first, options_of
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings.read_settings import Reading
-from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import SEQUENCE_ENCODERS
+from dgltree.files import check_exists
 from dgltree.read.smiles import OPEN, TREES
 from dgltree.training.options import FitOptions
 
+if TYPE_CHECKING:
+    from dgltree.datasets.tree_dataset import TreeDataset
+
 RINGS, ATOMS = TREES
+STDIN = "-"
 EXAMPLES = """\
 examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
@@ -30,20 +32,38 @@ A YAML file given by --config holds the same settings (hidden_size: 150); the co
 """
 
 
+def prepare(arguments: list[str]) -> None:
+    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+
+    Raises ``FileNotFoundError`` and ``ValueError``.
+    """
+    options = _parse(arguments)
+    if options.folds and (options.seeds or options.validation or options.test):
+        raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
+    if options.processes is not None and not (options.folds or options.seeds):
+        raise ValueError("--processes is for --folds or --seeds; a single training has --threads and --devices")
+    Reading(**read_given(options))
+    FitOptions(**_settings(options))
+    cell = options.cell and options.cell.rpartition(":")[0]
+    for path in (options.file, options.validation, options.test, options.split_of, cell):
+        if path and path != STDIN:
+            check_exists(path)
+    from dgltree.training import repeats  # noqa: F401 (all that a training needs)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    return {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
+
+
 def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+    """Run the command, whose arguments :func:`prepare` has checked; the exit code."""
     options = _parse(arguments)
     from dgltree.training.fitting import fit
     from dgltree.training.processes import first
     from dgltree.training.repeats import fit_folds, fit_seeds
 
-    if options.folds and (options.seeds or options.validation or options.test):
-        raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
-    if options.processes is not None and not (options.folds or options.seeds):
-        raise ValueError("--processes is for --folds or --seeds; a single training has --threads and --devices")
     reading = read_given(options)
-    settings: dict[str, Any] = {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
-    FitOptions(**settings)  # impossible settings are reported before a long file is read
+    settings = _settings(options)
     named = {"train": options.file, "validation": options.validation, "test": options.test}
     paths = {name: path for name, path in named.items() if path is not None}
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
@@ -72,8 +92,8 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _molecules(
-    rings: dict[str, TreeDataset], paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace
-) -> dict[str, dict[str, TreeDataset]]:
+    rings: dict[str, "TreeDataset"], paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace
+) -> dict[str, dict[str, "TreeDataset"]]:
     """The files of molecules, of which the trees of rings were read, by the notations to choose from."""
     if find_spec("sklearn") is None:  # without which there is no baseline to choose by
         return {}
@@ -83,7 +103,8 @@ def _molecules(
     return {RINGS: dict(rings), ATOMS: atoms}
 
 
-def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:
+def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "TreeDataset":
+    from dgltree.datasets.tree_dataset import TreeDataset
     from dgltree.training.processes import first
 
     cached, strict = not options.no_cache, options.strict
@@ -141,13 +162,21 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
-    names = ", ".join([*CELLS, *SEQUENCE_ENCODERS])
+    names = ", ".join(_encoders()) if {"-h", "--help"} & {*arguments} else ""
     for title, settings in (("how the trees are read", Reading), ("the model and its training", FitOptions)):
         group = parser.add_argument_group(title)
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
             if option.type == bool | None or option.default is True:
                 how = {"action": argparse.BooleanOptionalAction}
-            there_are = f" There are {names}." if option.name == "encoder" else ""
+            there_are = f" There are {names}." if option.name == "encoder" and names else ""
             group.add_argument(option.flag, default=option.default, help=option.description + there_are, **how)
     return parser.parse_args(config_first(arguments))
+
+
+def _encoders() -> list[str]:
+    """The names of all encoders; they come with torch."""
+    from dgltree.cells import CELLS
+    from dgltree.encoders import SEQUENCE_ENCODERS
+
+    return [*CELLS, *SEQUENCE_ENCODERS]

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +25,14 @@ examples:
   dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
   dgltree similar runs/trees trees.tsv --queries new.tsv
 
-Prints a table with the nearest trees of FILE for each query: the query, the id of the tree (or its line number), the
-cosine of the two vectors, the label, and the tree.
+Prints a table with the nearest trees of FILE for each query: the number of the query (of --queries its id, or its line
+number), the id of the tree (or its line number), the cosine of the two vectors, the label, and the tree. The queries
+themselves are printed on standard error.
 """
+NO_SHARE = (
+    "warning: the vectors are those of the network, which has no share in the answers of this model (all of it is the "
+    "baseline, {}): trees that the model answers alike may be far apart"
+)
 
 
 def run(_: str, arguments: list[str]) -> int:
@@ -38,7 +44,9 @@ def run(_: str, arguments: list[str]) -> int:
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
         found = _found(model, data, queries, options)
-    names = list(options.query) if options.query else [_name(queries, i) for i in range(len(queries))]
+    if model.average is not None and model.average.weight == 0:
+        print(NO_SHARE.format(model.average.baseline.what), file=sys.stderr)
+    names = [_name(queries, i) for i in range(len(queries))] if options.queries else list(_numbered(options.query))
     print("query\tid\tsimilarity\tlabel\ttree")
     for name, neighbours in zip(names, found, strict=True):
         for example, similarity, tree in neighbours:
@@ -47,6 +55,13 @@ def run(_: str, arguments: list[str]) -> int:
                 f"{one_line(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{one_line(brief(tree), WIDTH)}"
             )
     return 0
+
+
+def _numbered(queries: Sequence[str]) -> Iterator[str]:
+    """The number of each query, from 1; the query is printed once with its number."""
+    for number, text in enumerate(queries, 1):
+        print(f"query {number}: {one_line(text)}", file=sys.stderr)
+        yield str(number)
 
 
 def _found(

@@ -296,7 +296,7 @@ class TreeDataset(Dataset[Any]):
 
     def bad_at(self, i: int, message: str) -> Bad:
         """The fault of example ``i``."""
-        return Bad(self.lines[i], message, self.files[i], self.ids[i])
+        return Bad(self.lines[i], message, self.files[i], self.ids[i], self.splits[i])
 
     def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
         """The examples that a model knows, in its vocabulary, or None; and by number what is wrong with the others."""

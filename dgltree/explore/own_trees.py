@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from dgltree.batching.batch import batch, unbatch
+from dgltree.durations import in_seconds
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.as_given import node_names
@@ -50,7 +51,7 @@ class OwnTreesRoom:
         return {
             "task": card.get("task"),
             "made": card.get("made"),
-            "seconds": card.get("seconds"),
+            "seconds": in_seconds(seconds) if isinstance(seconds := card.get("seconds"), int | float) else None,
             "weights": sum(weight.numel() for weight in own.trained.model.parameters()),
             "encoder": card.get("options", {}).get("encoder"),
             "metrics": card.get("metrics", {}),

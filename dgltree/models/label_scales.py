@@ -4,12 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-LabelScaleName = Literal["none", "log", "asinh", "rank"]
+from dgltree.label_scale_names import LabelScaleName
+
 KNOTS = 65
 """Quantiles that the scale of ranks goes through."""
 SPREAD = 1.349

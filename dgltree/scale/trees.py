@@ -22,7 +22,7 @@ from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.folder import BASELINE, EARLIER_BASELINE, READING, THRESHOLD, WEIGHTS
+from dgltree.training.folder import BASELINE, EARLIER_BASELINE, LARGEST_CLASS, READING, THRESHOLD, WEIGHTS
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import TrainedModel
 
@@ -56,7 +56,9 @@ class TreeJob(TableJob):
         self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
     ) -> None:
         self.model = TrainedModel.load(model, device, cell)
-        files = [Path(model) / name for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE, THRESHOLD)]
+        files = [
+            Path(model) / name for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE, LARGEST_CLASS, THRESHOLD)
+        ]
         self.digest = [digest_of(file) for file in files if file.exists()]
         self.reading = self.model.reading.but(**reading)
         self.max_line = self.reading.max_line

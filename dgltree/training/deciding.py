@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
 from dgltree.datasets.splitting.duplicates import count_contradicted
-from dgltree.datasets.splitting.splits import SPLITS, SplitRule, rule_for, split
+from dgltree.datasets.splitting.splits import SPLITS, SYNONYMS, SplitRule, rule_for, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
@@ -30,6 +31,8 @@ from dgltree.training.split_file import EarlierSplit
 from dgltree.training.task_inference import check_classes, infer_task
 from dgltree.training.threads import computing, loaders
 
+NO_SPLIT = "no split"
+"""The place of records that cannot be read if chance or an earlier split says where a record goes."""
 MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
@@ -56,7 +59,7 @@ class Decision:
     split: dict[str, Any]
     """The rule and the seed of a choice by chance."""
     left_out: dict[str, int]
-    """Records of each split that are not in it."""
+    """Records of each split that are not in it; those of no split are under ``NO_SPLIT``."""
     refused: dict[str, int]
     """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
@@ -96,9 +99,9 @@ def decide(
     if settings.nodes and not present(files["train"]):
         raise ValueError("nodes learns the labels of all nodes and is measured at roots, none of which has a label")
     labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
-    for name, dataset in labelled.items():
-        if dataset.bad:
-            say(f"{name}: {list_bad_records(dataset.bad)}")
+    unread = _unread(labelled, settings)
+    for name, bad in unread.items():
+        say(f"{name}: {list_bad_records(bad)}")
     if not kind.labels_are_numbers:
         labelled, told = unify_labels(labelled, classes or ())
         if told:
@@ -126,9 +129,9 @@ def decide(
         splits = {name: encoder.read(data) for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
     known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
-    left_out = {
-        name: len(data.bad) + len(labelled[name].bad if name in labelled else ()) for name, data in known.items()
-    }
+    left_out = {name: len(data.bad) for name, data in known.items()}
+    for name, bad in unread.items():
+        left_out[name] = left_out.get(name, 0) + len(bad)
     takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes))
     refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
     how = {"rule": rule or rule_for(labelled["train"]), "seed": settings.seed}
@@ -165,6 +168,22 @@ def _check_readable(data: TreeDataset) -> None:
             f"{data.reading.notation}, which was detected; first {data.bad[0].where}: {data.bad[0].message}. "
             f"Name the right notation, or --notation {data.reading.notation} to leave these records out"
         )
+
+
+def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str, list[Bad]]:
+    """The records that cannot be read or have no label, by the split that they name, or that their file is.
+
+    Those of a file that is split by chance are in none, and so are those whose own split cannot be read.
+    """
+    train = files["train"]
+    by_column, by_chance = any(train.splits), settings.split_of is not None or "validation" not in files
+    found: dict[str, list[Bad]] = {name: [] for name in (*SPLITS, *files)}
+    for bad in train.bad:
+        chosen = SYNONYMS.get((bad.split or "").lower(), NO_SPLIT) if by_column else NO_SPLIT if by_chance else "train"
+        found.setdefault(chosen, []).append(bad)
+    for name, data in files.items():
+        found[name] += data.bad if name != "train" else ()
+    return {name: each for name, each in found.items() if each}
 
 
 def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:

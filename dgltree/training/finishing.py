@@ -24,7 +24,7 @@ from dgltree.training.objectives import Numbers, Objective
 from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.objectives.threshold import ThresholdRule
-from dgltree.training.processes import say
+from dgltree.training.processes import say, say_result
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.trained_on import remember
@@ -74,17 +74,15 @@ def finish(
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
     _say_last(objective.monitored, folder)
-    for line in [
-        *compared.lines(trained.average),
-        *all_rows(compared, decision.refused),
-        *no_better(compared, objective),
-    ]:
+    for line in [*compared.lines(trained.average), *all_rows(compared, decision.refused)]:
+        say_result(line)
+    for line in no_better(compared, objective):
         say(line)
     for name, evaluation in of_parts.items():
-        say(f"test, {name}: {evaluation}")
+        say_result(f"test, {name}: {evaluation}")
     further = _further(decision, trained)
     for name, value in further.items():
-        say(f"test: {name} {value:.4f}")
+        say_result(f"test: {name} {value:.4f}")
     trained.save(folder)
     remember(splits["train"], folder)
     monitored = objective.monitored
@@ -141,7 +139,7 @@ def _choose_threshold(
         if few < MIN_CERTAIN_EXAMPLES and rule.by != "given"
         else ""
     )
-    say(f"{rule.name!r:.60} is predicted from a probability of {threshold.probability:.4g} on, {why}{doubt}")
+    say_result(f"{rule.name!r:.60} is predicted from a probability of {threshold.probability:.4g} on, {why}{doubt}")
 
 
 def _many(trained: TrainedModel, splits: Mapping[str, TreeDataset], targets: Mapping[str, Tensor]) -> Compared:

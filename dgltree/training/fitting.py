@@ -56,7 +56,7 @@ def fit(
         >>> data = dgltree.TreeDataset(trees, labels=["sum", "product"] * 20)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model = dgltree.fit(data, validation=data, out=folder, hidden_size=8, epochs=1)
-        epoch 0: accuracy ...
+        validation: accuracy ...
         >>> model.classes
         ('product', 'sum')
 

@@ -9,8 +9,8 @@ from typing import Any
 from dgltree.datasets.splitting.splits import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
+from dgltree.label_scale_names import LabelScaleName
 from dgltree.locks import differences
-from dgltree.models.label_scales import LabelScaleName
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
@@ -21,6 +21,8 @@ SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
 THRESHOLD = "threshold.json"
 """Next to them if a class is predicted from a probability of its own on."""
+LARGEST_CLASS = "largest_class.json"
+"""Next to them, of a model of classes: the class that most training examples have."""
 UNLABELLED = "embedding.json"
 """Of the folder of ``dgltree embed``: what its training is of."""
 SPLIT_FILE, SPLIT = "split.tsv", "split"

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dgltree.arguments import check_types
-from dgltree.models.label_scales import LabelScaleName
-from dgltree.training.objectives.threshold import ThresholdRule
+from dgltree.label_scale_names import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
@@ -205,6 +204,8 @@ class FitOptions:
                 f"max_time is {self.max_time!r}; it must be days:hours:minutes:seconds, such as 00:02:30:00"
             )
         if self.threshold is not None:
+            from dgltree.training.objectives.threshold import ThresholdRule  # with torch
+
             ThresholdRule.of(self.threshold)
             if self.task == "regress":
                 raise ValueError("threshold is for classes; the task is 'regress'")

@@ -50,14 +50,18 @@ def check_started(devices: int, machines: int) -> None:
 
 
 def say(text: str) -> None:
-    """A line on the standard error, by the first process alone."""
-    if first():
-        say_on(sys.stderr, text)
+    """A line about the data or the progress, on the standard error, by the first process alone."""
+    _write(text, sys.stderr)
 
 
-def say_on(stream: TextIO, text: str) -> None:
-    """A line on a stream, unless this thread is :func:`silent`."""
-    if not _silent.get():
+def say_result(text: str) -> None:
+    """A line of what a training found, on the standard output, by the first process alone."""
+    _write(text, sys.stdout)
+
+
+def _write(text: str, stream: TextIO) -> None:
+    """Unless this thread is :func:`silent`."""
+    if first() and not _silent.get():
         print(text, file=stream, flush=True)
 
 

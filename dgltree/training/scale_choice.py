@@ -11,7 +11,8 @@ from torch import Tensor
 
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.models.label_scales import SPREAD, LabelScaleName, spread, worth_trying
+from dgltree.label_scale_names import LabelScaleName
+from dgltree.models.label_scales import SPREAD, spread, worth_trying
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import evaluating
 from dgltree.training.building import build

@@ -23,7 +23,17 @@ from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.explaining import Explanation, explain
-from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, READING, SETTINGS_FILE, THRESHOLD, WEIGHTS
+from dgltree.training.folder import (
+    BASELINE,
+    CARD,
+    EARLIER_BASELINE,
+    EPOCHS,
+    LARGEST_CLASS,
+    READING,
+    SETTINGS_FILE,
+    THRESHOLD,
+    WEIGHTS,
+)
 from dgltree.training.objectives import OBJECTIVES, Classes, Objective
 from dgltree.training.objectives.threshold import Threshold
 from dgltree.training.own_cells import register
@@ -112,12 +122,7 @@ class TrainedModel:
             found = cls(model.to(device), reading)
         except ValueError as error:
             raise ValueError(f"{folder / WEIGHTS}: {error}") from None
-        if (folder / THRESHOLD).exists():
-            try:
-                data = json.loads((folder / THRESHOLD).read_text(encoding="utf-8"))
-                found.predict_from(Threshold.from_json(data, found.classes))
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{folder / THRESHOLD}: {error}") from None
+        found._read_further(folder)
         if (folder / BASELINE).exists():
             from dgltree.training.baseline.average import Average
 
@@ -128,20 +133,42 @@ class TrainedModel:
             found.average = load_earlier(folder / EARLIER_BASELINE, found.objective)
         return found
 
+    def _read_further(self, folder: Path) -> None:
+        """The threshold and the largest class of training, if the folder has them. ``ValueError`` for damaged files."""
+        for name in (THRESHOLD, LARGEST_CLASS):
+            if not (folder / name).exists():
+                continue
+            try:
+                data = json.loads((folder / name).read_text(encoding="utf-8"))
+                if name == THRESHOLD:
+                    self.predict_from(Threshold.from_json(data, self.classes))
+                elif isinstance(self.objective, Classes):
+                    self.objective = self.objective.with_largest(data.get("class") if isinstance(data, dict) else None)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{folder / name}: {error}") from None
+
     def save(self, folder: str | Path) -> None:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD):  # that of another network
+        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD, LARGEST_CLASS):  # that of another network
             (folder / name).unlink(missing_ok=True)
         with replacing(folder / READING) as beside:
             beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
         if self.average is not None:
             self.average.save(folder / BASELINE)
-        if isinstance(self.objective, Classes) and self.objective.threshold is not None:
-            with replacing(folder / THRESHOLD) as beside:
-                beside.write_text(json.dumps(self.objective.threshold.to_json(self.classes)) + "\n", encoding="utf-8")
+        if not isinstance(self.objective, Classes):
+            return
+        threshold, largest = self.objective.threshold, self.objective.largest
+        further = {
+            THRESHOLD: None if threshold is None else threshold.to_json(self.classes),
+            LARGEST_CLASS: None if largest is None else {"class": self.classes[largest]},
+        }
+        for name, content in further.items():
+            if content is not None:
+                with replacing(folder / name) as beside:
+                    beside.write_text(json.dumps(content) + "\n", encoding="utf-8")
 
     def predict_from(self, threshold: Threshold | None) -> None:
         """Predict a class from this probability on; None: predict the most probable class. ``ValueError`` for numbers.

@@ -1,5 +1,6 @@
 """``dgltree similar``: nearest neighbours by the vectors of a model."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ def test_a_tree_is_most_like_itself_and_bad_records_are_reported(
     out, err = capsys.readouterr()
     header, *rows = rows_of(out)
     assert header == ["query", "id", "similarity", "label", "tree"]
-    assert [row[0] for row in rows] == ["x*y*z"] * 2 + ["z-y"] * 2
+    assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+    assert [line for line in err.splitlines() if line.startswith("query ")] == ["query 1: x*y*z", "query 2: z-y"]
     assert [rows[0][1:4], rows[2][1:4]] == [["b", "1.0000", "neg"], ["d", "1.0000", "pos"]]
     assert float(rows[0][2]) >= float(rows[1][2])
     assert "line 4: tree: not a valid infix tree" in err
@@ -28,6 +30,20 @@ def test_a_tree_is_most_like_itself_and_bad_records_are_reported(
     rows = rows_of(capsys.readouterr().out)[1:]
     assert len(rows) == 9  # three queries, three trees
     assert rows[0][:2] == ["a", "a"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_vectors_of_a_network_without_a_share_in_the_answers_are_reported(
+    share: float, fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = TrainedModel.load(fitted / "model")
+    assert model.average is not None
+    model.average = replace(model.average, weight=share)
+    model.save(tmp_path / "model")
+    assert main(["similar", str(tmp_path / "model"), str(fitted / "trees.tsv"), "--query", "x+y", "--top", "1"]) == 0
+    err = capsys.readouterr().err
+    assert ("no share in the answers" in err) == (share == 0)
+    assert (model.average.baseline.what in err) == (share == 0)
 
 
 def test_what_cannot_be_asked_is_refused(fitted: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ pytest.importorskip("sklearn", reason="the explore extra is not installed")
 from starlette.applications import Starlette
 
 from dgltree.datasets import UNSEEN
+from dgltree.durations import in_seconds
 from dgltree.explore.app import make_app
 from dgltree.explore.model_answers import ClassAnswers
 from dgltree.explore.open_models import open_all
@@ -46,6 +47,7 @@ def test_the_card_is_that_of_the_training_and_the_examples_its_test_set(trees: A
     found = ask(trees, "trees/card", model="model")
     card = json.loads((fitted / "model" / "card.json").read_text(encoding="utf-8"))
     assert found["metrics"] == card["metrics"] and found["baseline"] == card["baseline"]
+    assert found["seconds"] == in_seconds(card["seconds"]), "as a person reads it"
     assert found["test"] and found["examples"] == card["metrics"]["test"]["examples"]
     lines = (fitted / "model" / "confusion.tsv").read_text(encoding="utf-8").splitlines()
     assert found["confusion"]["counts"] == [[int(cell) for cell in line.split("\t")[1:]] for line in lines[1:]]

@@ -139,13 +139,13 @@ def test_a_run_knows_all_the_files_of_its_model(fitted: Path, tmp_path: Path) ->
     """One that goes on with another model, way of reading or baseline would mix answers."""
     model = tmp_path / "model"
     shutil.copytree(fitted / "model", model)
-    names = ["model.safetensors", "reading.json", "baseline.skops"]
+    names = ["model.safetensors", "reading.json", "baseline.skops", "largest_class.json"]
     digests = [hashlib.sha256((model / name).read_bytes()).hexdigest() for name in names]
     assert Predict(model).settings()["model"] == digests
     (model / names[2]).unlink()
-    assert Predict(model).settings()["model"] == digests[:2]
+    assert Predict(model).settings()["model"] == [*digests[:2], digests[3]]
     (model / "threshold.json").write_text('{"class": "pos", "probability": 0.25}')
-    assert len(Predict(model).settings()["model"]) == 3
+    assert len(Predict(model).settings()["model"]) == 4
     (model / "threshold.json").unlink()
     kinds_of_rows = [Encode(model, nodes=nodes).settings()["kind of rows"] for nodes in (False, True)]
     assert kinds_of_rows == ["trees", "nodes"]

@@ -56,7 +56,7 @@ def test_a_number_that_is_none_is_left_out_of_numbers(
     assert f"line 7: the label '{label}' is not a number that float32 can hold" in capsys.readouterr().err
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert sum(card["data"]["examples"].values()) == 59
-    assert card["data"]["left out"]["train"] == 1
+    assert card["data"]["left out"]["no split"] == 1
 
 
 def test_a_test_set_of_unknown_functions_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

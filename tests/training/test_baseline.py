@@ -1,7 +1,11 @@
 """The baseline next to every network, and the average of both."""
 
 import json
+import os
 import random
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,7 +46,7 @@ from dgltree.training.objectives import Classes, Numbers
 pytestmark = QUIET
 RNG = np.random.default_rng(0)
 COUNTS = csr_matrix(RNG.poisson(1.0, (300, 7)).astype(float))
-BOOSTING: dict[str, Any] = {"max_iter": 9, "max_leaf_nodes": 6}
+BOOSTING: dict[str, Any] = {"max_iter": 9, "max_leaf_nodes": 6, "random_state": 0}
 
 
 def leaf(token: str) -> Tree:
@@ -245,6 +249,50 @@ def averaged(linear: bool = True, numbers: bool = False) -> tuple[Average, TreeD
     return Average(Baseline(columns, fitted, linear, objective, "of a test"), 0.35), data
 
 
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("linear", [False, True])
+def test_equal_averages_are_equal_files_whatever_the_time_and_the_addresses(
+    linear: bool, numbers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = averaged(linear, numbers)
+    one.save(tmp_path / "one")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 86_400)
+    other, data = averaged(linear, numbers)
+    other.save(tmp_path / "other")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    again = Average.load(tmp_path / "one", one.baseline.objective)
+    assert torch.equal(again.baseline.answers(data), one.baseline.answers(data))
+    again.save(tmp_path / "again")
+    assert torch.equal(
+        Average.load(tmp_path / "again", one.baseline.objective).baseline.answers(data), one.baseline.answers(data)
+    )
+    replace(one, weight=0.4).save(tmp_path / "different")
+    assert (tmp_path / "one").read_bytes() != (tmp_path / "different").read_bytes()
+
+
+@pytest.mark.slow
+def test_two_trainings_of_other_processes_leave_the_same_baseline(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", table(160))
+    fitted = []
+    for seed in ("1", "2"):
+        command = [
+            sys.executable,
+            "-m",
+            "dgltree.commands.main",
+            "fit",
+            str(path),
+            *SMALL,
+            "--epochs",
+            "1",
+            "--no-cache",
+        ]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([*command, "--out", str(tmp_path / seed)], check=True, env=environment, capture_output=True)
+        fitted.append((tmp_path / seed / "baseline.skops").read_bytes())
+    assert fitted[0] == fitted[1]
+
+
 def test_the_weight_is_the_one_with_the_smallest_loss() -> None:
     average, data = averaged()
     baseline, targets = average.baseline, average.baseline.objective.targets(data.labels)
@@ -385,7 +433,7 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     path, folder = written(tmp_path, "trees.tsv", table(120)), tmp_path / "model"
     arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--out"]
     assert main([*arguments, str(folder)]) == 0
-    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().err.splitlines()[-8:]]
+    said = [line.split(":")[0].split(" (")[0] for line in capsys.readouterr().out.splitlines()[-9:]]
     kinds = ["", ", network alone", ", baseline"]
     lines = [f"{split}{kind}" for split in ("validation", "test") for kind in kinds]
     assert said[:7] == [*lines[:4], "test, 95 % of resamples", *lines[4:]]

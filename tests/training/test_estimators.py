@@ -95,7 +95,7 @@ def test_it_prints_nothing_unless_asked(capsys: pytest.CaptureFixture[str]) -> N
     TreeClassifier(**{**SMALL, "epochs": 1}, baseline=False).fit(texts, labels)
     assert capsys.readouterr() == ("", "")
     TreeClassifier(**{**SMALL, "epochs": 1}, baseline=False, verbose=True).fit(texts, labels)
-    assert "epoch 0: accuracy" in capsys.readouterr().out
+    assert "epoch 0: accuracy" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("estimator", [TreeClassifier(), TreeRegressor(), TreeEncoderTransformer()])

@@ -175,7 +175,8 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     few = [*SMALL, "--epochs", "1", "--no-unk", "--no-baseline"]
     arguments = ["fit", str(path), "--test", str(test), *few, "--out", str(tmp_path / "model")]
     assert main(arguments) == 0
-    said = capsys.readouterr().err
+    out, err = capsys.readouterr()
+    said = err + out
     card = json.loads((tmp_path / "model" / "card.json").read_text())["metrics"]["test"]
     all_rows = f"accuracy {card['accuracy'] * 2 / 3:.4f}"
     for part in (

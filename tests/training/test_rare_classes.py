@@ -170,7 +170,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     (tmp_path / "trees.tsv").write_text("\n".join(lines) + "\n")
     arguments = ["--epochs", "2", "--hidden-size", "8", "--out", str(tmp_path / "model")]
     assert main(["fit", str(tmp_path / "trees.tsv"), "--threshold", "fraud=recall:0.9", *arguments]) == 0
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert "the highest with a recall of 0.9 or more in validation; it has " in said
     kept = json.loads((tmp_path / "model" / "threshold.json").read_text())
     model = TrainedModel.load(tmp_path / "model")

@@ -77,7 +77,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_the_card_has_the_metrics_of_its_splits(trained: Trained) -> None:
     for split in ("validation", "test"):
-        wanted = recomputed.metrics(trained.rows[split])
+        wanted = recomputed.metrics(trained.rows[split], trained.rows["train"].labels)
         found = dict(trained.card["metrics"][split])
         assert found.pop("examples") == len(trained.rows[split].labels)
         assert found == pytest.approx(wanted, rel=1e-4, abs=2e-6), split
@@ -116,7 +116,7 @@ def test_evaluate_has_the_metrics_of_all_rows(trained: Trained) -> None:
         assert rows == {name: pytest.approx(of, abs=1e-6) for name, of in recomputed.by_class(wanted).items()}
         chances = {name: found.pop(name) for name in recomputed.probabilities(wanted)}
         assert chances == pytest.approx(recomputed.probabilities(wanted), abs=2e-5)
-    assert found == pytest.approx(recomputed.metrics(wanted), rel=1e-4, abs=2e-6)
+    assert found == pytest.approx(recomputed.metrics(wanted, trained.rows["train"].labels), rel=1e-4, abs=2e-6)
 
 
 def test_the_table_of_confusions_is_scikit_learns_of_the_test_split(trained: Trained) -> None:

@@ -20,4 +20,4 @@ def test_an_epoch_without_validation_was_training(
     epoch.on_train_epoch_start(trainer, None)
     epoch.on_train_batch_end(trainer, None, None, None, 0)
     epoch.on_train_epoch_end(trainer, None)
-    assert capsys.readouterr().out.endswith("; 2.00 s + 0 s\n")
+    assert capsys.readouterr().err.endswith("; 2.0 s + 0 s\n")

@@ -206,7 +206,7 @@ def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
         assert all(torch.equal(weights[name], best[name]) for name in kept)
     assert main([*arguments, str(out)]) == 0
     assert TrainedModel.load(out).answers_to(TreeDataset.from_file(path)).isfinite().all()
-    for name in ("model.safetensors", "reading.json"):
+    for name in ("model.safetensors", "reading.json", "baseline.skops", "split.tsv"):
         assert (tmp_path / "whole" / name).read_bytes() == (out / name).read_bytes()
     assert {p.name for p in out.iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}
 

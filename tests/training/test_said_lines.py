@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from own_trees import QUIET, rows_of, written
+from own_trees import QUIET, SMALL, rows_of, written
 
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
@@ -79,11 +79,12 @@ def test_counts_of_classes_are_said_before_training(tmp_path: Path, capsys: pyte
     ]
 
 
-def test_the_most_frequent_class_is_one_that_the_model_has() -> None:
-    metrics = ClassMetrics(["a", "b"])
+@pytest.mark.parametrize(("largest", "wanted"), [(0, 1 / 5), (1, 1 / 5), (None, None)])
+def test_most_frequent_is_what_the_largest_class_of_training_scores(largest: int | None, wanted: float | None) -> None:
+    metrics = ClassMetrics(["a", "b"], largest=largest)
     metrics.update(torch.tensor([[0.9, 0.1]] * 5), torch.tensor([-1, -1, -1, 0, 1]))
     found = metrics.found()
-    assert found.metrics["most_frequent"] == pytest.approx(1 / 5)
+    assert found.metrics.get("most_frequent") == wanted
     assert found.confusion is not None
     assert found.confusion.tolist() == [[1, 0, 0], [1, 0, 0], [3, 0, 0]]
 
@@ -223,3 +224,33 @@ def test_an_evaluation_says_which_examples_were_trained_on(tmp_path: Path, capsy
     written(out, "trained_on.npy", b"no numbers")
     assert main(["evaluate", str(out), str(other)]) == 1
     assert "trained_on.npy: damaged" in capsys.readouterr().err
+
+
+def test_the_largest_class_of_training_is_kept_and_scores_by_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training has most of b, validation and test most of a: the largest class is nearly always wrong."""
+    rows = [(f"x{'*y' * k}", "b" if k % 4 else "a", "train") for k in range(24)]
+    rows += [(f"y{'*y' * k}+z", "b" if k < 3 else "a", ("validation", "test")[k % 2]) for k in range(20)]
+    path = written(tmp_path, "trees.tsv", "\n".join(["tree\tlabel\tsplit", *map("\t".join, rows), ""]))
+    out = tmp_path / "model"
+    assert main(["fit", str(path), *SMALL, "--epochs", "1", "--out", str(out)]) == 0
+    card = json.loads((out / "card.json").read_text())
+    shares = {
+        split: [label for _, label, each in rows if each == split].count("b") / 10 for split in ("validation", "test")
+    }
+    assert shares == {"validation": 0.2, "test": 0.1}
+    assert {split: card["metrics"][split]["most_frequent"] for split in shares} == shares
+    assert {split: card["baseline"][split]["most_frequent"] for split in shares} == shares
+    capsys.readouterr()
+    assert main(["evaluate", str(out), str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["most_frequent"] == pytest.approx(21 / 44)
+    TrainedModel.load(out).save(tmp_path / "copy")
+    assert json.loads((tmp_path / "copy" / "largest_class.json").read_text()) == {"class": "b"}
+    for content in ('{"class": "c"}', '["b"]', "{"):
+        written(tmp_path / "copy", "largest_class.json", content)
+        with pytest.raises(ValueError, match=r"largest_class\.json: "):
+            TrainedModel.load(tmp_path / "copy")
+    (tmp_path / "copy" / "largest_class.json").unlink()  # as in a folder of an earlier release
+    assert main(["evaluate", str(tmp_path / "copy"), str(path), "--json"]) == 0
+    assert "most_frequent" not in json.loads(capsys.readouterr().out)

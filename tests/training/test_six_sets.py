@@ -62,7 +62,7 @@ def test_each_printed_number_is_that_of_the_answers(name: str, tmp_path: Path) -
 
     for split in ("validation", "test"):
         [line] = re.findall(rf"^{split}: (.*)$", fitted, re.MULTILINE)
-        close(line, recomputed.metrics(by_split[split]))
+        close(line, recomputed.metrics(by_split[split], by_split["train"].labels))
         assert line.endswith(f"{splits.count(split)} examples")
     [line] = re.findall(r"^test, 95 % of resamples: (.*)$", fitted, re.MULTILINE)
     ends = {key: (float(a), float(b)) for key, a, b in re.findall(r"(\w+) (-?[\d.]+) to (-?[\d.]+)", line)}
@@ -70,7 +70,7 @@ def test_each_printed_number_is_that_of_the_answers(name: str, tmp_path: Path) -
     assert ends == {key: pytest.approx(each, rel=5e-4, abs=2e-4) for key, each in wanted.items()}
     evaluated = said(["evaluate", folder, str(table)])
     metrics, *rest = [line for line in evaluated.splitlines() if not line.startswith("warning")]
-    close(metrics, recomputed.metrics(by_split[""]))
+    close(metrics, recomputed.metrics(by_split[""], by_split["train"].labels))
     if by_split[""].names:
         close(rest[0], recomputed.probabilities(by_split[""]))
         found = {row[0]: tuple(map(float, row[1:])) for row in (line.split("\t") for line in rest[2:]) if len(row) == 5}

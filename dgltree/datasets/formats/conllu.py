@@ -64,12 +64,14 @@ class CoNLLU(Blocks):
             own_id = reading.id != Reading.id and reading.id in comments
             id_column = None if own_id else "sent_id"
             if isinstance(tree, ValueError):
-                yield Bad(line, _in_sentence(line, str(tree), broken), block.file, self.id_of(comments, id_column))
+                why = _in_sentence(line, str(tree), broken)
+                yield Bad(line, why, block.file, self.id_of(comments, id_column), self.split_of(comments, block.file))
                 continue
             try:
                 label, split, name, group = self.said(comments, block.file, id_column)
             except ValueError as error:
-                yield Bad(line, str(error), block.file, self.id_of(comments, id_column))
+                split = self.split_of(comments, block.file)
+                yield Bad(line, str(error), block.file, self.id_of(comments, id_column), split)
                 continue
             yield Example(line, (tree,), label, split, name, group, block.file)
 

@@ -25,6 +25,8 @@ class _Bad(NamedTuple):
     """Of a folder."""
     id: str | None = None
     """The record's own name, if it has one that can be read."""
+    split: str | None = None
+    """The record's own split, as it is written, if it names one that can be read."""
 
 
 class Bad(_Bad):
@@ -32,8 +34,8 @@ class Bad(_Bad):
 
     __slots__ = ()
 
-    def __new__(cls, line: int, message: str, file: str = "", id: str | None = None) -> Self:
-        return super().__new__(cls, line, one_line(message), file, id)
+    def __new__(cls, line: int, message: str, file: str = "", id: str | None = None, split: str | None = None) -> Self:
+        return super().__new__(cls, line, one_line(message), file, id, split)
 
     @property
     def where(self) -> str:
@@ -148,6 +150,13 @@ class Format(ABC):
         except ValueError:
             return None
 
+    def split_of(self, fields: Mapping[str, Any], file: str = "") -> str | None:
+        """The split of a record that may be bad otherwise; None also for what can be no split."""
+        try:
+            return self._picks[1](self._with_place(fields, file))
+        except ValueError:
+            return None
+
     def said(self, fields: Mapping[str, Any], file: str = "", id_column: str | None = None) -> Said:
         """The values of a record's columns, including ``file`` and ``folder``.
 
@@ -158,10 +167,13 @@ class Format(ABC):
 
         Raises ``ValueError`` for a value that is not text or number.
         """
-        if self._by_place:
-            fields = {**(self._place(file) if file else self._own_place), **fields}
+        fields = self._with_place(fields, file)
         label, split, group = (pick(fields) if pick else None for pick in self._picks)
         return Said(label, split, text_of(fields, id_column or self.reading.id), group)
+
+    def _with_place(self, fields: Mapping[str, Any], file: str) -> Mapping[str, Any]:
+        """The columns of a record with ``file`` and ``folder``, if the settings name one of them."""
+        return {**(self._place(file) if file else self._own_place), **fields} if self._by_place else fields
 
     @staticmethod
     def _place(file: str) -> dict[str, str]:
@@ -174,7 +186,7 @@ class Format(ABC):
         return {} if self.source.stream is not None else {"file": path.name, "folder": path.resolve().parent.name}
 
     @cached_property
-    def _picks(self) -> tuple[ColumnPattern | None, ColumnPattern | None, ColumnPattern | None]:
+    def _picks(self) -> tuple[ColumnPattern, ColumnPattern, ColumnPattern | None]:
         """Of the label, the split and the group."""
         reading = self.reading
         label = (

@@ -116,14 +116,15 @@ class Records(Format):
         read = reader_of(self.reading)
         for item in self.items(chunk):
             if isinstance(item.raw, bytes) and not item.raw.strip():
-                yield Bad(item.line, "the line is empty", item.file)
+                yield Bad(item.line, "the line is empty", item.file, split=self.split_of({}, item.file))
                 continue
             fields: Mapping[str, Any] = {}
             try:
                 fields = self.fields(item.raw)
                 yield self._example(item, fields, read)
             except ValueError as error:
-                yield Bad(item.line, str(error), item.file, self.id_of(fields))
+                split = self.split_of(fields, item.file)
+                yield Bad(item.line, str(error), item.file, self.id_of(fields), split)
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         """The records of a chunk, one per line by default."""

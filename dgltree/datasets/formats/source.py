@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dgltree.datasets.formats.chunks import cut_into_chunks
+from dgltree.files import check_exists
 
 STDIN = "-"
 LARGE = 1 << 20
@@ -48,8 +49,7 @@ class Source:
         """The source of a path; ``-`` is the standard input. Raises ``FileNotFoundError``."""
         if str(path) == STDIN:
             return cls(STDIN, max_line, sys.stdin.buffer)
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{path}: no such file or folder")
+        check_exists(path)
         if Path(path).is_file() or Path(path).is_dir():
             return cls(str(path), max_line)
         stream = Path(path).open("rb")  # noqa: SIM115 (it is closed with the source)

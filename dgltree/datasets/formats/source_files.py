@@ -49,9 +49,9 @@ class SourceFiles(Format):
                 printable(file or path.name, "the name of the file")
                 yield from self.of_file(file, path.name, self._text(path))
             except ValueError as error:
-                yield Bad(0, str(error), file)
+                yield Bad(0, str(error), file, split=self.split_of({}, file))
             except OSError as error:  # whose own text repeats the path
-                yield Bad(0, error.strerror or str(error), file)
+                yield Bad(0, error.strerror or str(error), file, split=self.split_of({}, file))
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         """The definitions that begin at each line of a file, each a possible example."""

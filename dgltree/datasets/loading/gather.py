@@ -74,7 +74,7 @@ class Gathering:
         columns, trees = {name: getattr(part, name) for name in COLUMN_CLASSES}, part.trees
         repeated = self._ids.repeated(part.ids, part.lines, part.files)
         if repeated:
-            self._repeated += repeated.values()
+            self._repeated += (bad._replace(split=part.splits[i]) for i, bad in repeated.items())
             kept = [i for i in range(len(part.lines)) if i not in repeated]
             if not kept:
                 return

@@ -59,7 +59,7 @@ def _parse(file: Format, chunk: Chunk) -> ParsedChunk:
         try:
             trees = [prepare_tree(tree, file.reading, drop) for tree in example.trees]
         except ValueError as error:
-            part.bad.append(Bad(example.line, str(error), example.file, example.id))
+            part.bad.append(Bad(example.line, str(error), example.file, example.id, example.split))
             part.could.append(False)
             continue
         part.could.append(True)

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-import torch
-
 from dgltree.read.text import CONTROL
 
 
@@ -39,7 +37,7 @@ def printable(text: str, what: str) -> str:
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-MAX_FLOAT32 = torch.finfo(torch.float32).max
+MAX_FLOAT32 = (2 - 2.0**-23) * 2.0**127  # torch.finfo(torch.float32).max, without waiting for torch
 
 
 def number(text: str) -> float | None:

@@ -1,9 +1,13 @@
 """The mean of a network's answers and a baseline's, by one weight; a file of it by skops, without pickled objects."""
 
+import json
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
+from io import BytesIO
+from pathlib import Path, PurePath
 from textwrap import shorten
+from typing import Any
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -25,6 +29,8 @@ PARTS = ("estimator", "linear", "what", "temperature")
 """Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
 TRUSTED = [f"{TreePredictor.__module__}.{TreePredictor.__qualname__}"]
 """The type that is constructed from a file in addition to those that skops trusts."""
+SCHEMA = "schema.json"
+"""The file within that says what the others are."""
 DIGEST = 64
 """Bytes of the digest that the file begins with."""
 STEPS = 20
@@ -70,13 +76,16 @@ class Average:
         return self.baseline.objective.tempered(mean, self.temperature)
 
     def save(self, path: Path) -> None:
-        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot."""
+        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot.
+
+        Equal averages give the same bytes with the same versions of skops, scikit-learn and NumPy.
+        """
         from skops.io import dumps
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}
         classes = list(self.baseline.objective.classes)
         own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
-        content = dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own})
+        content = _reproducible(dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own}))
         with replacing(path) as beside:
             beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
@@ -109,6 +118,33 @@ class Average:
         except Exception as error:  # what skops and scikit-learn say of contents that are not theirs
             raise ValueError(f"{path}: {shorten(str(error), 300)}") from None
         return cls(baseline, float(found["weight"]), temperature)
+
+
+def _reproducible(content: bytes) -> bytes:
+    """A file of skops without the date and the addresses of objects, by which it names its parts.
+
+    Objects are numbered in the order of the file instead. Those written as JSON get a number each: whether two equal
+    texts are one object says nothing, and differs between runs.
+    """
+    numbers: dict[Any, int] = {}
+    names: dict[str, str] = {}
+
+    def renumber(node: dict[str, Any]) -> dict[str, Any]:
+        if "__id__" in node:
+            same = object() if node.get("__loader__") == "JsonNode" else node["__id__"]
+            node["__id__"] = numbers.setdefault(same, len(numbers))
+        if isinstance(file := node.get("file"), str):
+            node["file"] = names.setdefault(file, f"{len(names)}{PurePath(file).suffix}")
+        return node
+
+    with ZipFile(BytesIO(content)) as before:
+        schema = json.loads(before.read(SCHEMA), object_hook=renumber)
+        parts = {name: before.read(file) for file, name in names.items()}
+    written = BytesIO()
+    with ZipFile(written, "w") as after:
+        for name, part in {**parts, SCHEMA: json.dumps(schema, indent=2).encode()}.items():
+            after.writestr(ZipInfo(name), part)  # dated 1980-01-01
+    return written.getvalue()
 
 
 def check(baseline: Baseline) -> None:

@@ -39,15 +39,20 @@ class Classes(Objective):
         weights: (C,) what an example of each class weighs in losses, and in what is chosen by validation: the epoch,
             the temperature and the average; None: all the same.
         threshold: of the probability of a class; None: the most probable class is predicted.
+        largest: the number of the class that most training examples have; None: not known.
     """
 
     labels_are_numbers = False
     monitored = "accuracy"
 
     def __init__(
-        self, classes: tuple[str, ...] = (), weights: Tensor | None = None, threshold: Threshold | None = None
+        self,
+        classes: tuple[str, ...] = (),
+        weights: Tensor | None = None,
+        threshold: Threshold | None = None,
+        largest: int | None = None,
     ) -> None:
-        self.classes, self.weights, self.threshold = tuple(classes), weights, threshold
+        self.classes, self.weights, self.threshold, self.largest = tuple(classes), weights, threshold, largest
         if weights is not None:
             self.monitored = "balanced_accuracy"
 
@@ -64,7 +69,9 @@ class Classes(Objective):
         names = there if classes is None else list(classes)
         if strange := {label for label in train.labels if label is not None} - {*names}:
             raise ValueError(f"the label {min(strange)!r:.60} is none of the classes {', '.join(names)}")
-        return cls(tuple(names), _weights(train, names, nodes) if class_weights else None)
+        return cls(
+            tuple(names), _weights(train, names, nodes) if class_weights else None, largest=_largest(train, names)
+        )
 
     @classmethod
     def with_classes(cls, classes: Sequence[str]) -> "Classes":
@@ -157,7 +164,13 @@ class Classes(Objective):
 
     def with_threshold(self, threshold: Threshold | None) -> "Classes":
         """The same with this threshold."""
-        return Classes(self.classes, self.weights, threshold)
+        return Classes(self.classes, self.weights, threshold, self.largest)
+
+    def with_largest(self, name: Any) -> "Classes":
+        """The same whose training had most examples of this class. Raises ``ValueError`` for none of the classes."""
+        if name not in self.classes:
+            raise ValueError("not a class of the model")
+        return Classes(self.classes, self.weights, self.threshold, self.classes.index(name))
 
     def support(self, answers: Tensor) -> Tensor:
         return answers[:, self.predicted(answers[:1])[0]]
@@ -184,7 +197,7 @@ class Classes(Objective):
     def metrics(self) -> "ClassMetrics":
         from dgltree.training.objectives.metrics import ClassMetrics
 
-        return ClassMetrics(self.classes, self.predicted, weighted=self.weights is not None)
+        return ClassMetrics(self.classes, self.predicted, self.weights is not None, self.largest)
 
     def texts(self, answers: Tensor) -> list[str]:
         names = [one_line(name) for name in self.classes]
@@ -206,6 +219,13 @@ def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
     if nodes:
         found |= _node_labels(data).keys()
     return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+
+
+def _largest(train: TreeDataset, classes: Sequence[str]) -> int | None:
+    """The class of most examples, the first of several; None if no example has a label, as with labels of nodes."""
+    counts = Counter(train.labels)
+    largest = max(classes, key=lambda name: counts[name])  # the first of equals
+    return list(classes).index(largest) if counts[largest] else None
 
 
 def _weights(train: TreeDataset, classes: list[str], nodes: bool) -> Tensor:

@@ -45,8 +45,8 @@ class Evaluation:
 
     examples: int
     metrics: dict[str, float]
-    """accuracy and macro_f1, the share of the most frequent of the model's classes, and of probabilities their
-    calibration error (0 to 1); or r2, rank correlation, and rmse and mae in the unit of the labels."""
+    """accuracy and macro_f1, the accuracy of always answering the largest class of training, and of probabilities
+    their calibration error (0 to 1); or r2, rank correlation, and rmse and mae in the unit of the labels."""
     confusion: Tensor | None = None
     """(classes, classes) int64: row the label, column the prediction; of up to 1,000 classes."""
     names: tuple[str, ...] = ()
@@ -111,13 +111,18 @@ class ClassMetrics:
         classes: the names.
         predict: from probabilities (E, C) the numbers of the classes that are predicted (E,).
         weighted: whether classes are weighted, so that the balanced accuracy is a metric.
+        largest: the number of the class that most training examples have; None: what it scores is no metric.
     """
 
     def __init__(
-        self, classes: Sequence[str], predict: Callable[[Tensor], Tensor] = most_probable, weighted: bool = False
+        self,
+        classes: Sequence[str],
+        predict: Callable[[Tensor], Tensor] = most_probable,
+        weighted: bool = False,
+        largest: int | None = None,
     ) -> None:
         self.classes, count = tuple(classes), len(classes) + 1
-        self._predicted, self._weighted = predict, weighted
+        self._predicted, self._weighted, self._largest = predict, weighted, largest
         self._counts = ClassCounts(count, **ALONE)
         self._confusion = torch.zeros(count, count, dtype=torch.int64) if count <= MOST_CONFUSED else None
         self._off = torch.zeros(BINS, dtype=torch.float64)
@@ -146,12 +151,11 @@ class ClassMetrics:
         """The metrics of all examples; there must be one at least."""
         counts, confusion, names = self._counts, self._confusion, (*self.classes, OTHER)
         examples = int(counts.actual.sum())
-        metrics = {
-            "accuracy": int(counts.hits.sum()) / examples,
-            "macro_f1": float(counts.compute()),
-            "most_frequent": int(counts.actual[:-1].max()) / examples,
-            "calibration_error": float(self._off.abs().sum() / examples),  # Guo et al. 2017, arXiv 1706.04599, eq. 5
-        }
+        metrics = {"accuracy": int(counts.hits.sum()) / examples, "macro_f1": float(counts.compute())}
+        if self._largest is not None:
+            metrics["most_frequent"] = int(counts.actual[self._largest]) / examples
+        # Guo et al. 2017, arXiv 1706.04599, eq. 5
+        metrics["calibration_error"] = float(self._off.abs().sum() / examples)
         predicted, labels = (torch.cat(column) for column in zip(*self._seen, strict=True))
         if self._weighted:
             metrics["balanced_accuracy"] = balanced_accuracy(predicted, labels, len(self.classes) + 1)

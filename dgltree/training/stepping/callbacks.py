@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -19,7 +18,7 @@ from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.folder import EPOCHS
 from dgltree.training.options import ScheduleName
-from dgltree.training.processes import say_on
+from dgltree.training.processes import say
 from dgltree.training.stepping.checkpoints import check_checkpoint
 
 
@@ -224,7 +223,7 @@ class EpochReport(Callback):
         training, validation = self.trained - self.start, time.perf_counter() - self.trained
         numbers = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         times = f"{in_seconds(training)} s + {in_seconds(validation)} s"
-        say_on(sys.stdout, f"epoch {trainer.current_epoch}: {numbers}; {times}")
+        say(f"epoch {trainer.current_epoch}: {numbers}; {times}")
         row = {"epoch": trainer.current_epoch, **metrics, "seconds": round(training + validation, 6)}
         file = Path(trainer.default_root_dir) / EPOCHS
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -67,8 +67,8 @@ def test_a_training_that_learns_values_in_any_order_is_resumed_to_the_same_weigh
 
 def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(sets, tmp_path)
-    out = capsys.readouterr().out
-    assert re.search(r"epoch 1: accuracy [\d.]+, loss [\d.]+; [\d.]+ s \+ [\d.]+ s", out)
+    out, err = capsys.readouterr()
+    assert re.search(r"epoch 1: accuracy [\d.]+, loss [\d.]+; [\d.]+ s \+ [\d.]+ s", err)
     figures = dict(re.findall(r"(\w+) ([\d.]+)", out[out.index("test:") :]))
     assert {"accuracy", "precision", "recall", "depth_08_accuracy", "depth_19_recall"} <= set(figures)
     run(sets, tmp_path, command="test", ckpt_path=tmp_path / "checkpoints" / "best.ckpt", data__test_depths="[8,9]")

@@ -1,0 +1,47 @@
+"""What ``dgltree fit`` refuses before it imports torch and Lightning, which takes seconds."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKS = """
+import sys
+from dgltree.commands.main import main
+
+try:
+    code = main(sys.argv[1:])
+except SystemExit as error:
+    code = error.code
+heavy = sorted({"torch", "lightning", "numpy", "sklearn", "scipy", "pandas", "dgl"} & set(sys.modules))
+print(code, heavy)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (1, ["missing.tsv"], "dgltree: missing.tsv: no such file or folder"),
+        (1, ["HERE", "--test", "missing.tsv"], "dgltree: missing.tsv: no such file or folder"),
+        (1, ["HERE", "--validation", "missing.tsv"], "dgltree: missing.tsv: no such file or folder"),
+        (1, ["HERE", "--split-of", "runs/missing"], "dgltree: runs/missing: no such file or folder"),
+        (1, ["HERE", "--cell", "missing.py:Mine"], "dgltree: missing.py: no such file or folder"),
+        (1, ["HERE", "--hidden-size", "0"], "dgltree: hidden_size is 0; it must be 1 or more"),
+        (1, ["HERE", "--folds", "3", "--seeds", "2"], "dgltree: --folds makes test sets of its own"),
+        (1, ["HERE", "--processes", "2"], "dgltree: --processes is for --folds or --seeds"),
+        (1, ["HERE", "--max-line", "0"], "dgltree: max_line is 0"),
+        (2, ["HERE", "--epochs", "some"], 'Parser key "epochs"'),
+        (2, ["HERE", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_it_is_refused_without_torch_and_lightning(
+    code: int, arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "trees.tsv"
+    file.write_text("tree\tlabel\nx\ta\n", encoding="utf-8")
+    given = [str(file) if argument == "HERE" else argument for argument in arguments]
+    command = [sys.executable, "-c", CHECKS, "fit", *given]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1:] == [f"{code} []"], done.stderr
+    assert message in done.stderr
