@@ -182,7 +182,7 @@ class Cell(CellContract):
     def prepare(self, graph: Any) -> None:
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
-        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states of
+        ``graph`` is a ``dgl.DGLGraph`` or a ``dgltree.engine.runner.Graph``. Propagation overwrites the states of
         inner nodes, by which a second pass over a graph that was not prepared again is known, and refused: its leaves
         would have the states of earlier weights. So is a pass from the roots down, which would read states of zeros.
         """
