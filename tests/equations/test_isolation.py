@@ -9,13 +9,13 @@ import pytest
 from flint import fmpq
 
 from dgltree import complete, read_equation
-from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.enclosures import enclosure
-from dgltree.equations.truth.isolation import Isolation, isolate
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_intervals import RealInterval
+from dgltree.equations.truth.proofs.expression import X, from_tree
+from dgltree.equations.truth.proofs.enclosure import enclosure
 from dgltree.equations.truth.real_roots import narrow
+from dgltree.equations.truth.solutions.derivatives import span
+from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, loose
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
@@ -34,7 +34,8 @@ def isolated(text: str) -> tuple[list[float], Isolation]:
     equation = read_equation(text)
     program, turn = Program(equation, school=True), period(equation)
     difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
-    found = isolate(difference, program, "x", None if turn is None else turn.value)
+    t = from_tree(difference, {"x": X})
+    found = Isolating(t, t, program, "x", None if turn is None else turn.value).run()
     return [float(narrow(program, "x", *bracket, 200).mid()) for bracket in found.brackets], found
 
 
@@ -104,30 +105,20 @@ def test_where_there_is_a_root_or_may_be_one_nothing_is_proved(text: str) -> Non
     "text",
     ["exp(x) - x^3", "x^(1/3)*abs(x)", "sqrt(x)/(x - 1)", "log(x^2)*sin(x)", "atan(1/x)", "x^x", "acos(x)", "sec(x)"],
 )
-def test_values_and_slopes_are_in_their_enclosures(text: str) -> None:
-    tree = read_infix(text)
+def test_values_are_in_their_enclosures(text: str) -> None:
+    t = loose(from_tree(read_infix(text), {"x": X}))
     program = Program(read_equation(f"{text} = 0*x"), school=True)
     for low, high in ((-3.0, -1.0), (-0.5, 0.25), (0.1, 0.2), (0.5, 4.0), (2.0, math.inf), (-math.inf, -1.5)):
-        found = enclosure(tree, RealInterval(low, high))
-        for share in (0.01, 0.3, 0.77):
+        found = enclosure(t, span(low, high))
+        for share in (0.01, 0.3, 0.5, 0.77):
             x = max(low, -50.0) + share * (min(high, 50.0) - max(low, -50.0))
             value = program.at({"x": fmpq(*x.as_integer_ratio())}, 200)[0]
             if value is None:
                 continue
-            ball = complex(value) if not isinstance(value, fmpq) else complex(int(value.p) / int(value.q))
-            if ball.imag:
-                assert found.off
-            else:
-                assert found.value is not None
-                assert (
-                    found.value.low <= ball.real * (1 + 1e-12) + 1e-15
-                    and ball.real * (1 - 1e-12) - 1e-15 <= found.value.high
-                )
-
-
-def test_a_function_without_an_enclosure_is_not_judged() -> None:
-    with pytest.raises(Unjudged, match="factorial"):
-        enclosure(read_infix("factorial(x)"), RealInterval(0.0, 1.0))
+            number = complex(value) if not isinstance(value, fmpq) else complex(int(value.p) / int(value.q))
+            if not number.imag:
+                assert float(found.low) <= number.real * (1 + 1e-12) + 1e-15
+                assert number.real * (1 - 1e-12) - 1e-15 <= float(found.high)
 
 
 @pytest.mark.parametrize(
