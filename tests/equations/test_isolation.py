@@ -5,14 +5,15 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import pytest
 from flint import fmpq
 
 from dgltree import complete, read_equation
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.proofs.expression import X, from_tree
 from dgltree.equations.truth.proofs.enclosure import enclosure
+from dgltree.equations.truth.proofs.expression import ENCLOSED, X, derivative, domain, from_tree
 from dgltree.equations.truth.real_roots import narrow
 from dgltree.equations.truth.solutions.derivatives import span
 from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, loose
@@ -103,10 +104,13 @@ def test_where_there_is_a_root_or_may_be_one_nothing_is_proved(text: str) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["exp(x) - x^3", "x^(1/3)*abs(x)", "sqrt(x)/(x - 1)", "log(x^2)*sin(x)", "atan(1/x)", "x^x", "acos(x)", "sec(x)"],
+    [
+        *("exp(x) - x^3", "x^(1/3)*abs(x)", "sqrt(x)/(x - 1)", "log(x^2)*sin(x)", "atan(1/x)", "x^x", "acos(x)"),
+        *("sec(x)", "tanh(x)", "asinh(2*x)", "acosh(x + 1)"),
+    ],
 )
 def test_values_are_in_their_enclosures(text: str) -> None:
-    t = loose(from_tree(read_infix(text), {"x": X}))
+    t = loose(from_tree(read_infix(text), {"x": X}, functions=ENCLOSED))
     program = Program(read_equation(f"{text} = 0*x"), school=True)
     for low, high in ((-3.0, -1.0), (-0.5, 0.25), (0.1, 0.2), (0.5, 4.0), (2.0, math.inf), (-math.inf, -1.5)):
         found = enclosure(t, span(low, high))
@@ -119,6 +123,16 @@ def test_values_are_in_their_enclosures(text: str) -> None:
             if not number.imag:
                 assert float(found.low) <= number.real * (1 + 1e-12) + 1e-15
                 assert number.real * (1 - 1e-12) - 1e-15 <= float(found.high)
+
+
+@pytest.mark.parametrize("name", ["tanh", "asinh", "acosh"])
+def test_a_function_with_an_enclosure_has_its_derivative_and_domain(name: str) -> None:
+    t = from_tree(read_infix(f"{name}(x^2)"), {"x": X}, functions=ENCLOSED)
+    at = 1.25
+    slope = enclosure(derivative(t), span(at, at))
+    assert float(slope.low) == pytest.approx(float(mpmath.diff(lambda x: getattr(mpmath, name)(x**2), at)), rel=1e-9)
+    outside = any(not enclosure(u, span(0.5, 0.5)).signs & signs for u, signs in domain(t))
+    assert outside == bool(getattr(mpmath, name)(0.25).imag)
 
 
 @pytest.mark.parametrize(

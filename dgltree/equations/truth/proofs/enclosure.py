@@ -185,6 +185,9 @@ def _function(name: str, argument: Range) -> Range:
             )
         case "asinh":
             return Range(a if a == -INFINITY else down(a.asinh()), b if b == INFINITY else up(b.asinh()), nonzero)
+        case "acosh":
+            low, high = (arb(0) if v <= 1 else v if v == INFINITY else v.acosh() for v in (a, b))
+            return Range(down(low), up(high), False)
     a, b = largest([a, arb(-1)]), least([b, arb(1)])
     if not a <= b:  # it has no value
         return EVERYTHING

@@ -23,7 +23,7 @@ Signs = frozenset[int]
 """Of a value: a subset of -1, 0 and 1."""
 
 FUNCTIONS = ("abs", "sqrt", "exp", "log", "sin", "cos", "asin", "acos", "atan")
-ENCLOSED = (*FUNCTIONS, "tanh", "asinh")
+ENCLOSED = (*FUNCTIONS, "tanh", "asinh", "acosh")
 """Those with an enclosure of their own; that of log(x + sqrt(x^2 + 1)) is everything for negative numbers."""
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset({1}), frozenset({-1}), frozenset({0}), frozenset({-1, 1})
 NOT_NEGATIVE, NOT_POSITIVE, ANY = frozenset({0, 1}), frozenset({-1, 0}), frozenset({-1, 0, 1})
@@ -214,6 +214,8 @@ def last_conditions(t: Expression) -> list[Condition]:
             return [(("+", a, ONE), NOT_NEGATIVE), (minus(ONE, a), NOT_NEGATIVE)]
         case ("^", a, n) if n <= 0:
             return [(a, NONZERO)]
+        case ("acosh", a):
+            return [(minus(a, ONE), NOT_NEGATIVE)]
     return []
 
 
@@ -320,6 +322,8 @@ def _outer_derivative(t: Expression, a: Expression, rest: Expression) -> Express
             return minus(ONE, ("^", t, 2))
         case "asinh":
             return ("^", ("sqrt", ("+", ("^", a, 2), ONE)), -1)
+        case "acosh":
+            return ("^", ("*", ("sqrt", ("+", a, ONE)), ("sqrt", minus(a, ONE))), -1)
         case "asin":
             return ("^", ("sqrt", rest), -1)
         case "acos":

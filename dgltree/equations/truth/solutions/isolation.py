@@ -16,7 +16,6 @@ from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
 from dgltree.equations.truth.proofs.expression import (
     NEGATIVE,
-    NONZERO,
     POSITIVE,
     Condition,
     Expression,
