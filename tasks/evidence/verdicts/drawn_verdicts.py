@@ -15,7 +15,7 @@ from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, WINDOW, stretches, whole_numbers
 from tasks.evidence.verdicts.shapes import DrawnEquation, Y, contains, draw
-from tasks.evidence.verdicts.two_variables import complex_point_against, holds_on_curves, point_against
+from tasks.evidence.verdicts.two_variables import complex_point_against, is_refuted, point_against
 
 FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION = "false proof", "false test", "missed part", "missed exception"
 KINDS = (FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION)
@@ -74,15 +74,14 @@ def report(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def fault_in_plane(drawn: DrawnEquation, verdict: Verdict, random: Random) -> Fault | None:
     """The first fault of a verdict on an equation in two variables."""
-    if verdict.grade is Grade.UNDECIDED:
-        return None
-    if verdict.domain is Domain.NONE:
-        return Fault(MISSED_PART, "no curve shows a difference") if holds_on_curves(drawn, random) else None
-    point = point_against(drawn, verdict, random) or _complex_point_against(drawn, verdict, random)
+    point = _point_against(drawn, verdict, random) or point_against(drawn, verdict, random)
     return Fault(_kind(verdict), point) if point else None
 
 
-def _complex_point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str:
+def _point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str:
+    """A counterexample at which the sides agree, or a complex point at which they differ; empty if there is none."""
+    if not is_refuted(drawn, verdict):
+        return f"the sides agree at {verdict.counterexample}"
     return complex_point_against(drawn, random) if verdict.domain is Domain.EVERYWHERE else ""
 
 
@@ -95,7 +94,7 @@ def fault_of(drawn: DrawnEquation, verdict: Verdict, random: Random) -> Fault | 
     if verdict.grade is Grade.UNDECIDED:
         return None
     kind = _kind(verdict)
-    if point := _complex_point_against(drawn, verdict, random):
+    if point := _point_against(drawn, verdict, random):
         return Fault(kind, point)
     for stretch in stretches(drawn.left, drawn.right):
         ends = (*verdict.part, *verdict.agrees)

@@ -11,19 +11,18 @@ from typing import Any
 import mpmath
 
 from dgltree import read_equation
-from dgltree.equations.truth.verdict import Domain, Verdict
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts import mpmath_values
-from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, BeyondRangeError, stretches, value
+from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, BeyondRangeError, outcome, stretches, value
 from tasks.evidence.verdicts.shapes import DrawnEquation, Expression, X, Y, number, power, replaced, text
 
 COMPLEX_POINTS = 24
-MIN_AGREEING = 30
-"""Points at which sides that never differ show that "does not hold" is too little."""
 
 
 def point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str:
     """Where a claim of the plane is false; empty if no point shows that."""
-    if verdict.domain is Domain.NONE:
+    by_principal_values = any("by principal values" in note for note in verdict.notes)  # of odd roots: not real ones
+    if verdict.domain is Domain.NONE or verdict.grade is Grade.UNDECIDED or by_principal_values:
         return ""
     refuting = {DIFFER} if verdict.domain is Domain.EVERYWHERE or verdict.both_real else {DIFFER, ALONE}
     for place, found in _outcomes(drawn, random, positive=verdict.domain is Domain.POSITIVE):
@@ -32,19 +31,27 @@ def point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str
     return ""
 
 
-def holds_on_curves(drawn: DrawnEquation, random: Random) -> bool:
-    """Whether the sides agree at all real points that are tried, and at many."""
-    found = [outcome for _, outcome in _outcomes(drawn, random, positive=False) if outcome != NONE]
-    return len(found) >= MIN_AGREEING and set(found) == {HOLDS}
+def is_refuted(drawn: DrawnEquation, verdict: Verdict) -> bool:
+    """Whether the sides differ at the counterexample, as far as that is a point of rational numbers."""
+    if verdict.counterexample is None:
+        return True
+    try:
+        point = {name: number(value) for name, value in verdict.counterexample.variables.items()}
+    except ValueError:  # it is complex, or a multiple of pi
+        return True
+    left, right = (
+        replaced(replaced(side, Y, point.get("y", Y)), X, point.get("x", X)) for side in (drawn.left, drawn.right)
+    )
+    return outcome(left, right, 0) != HOLDS
 
 
 def _outcomes(drawn: DrawnEquation, random: Random, positive: bool) -> Iterator[tuple[str, str]]:
     for y in _curves(random):
         left, right = (replaced(side, Y, y) for side in (drawn.left, drawn.right))
         for stretch in stretches(left, right):
-            for x, outcome in stretch.outcomes:
+            for x, found in stretch.outcomes:
                 if not positive or (x > 0 and _is_positive(y, x)):
-                    yield f"x = {mpmath.nstr(x, 15)}, y = {text(y)}", outcome
+                    yield f"x = {mpmath.nstr(x, 15)}, y = {text(y)}", found
 
 
 def _curves(random: Random) -> Iterator[Expression]:
