@@ -1,11 +1,11 @@
 """``python -m tasks.equations verdicts``: how many verdicts claim what values by mpmath contradict.
 
 With ``--shapes`` equations in one variable are drawn by shape, f(A*B) = f(A)*f(B) and the like, and tried between all
-changes of sign and next to them, and at complex points where they are said to hold everywhere; with
-``--two-variables`` such equations in two are tried along curves of the plane. False proofs, false tests, missed parts
-and missed exceptions are counted. Without it,
-each equation is one of the generator's with one mutation; its verdict is tried at points of the claimed set and on
-both sides of its ends, by mpmath. One JSON line per equation is added to the file; what is there is not made again.
+changes of sign and next to them; a claim of all complex points is tried at such points. With ``--two-variables``
+equations in two are tried along curves of the plane. False proofs, false tests, missed parts and missed exceptions are
+counted. Otherwise each equation is one of the generator's with one mutation; its verdict is tried at points of the
+claimed set and on both sides of its ends, by mpmath. One JSON line per equation is added to the file; what is there is
+not made again.
 """
 
 import argparse
