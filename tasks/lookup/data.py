@@ -71,8 +71,12 @@ class Lookup:
             "longer": _longer(random, LONGER_TEST),
         }
         test = [chain for part in parts.values() for chain in part]
-        ends = numpy.cumsum([0, *map(len, parts.values())]).tolist()
-        rows = {name: range(low, high) for name, low, high in zip(parts, ends, ends[1:], strict=False)}
+        rows: dict[str, Sequence[int]] = {}
+        for name, part in parts.items():
+            start = sum(map(len, rows.values()))
+            rows[name] = range(start, start + len(part))
+        for length in (*range(1, MAX_TRAINED + 1), *LONGER_TEST):
+            rows[f"functions_{length:02}"] = [k for k, chain in enumerate(test) if len(chain.functions) == length]
         train = self._data([*basic, *drawn[HELD_OUT:], *again])
         return Sets(
             train,
