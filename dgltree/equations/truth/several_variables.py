@@ -19,7 +19,7 @@ from dgltree.equations.truth.proofs.expression import Expression, X, number
 from dgltree.equations.truth.proofs.line import line_along
 from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.equations.truth.sample_points import Point, plain_first, points
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict, undecided
 
 MAX_PARALLEL, SLANTING = 9, 3
 """Lines along which an equation is tried that agrees at points."""
@@ -61,7 +61,7 @@ def several(case: JudgedEquation) -> Verdict:
         elsewhere = elsewhere if refuting is None else refuting
         if elsewhere is not None:
             return Verdict(Grade.REFUTED, counterexample=case.counterexample(*elsewhere))
-    return undecided("too few points at which both sides have a value")
+    return undecided("too few points at which both sides have a value", Doubt.NOT_COMPARED)
 
 
 def _points_of_lines(case: JudgedEquation, kind: str) -> Iterator[Point]:
