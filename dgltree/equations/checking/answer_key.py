@@ -1,10 +1,11 @@
 """The solutions of an equation with an unknown, or the fillers of a blank, which an answer has to list."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
+from dgltree.equations.checking.numerals import RoundedNumber
 from dgltree.equations.checking.periodic import periods_between
-from dgltree.equations.checking.rounding import rounds, rounds_number
+from dgltree.equations.checking.rounding import number_in_units, number_of
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.names import variables
@@ -32,11 +33,10 @@ class AnswerKey:
         asked: the equation.
         names: its variables but the unknown.
         judge: of its claims.
-        rounded: whether a decimal is the value that it rounds.
     """
 
-    def __init__(self, asked: Question, names: Collection[str], judge: Judge, rounded: bool) -> None:
-        self.asked, self._names, self._judge, self._rounded = asked, names, judge, rounded
+    def __init__(self, asked: Question, names: Collection[str], judge: Judge) -> None:
+        self.asked, self._names, self._judge = asked, names, judge
 
     @cached_property
     def solutions(self) -> Solutions | None:
@@ -50,27 +50,55 @@ class AnswerKey:
         number = None if self.solutions is None else _number(given)
         return None if number is None or self.solutions is None else self.solutions.put(number)
 
-    def rounded_root(self, given: Tree) -> Tree | None:
-        """The solution or the filler that a decimal rounds; None if there is none."""
-        if self.solutions is not None and self.solutions.roots:
-            roots = (root for root in self.solutions.roots if rounds_number(given, root.number))
-            return next((self._forms.plainest(root) for root in roots), None)
-        return next((tree for tree in self.known if rounds(given, tree)), None)
+    def rounded_root(self, given: RoundedNumber, unit: Tree | None = None) -> Tree | None:
+        """The solution or the filler that a decimal rounds; None if there is none.
 
-    def missing(self, given: list[Tree]) -> list[Tree]:
-        """Solutions that are not given, as far as they are known; of periodic equations those of one period."""
+        Args:
+            given: the number.
+            unit: of the number, in base units as variables; None for a number alone.
+        """
+        if unit is None and self.solutions is not None and self.solutions.roots:
+            roots = (root for root in self.solutions.roots if given.rounds(root.number))
+            return next((self._forms.plainest(root) for root in roots), None)
+        for tree in self._values:
+            number = number_of(tree) if unit is None else number_in_units(tree, unit)
+            if number is not None and given.rounds(number):
+                return tree
+        return None
+
+    @property
+    def _values(self) -> list[Tree]:
+        """The other side of a blank that is one, which needs no search; else what is known."""
+        alone = self.asked.unknown is None and BLANK in self.asked.equation
+        return [self.asked.equation[1 - self.asked.equation.index(BLANK)]] if alone else self.known
+
+    @property
+    def required(self) -> int | None:
+        """How many solutions there are; 1 for the filler of a blank, None if that is not known."""
+        if self.asked.unknown is None:
+            return 1
+        if self.solutions is None or not self.solutions.are_all or self.solutions.intervals or self.is_periodic:
+            return None
+        return len(self.solutions.roots)
+
+    def missing(self, given: Sequence[tuple[Tree, RoundedNumber | None]]) -> list[Tree]:
+        """Solutions that are not given, as far as they are known; of periodic equations those of one period.
+
+        Args:
+            given: solutions, each with the decimal that it is if what it rounds is given, too.
+        """
         if self.is_periodic and self.period is None:
             return []
         if self.solutions is not None and self.solutions.roots:
-            numbers = [(tree, _number(tree)) for tree in given]
+            numbers = [(_number(tree), rounded) for tree, rounded in given]
             return [
                 self._forms.plainest(root)
                 for root in self.solutions.roots
-                if not any(self._is_root(root, tree, number) for tree, number in numbers)
+                if not any(self._is_root(root, number, rounded) for number, rounded in numbers)
             ]
         missing: list[Tree] = []
         for solution in self.known:
-            if not any(self._same(solution, tree) for tree in (*given, *missing)):
+            if not any(self._same(solution, *one) for one in (*given, *((tree, None) for tree in missing))):
                 missing.append(solution)
         return missing
 
@@ -88,17 +116,20 @@ class AnswerKey:
         """Whether there may be solutions that are not known."""
         return self.found.more if self.solutions is None else not self.solutions.are_all
 
-    def _is_root(self, root: Root, given: Tree, number: Number | None) -> bool:
+    def _is_root(self, root: Root, number: Number | None, rounded: RoundedNumber | None) -> bool:
         """Whether an answer is a root: no other number within its ball is one."""
         if number is not None and self.solutions is not None and same(root.number, self.solutions.reduced(number)):
             return True
-        return self._rounded and rounds_number(given, root.number)
+        return rounded is not None and rounded.rounds(root.number)
 
-    def _same(self, solution: Tree, given: Tree) -> bool:
+    def _same(self, solution: Tree, given: Tree, rounded: RoundedNumber | None) -> bool:
         if self.period is not None and periods_between(solution, given, self.period) is not None:
             return True
         equal = Equation(*map(_with_one_unit, (solution, given)))
-        return self._judge.verdict(equal).holds or (self._rounded and rounds(given, solution))
+        if self._judge.verdict(equal).holds:
+            return True
+        number = None if rounded is None else number_of(solution)
+        return rounded is not None and number is not None and rounded.rounds(number)
 
     @cached_property
     def every(self) -> Verdict | None:

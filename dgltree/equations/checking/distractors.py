@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from dgltree.equations.checking.check import Checker, Mark
+from dgltree.equations.checking.checker import Checker
+from dgltree.equations.checking.marks import Mark
 from dgltree.equations.checking.slips import SLIPS, Slip, opposite
 from dgltree.equations.expressions.canonical_form import CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from dgltree.read.typed.notes import Note
 from dgltree.read.typed.reader import read_typed
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
@@ -34,7 +35,7 @@ class Question(NamedTuple):
     """The form that is asked for, a value of ``FORMS``."""
     unknown: str | None = None
     """The variable that the blank replaces, in all its places."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """As of :class:`dgltree.read.typed.Typed`."""
 
 

@@ -13,6 +13,7 @@ from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
 from dgltree.read.typed.letters import Runs
 from dgltree.read.typed.names import factors_of_sums, split_names, standing
+from dgltree.read.typed.notes import Note, make_note
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
 from dgltree.read.typed.sheets import without_layout
@@ -22,7 +23,7 @@ from dgltree.read.typed.tokens import tokens
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-LOGARITHM = "log is the natural logarithm ln; log10 and lg have base 10"
+LOGARITHM = make_note("logarithm")
 
 
 class Typed(NamedTuple):
@@ -32,7 +33,7 @@ class Typed(NamedTuple):
     blanks: tuple[str, ...]
     """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
     Where there is only one it is called ``_``, whatever it was called in the text."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """Notes on other possible readings: which logarithm ``log`` is, what letters side by side are."""
 
 
@@ -72,7 +73,7 @@ class TypedExpression(NamedTuple):
     """The reading of a typed expression."""
 
     tree: Tree
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     """As of :class:`Typed`."""
 
 
