@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dgltree.read.typed.notes import Note
 from dgltree.read.typed.reader import read_typed
+from dgltree.read.typed.same_letters import letter_key
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -110,6 +111,8 @@ def _solved(text: str, unknown: Tree, names: Collection[str]) -> Question:
             f"the equation has another blank than {unknown.token}; write {unknown.token} = _ alone for one"
         )
     leaves = {node for side in equation for node in side.distinct() if not node.children}
+    spelled = letter_key(unknown.token or "")
+    unknown = next((leaf for leaf in leaves if spelled and letter_key(leaf.token or "") == spelled), unknown)
     if unknown not in leaves:
         found = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
         there = f"its variables are {', '.join(found)}" if found else "it has no variables"
