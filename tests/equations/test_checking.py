@@ -356,6 +356,12 @@ def test_a_root_of_a_square_is_not_in_lowest_terms(answer: str, lack: str) -> No
     assert check("sqrt(2)/2 = _", "sqrt(2)/2", "lowest-terms").mark is Mark.RIGHT
 
 
+@pytest.mark.parametrize(("answer", "factor"), [("√8/4", 2), ("2√2/4", 2), ("√12/6", 2), ("√8/3", 1), ("√(54)/9", 3)])
+def test_a_root_with_a_square_in_it_is_not_in_lowest_terms(answer: str, factor: int) -> None:
+    lack = check(f"{answer} = _", answer, "lowest-terms").lacking
+    assert (lack is None) if factor == 1 else (lack is not None and lack.values["factor"] == str(factor))
+
+
 def test_an_answer_without_its_form_is_shown_as_it_was_given() -> None:
     assert check("6/8 = _", " 6/8", "lowest-terms").answer == "6/8"
     with pytest.raises(ValueError, match="can mean an interval or a pair; write 2;3 for two solutions"):

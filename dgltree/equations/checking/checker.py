@@ -112,6 +112,10 @@ class Checker:
             found = unjudged(Mark.UNREADABLE, answer.strip(), error=str(error))
             return found._replace(required=self._key.required)
 
+    def read(self, understood: str) -> Tree:
+        """The tree of an answer as it was understood."""
+        return read_typed_expression(self._rules.plain(understood).text, self._names, names=self._one_name)
+
     def _finish(self, found: Checked) -> Checked:
         """With the number of solutions, those that are missing, and the decimal mark of the question."""
         required = self._key.required if found.required is None else found.required

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from math import gcd
+from math import gcd, prod
 
 from dgltree.equations.checking.marks import Lack
 from dgltree.equations.checking.polynomial import Poly, Polynomials, common_factor, content
@@ -91,7 +91,8 @@ def lowest_terms(tree: Tree) -> Lack | None:
         return _lack("several-signs")
     if any(sum(abs(e) for base, e in parts if e * way > 0 and abs(exact(base) or 1) != 1) > 1 for way in (1, -1)):
         return _lack("multiply")
-    common = gcd(int(content(top)), int(content(bottom)))
+    before_roots = prod(_before_root(base) ** abs(e) for base, e in parts if e > 0)
+    common = gcd(int(content(top)) * before_roots, int(content(bottom)))
     if common > 1:
         return _lack("common-number", factor=str(common))
     if not top.gcd(bottom).is_constant():
@@ -99,6 +100,8 @@ def lowest_terms(tree: Tree) -> Lack | None:
     return _lack("denominator-one") if any(exact(base) == 1 and e < 0 for base, e in parts) else None
 
 
+MAX_BEFORE_ROOT = 1000
+"""Up to which a whole number is taken out of a root."""
 MAX_PLACED_NODES = 400
 """Nodes of an answer in which the place of a part is looked for."""
 
@@ -192,6 +195,17 @@ def _is_worked_out_easily(node: Tree) -> bool:
     if exponent is None or exponent.denominator == 1 or number < 0:
         return False
     return all(_is_power(part, exponent.denominator) for part in (number.numerator, number.denominator))
+
+
+def _before_root(node: Tree) -> int:
+    """The whole number that comes before a root when it is worked out as far as it can be: 2 of sqrt(8)."""
+    number = exact(node.children[0]) if node.function == "Pow" and node.children else None
+    exponent = exact(node.children[1]) if node.function == "Pow" else None
+    if number is None or exponent is None or number.denominator > 1 or not 1 < number < 10**12:
+        return 1
+    if exponent.numerator != 1 or exponent.denominator == 1:
+        return 1
+    return max(k for k in range(1, MAX_BEFORE_ROOT) if number % k**exponent.denominator == 0)
 
 
 def _is_power(number: int, exponent: int) -> bool:
