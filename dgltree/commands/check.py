@@ -52,6 +52,7 @@ def run(name: str, arguments: list[str]) -> int:
         "units": options.units,
         "significant": options.significant,
         "decimal": options.decimal,
+        "assume": tuple(options.assume),
     }
     if options.table is not None:
         from dgltree.commands.check_table import mark_table
@@ -68,7 +69,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    from dgltree.commands.equation_input import add_names, count
+    from dgltree.commands.equation_input import add_assumptions, add_names, count
     from dgltree.equations.checking.forms import FORMS
     from dgltree.equations.checking.numerals import DECIMALS
 
@@ -101,6 +102,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         metavar="N",
         help="take a decimal that is rounded to N significant digits",
     )
+    add_assumptions(made)
     made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2")
     made.add_argument(
         "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"

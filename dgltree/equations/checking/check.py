@@ -22,6 +22,7 @@ def check(
     significant: int | None = None,
     decimal: str | None = None,
     seconds: float | None = None,
+    assume: Collection[str] = (),
 ) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
@@ -47,6 +48,8 @@ def check(
         significant: to how many significant digits a value has to be rounded.
         decimal: ``comma`` or ``point``, the mark of decimals in the question and in answers; None: that of the
             decimals in the question. If that has none, what can mean two numbers is refused.
+        assume: of the variables, as ``["T > 0", "x in [0, 2π)"]``; what is right there is right, and a solution that
+            is elsewhere is wrong.
         seconds: that an answer may take, in a further process, which is ended then: the mark is ``out-of-time``. The
             equation and the answer have to be texts.
 
@@ -59,11 +62,11 @@ def check(
     See also: :func:`dgltree.complete` for the answer, :func:`dgltree.distractors` for wrong ones.
     """
     if seconds is None:
-        return Checker(equation, form, names, rounded, mixed, units, significant, decimal).check(answer)
+        return Checker(equation, form, names, rounded, mixed, units, significant, decimal, assume).check(answer)
     if not isinstance(equation, str) or not isinstance(answer, str):
         raise ValueError("seconds are for texts; a tree is marked without them")
     settings = {"form": form, "names": tuple(names), "rounded": rounded, "mixed": mixed, "units": units}
-    settings |= {"significant": significant, "decimal": decimal}
+    settings |= {"significant": significant, "decimal": decimal, "assume": tuple(assume)}
     found = mark_within(MarkingTask(equation, answer, tuple(settings.items())), seconds)
     if found.mark in (Mark.UNREADABLE, Mark.NOT_ASKED):
         raise ValueError(found.error)

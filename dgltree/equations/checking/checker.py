@@ -26,6 +26,13 @@ from dgltree.equations.checking.solution_lists import (
 )
 from dgltree.equations.checking.units import in_units
 from dgltree.equations.completion.answers import question
+from dgltree.equations.completion.assumptions import (
+    check_assumptions,
+    excludes,
+    read_assumption,
+    read_assumptions,
+    verdict_under,
+)
 from dgltree.equations.completion.coverage import covers
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
@@ -50,7 +57,7 @@ class Checker:
     """Marks many answers to one equation.
 
     Args:
-        equation, form, names, rounded, mixed, units, significant, decimal: as of :func:`dgltree.check`.
+        equation, form, names, rounded, mixed, units, significant, decimal, assume: as of :func:`dgltree.check`.
     """
 
     def __init__(
@@ -63,6 +70,7 @@ class Checker:
         units: bool = False,
         significant: int | None = None,
         decimal: str | None = None,
+        assume: Collection[str] = (),
     ) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
@@ -86,7 +94,9 @@ class Checker:
         self._names = variables(*self.asked.equation)
         self._rules = self._rules._replace(lists=self.asked.unknown is not None)
         self._judge, self._plain = Judge(), PlainText("")
-        self._key = AnswerKey(self.asked, self._names, self._judge)
+        letters = [*self._names, *((self.asked.unknown,) if self.asked.unknown else ())]
+        self._assumed = check_assumptions(read_assumptions(assume), letters)
+        self._key = AnswerKey(self.asked, self._names, self._judge, self._assumed)
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer, which has all solutions if an unknown is asked for.
@@ -204,7 +214,7 @@ class Checker:
         if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
             cause = Cause("wrong-no-value", {"place": verdict.reason})
             return Checked(understood, Mark.WRONG, verdict, notes=notes, cause=cause)
-        found = Checked(understood, mark, verdict, notes=notes)
+        found = self._as_assumed(Checked(understood, mark, verdict, notes=notes), fillers)
         if self._rounding is not None and len(texts) == 1 and mark in (Mark.WRONG, Mark.RIGHT):
             found = self._rounded(found, texts[0])
         if found.mark is Mark.RIGHT and self.form is not None:
@@ -213,6 +223,22 @@ class Checker:
             right_so = self._verdict([in_degrees(fillers[0])])[1]
             notes += (checking_note("degrees", answer=understood),) * right_so
         return found._replace(notes=notes) if found.mark is Mark.WRONG else found
+
+    def _as_assumed(self, found: Checked, fillers: list[Tree]) -> Checked:
+        """The mark of what holds where the letters are as assumed, and of a solution that is not."""
+        if not self._assumed or found.mark is Mark.UNDECIDED:
+            return found
+        if self.asked.unknown is not None and found.mark in (Mark.RIGHT, Mark.PART):
+            broken = excludes(self._assumed, self.asked.unknown, fillers[0])
+            if broken is not None:
+                return found._replace(mark=Mark.WRONG, cause=Cause("wrong-assumed", {"assumption": broken.text}))
+        if found.mark is Mark.RIGHT or imaginary_unit(self._filled(fillers)) is not None:
+            return found
+        verdict, holds = verdict_under(self._judge, self._filled(fillers), self._assumed)
+        if not holds:
+            return found._replace(mark=mark_of(verdict, False), verdict=verdict)
+        shown = " and ".join(one.text for one in self._assumed if one.name != self.asked.unknown)
+        return found._replace(mark=Mark.RIGHT, cause=Cause("right-assumed", {"assumptions": shown}))
 
     def _rounded(self, found: Checked, text: str) -> Checked:
         """The mark of an answer if decimals are right that round the value, or if only these are what is asked for."""
@@ -299,7 +325,11 @@ class Checker:
             code = "every" if every.domain is Domain.EVERYWHERE else "interval"
             values = {"unknown": self.asked.unknown or "", "place": every.place}
             return found._replace(verdict=every, cause=Cause(f"incomplete-{code}", values))
-        if missing := self._missing(given):
+        missing = self._missing(given)
+        if missing and self._is_right_if_positive(given, missing):
+            named = ", ".join(f"{self.asked.unknown} = {solution}" for solution in missing)
+            return found._replace(mark=Mark.POSITIVE, missing=missing, cause=Cause("positive", {"missing": named}))
+        if missing:
             named = ", ".join(f"{self.asked.unknown} = {solution}" for solution in missing)
             code = "one" if len(missing) == 1 else "some"
             return found._replace(missing=missing, cause=Cause(f"incomplete-{code}", {"missing": named}))
@@ -310,7 +340,7 @@ class Checker:
             texts, counters = zip(*general, strict=True)
             values = {"solutions": ", ".join(texts), "counters": ", ".join(dict.fromkeys(counters))}
             cause = Cause("right-all-general" if self._key.solutions is not None else "right-general", values)
-        elif self._key.period is not None:
+        elif self._key.period is not None and self._key.in_window is None:
             period = write_infix(self._key.period)
             notes = (*notes, checking_note("period", unknown=self.asked.unknown or "", period=period))
         return found._replace(mark=Mark.RIGHT, notes=notes, cause=cause)
@@ -324,11 +354,23 @@ class Checker:
         numbers = [self._number(part.text) for part in right]
         return tuple(map(write_infix, self._key.missing(list(zip(trees, numbers, strict=True)))))
 
+    def _is_right_if_positive(self, given: list[GivenSolution], missing: tuple[str, ...]) -> bool:
+        """Whether only the sign of letters decides: where all are positive, what is given is, and the rest is not."""
+        if not self._names or self.asked.unknown is None or self._assumed:
+            return False
+        assumed = [read_assumption(f"{name} > 0") for name in (self.asked.unknown, *self._names)]
+        rest, listed = ([read_typed_expression(text, self._names, names=self._one_name) for text in texts]
+                        for texts in (missing, [part.text for part in given]))  # fmt: skip
+        excluded = [excludes(assumed, self.asked.unknown, tree) is not None for tree in (*rest, *listed)]
+        return excluded == [True] * len(rest) + [False] * len(listed)
+
+    def _filled(self, fillers: list[Tree]) -> Equation:
+        replacements = dict(zip(map(blank, self.asked.blanks), fillers, strict=True))
+        return Equation(*(substitute(side, replacements) for side in self.asked.equation))
+
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """Of the filled equation, and whether that holds wherever the rest has a value."""
-        equation = self.asked.equation
-        replacements = dict(zip(map(blank, self.asked.blanks), fillers, strict=True))
-        filled = Equation(*(substitute(side, replacements) for side in equation))
+        equation, filled = self.asked.equation, self._filled(fillers)
         if any(node.function == "Infinity" for side in filled for node in side.distinct()):
             raise ValueError("infinity (oo) is not a number")
         unit = imaginary_unit(filled)

@@ -26,6 +26,8 @@ def mark_claim(claim: Claim, text: str, key: AnswerKey, judge: Judge) -> Checked
             return _on_a_part(text, verdict)
         mark = Mark.RIGHT if _is_all(verdict) else Mark.WRONG if known else Mark.UNDECIDED
         return Checked(text, mark, verdict)
+    if key.excludes_all:
+        return Checked(text, Mark.RIGHT, verdict, cause=Cause("right-none-assumed"))
     if key.solutions is not None and key.solutions.are_none:
         basis = "proved" if key.solutions.is_proved else "digits"
         return Checked(text, Mark.RIGHT, verdict, cause=Cause("right-none", {"basis": basis}))

@@ -33,6 +33,8 @@ class Mark(enum.Enum):
     UNDECIDED = "undecided"
     INCOMPLETE = "incomplete"
     """Right, but there are more solutions."""
+    POSITIVE = "positive"
+    """Right if the letters are positive, as lengths and times are: a solution with another sign is missing."""
     UNREADABLE = "unreadable"
     """It has no meaning, or two; the error says why."""
     EMPTY = "empty"
@@ -43,7 +45,7 @@ class Mark(enum.Enum):
     """There was no verdict within the time that it may take."""
 
 
-SEVERITY = (Mark.RIGHT, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
+SEVERITY = (Mark.RIGHT, Mark.POSITIVE, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
 """Of several solutions the last of these marks counts."""
 UNJUDGED = (Mark.UNREADABLE, Mark.EMPTY, Mark.NOT_ASKED, Mark.OUT_OF_TIME)
 """The marks of what no verdict is given on."""
