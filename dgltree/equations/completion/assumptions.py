@@ -138,6 +138,20 @@ def excludes(assumed: Sequence[Assumption], name: str, value: Tree) -> Assumptio
     return next((one for one in about if _breaks(one, value, assumed)), None)
 
 
+def is_right_if_positive(
+    unknown: str, letters: Collection[str], given: Sequence[Tree], missing: Sequence[Tree]
+) -> bool:
+    """Whether only the sign of letters decides: where all are positive, what is given is, and what is missing is not.
+
+    False for an equation without other letters than the unknown.
+    """
+    if not letters:
+        return False
+    assumed = [read_assumption(f"{name} > 0") for name in (unknown, *letters)]
+    excluded = [excludes(assumed, unknown, tree) is not None for tree in (*given, *missing)]
+    return excluded == [False] * len(given) + [True] * len(missing)
+
+
 def _is_at_points(verdict: Verdict) -> bool:
     """Whether it holds at single points alone."""
     return bool(verdict.part) and all(piece.is_point for piece in verdict.part)
