@@ -94,11 +94,14 @@ def _record(row: MarkedRow, table_of_points: Mapping[str, float | str]) -> dict[
 
 def _warn(rows: Sequence[MarkedRow]) -> None:
     """Say on the standard error which rows have no mark, and where answers have other decimals than their question."""
-    bad = [row for row in rows if row.checked.mark in (Mark.UNREADABLE, Mark.NOT_ASKED, Mark.OUT_OF_TIME)]
+    unasked = [row for row in rows if row.checked.mark is Mark.NOT_ASKED]
+    for question in dict.fromkeys(row.task.question for row in unasked):
+        same = [row for row in unasked if row.task.question == question]
+        also = f" and {len(same) - 1} more" if len(same) > 1 else ""
+        print(f"dgltree: {_place(same[0], question)}{also}: {one_line(str(same[0].checked))}", file=sys.stderr)
+    bad = [row for row in rows if row.checked.mark in (Mark.UNREADABLE, Mark.OUT_OF_TIME)]
     for row in bad[:MAX_WARNINGS]:
-        name = f" ({row.name})" if row.name else ""
-        shown = one_line(row.task.question if row.checked.mark is Mark.NOT_ASKED else row.task.answer, 60)
-        print(f"dgltree: row {row.number}{name}, {shown!r}: {one_line(str(row.checked))}", file=sys.stderr)
+        print(f"dgltree: {_place(row, row.task.answer)}: {one_line(str(row.checked))}", file=sys.stderr)
     if more := len(bad[MAX_WARNINGS:]):
         print(f"dgltree: {more} more rows have no mark", file=sys.stderr)
     for question, others, count in _other_decimals(rows):
@@ -108,6 +111,12 @@ def _warn(rows: Sequence[MarkedRow]) -> None:
             "the other mark",
             file=sys.stderr,
         )
+
+
+def _place(row: MarkedRow, text: str) -> str:
+    """``row 3 (anna), 'x + ='``."""
+    name = f" ({one_line(row.name, 60)})" if row.name else ""
+    return f"row {row.number}{name}, {one_line(text, 60)!r}"
 
 
 def _other_decimals(rows: Sequence[MarkedRow]) -> Iterator[tuple[str, int, int]]:
