@@ -68,7 +68,10 @@ def _decoded(data: bytes, path: str, encoding: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     if encoding.lower() in ("utf-8", "utf8"):
-        return decode(data.removeprefix(b"\xef\xbb\xbf"), "the table" if path == "-" else path)
+        try:
+            return decode(data.removeprefix(b"\xef\xbb\xbf"), "the table" if path == "-" else path)
+        except ValueError as error:
+            raise ValueError(f"{error}, or name its encoding: --encoding cp1252") from None
     try:
         return data.decode(encoding)
     except LookupError:
@@ -104,7 +107,8 @@ def write_table(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: st
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(map(escape_formula, [*table.columns, *added]))
     for place, row in enumerate(table.rows):
-        writer.writerow([escape_formula(_text(cell)) for cell in (*row, *(column[place] for column in added.values()))])
+        marks = (column[place] for column in added.values())
+        writer.writerow([escape_formula(_text(cell, delimiter)) for cell in (*row, *marks)])
     if path is None:
         sys.stdout.write(text.getvalue())
     else:
@@ -121,8 +125,11 @@ def without_apostrophe(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA) else cell
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _text(value: Any, delimiter: str) -> str:
+    """The text of a cell; next to semicolons, decimals have commas, as spreadsheets of such countries write them."""
+    if isinstance(value, float):
+        return f"{value:g}".replace(".", "," if delimiter == ";" else ".")
+    return "" if value is None else str(value)
 
 
 def _write_parquet(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: str) -> None:

@@ -26,6 +26,10 @@ examples:
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
 a point shows it. If an unknown is asked for, an answer lists all real solutions.
 
+Marks are right, form (right, but not in the form), part (on a part of the numbers), positive (for positive letters),
+incomplete (other solutions are missing), wrong, undecided, unreadable (with the reason), empty, not-asked (the question
+cannot be read) and out-of-time.
+
 With --table, the table is written with a mark, points and a sentence in each row, to --to or to the standard output. A
 row without an answer is marked empty, one whose question cannot be read not-asked.
 """
@@ -90,6 +94,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--rounded",
+        nargs="?",
+        const=True,
         default=False,
         type=_places,
         metavar="PLACES",

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +142,13 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _with_commas(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A writer whose decimals have commas."""
+    from dgltree.equations.checking.sentences import with_decimal_commas
+
+    return lambda written: with_decimal_commas(write(written))
+
+
 class CompleteCommand(EquationCommand):
     """Reads questions, completes them and prints what was found."""
 
@@ -186,18 +193,22 @@ class CompleteCommand(EquationCommand):
             return self.completing.answer([asked.typed for asked in block], self._spent)
 
     def show(self, asked: EquationInput, found: "Completion") -> None:
+        from dgltree.equations.checking.numerals import decimal_mark
         from dgltree.equations.completion.assumptions import as_assumed
         from dgltree.read.infix_writer import write_equation, write_infix
         from dgltree.read.latex_writer import write_latex, write_latex_equation
 
         found, latex = as_assumed(found, self.assumed), self.options.latex
-        write = write_latex if latex else write_infix
+        write: Callable[[Any], str] = write_latex if latex else write_infix
+        equation: Callable[[Any], str] = write_latex_equation if latex else write_equation
+        if not latex and decimal_mark(asked.text) == "comma":  # as in the question
+            write, equation = _with_commas(write), _with_commas(equation)
         wrong = wrong_answers(found, self.options.distractors, write) if self.options.distractors else None
         if self.as_json:
             self._show_json(asked, found, wrong)
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
-        understood = found.understood(write_latex_equation if latex else write_equation)
+        understood = found.understood(equation)
         print("\n".join([asked.place + understood, *found.lines(write, self.options.forms), *notes]), flush=True)
         if wrong is not None:
             print(wrong, flush=True)

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from dgltree import check
@@ -18,6 +17,8 @@ from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.points import points, read_points
 from dgltree.equations.checking.sentences import SENTENCES, check_sentences
 from dgltree.equations.checking.timed import MarkingTask, mark_within
+
+jsonschema = pytest.importorskip("jsonschema", reason="the test extra is not installed")
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text(encoding="utf-8"))
 ANSWERS: list[tuple[str, str, dict[str, Any], str, str]] = [

@@ -10,7 +10,7 @@ from dgltree.equations.checking.marks import Checked, Mark, mark_of
 from dgltree.equations.checking.numerals import RoundedNumber, decimal_mark
 from dgltree.equations.checking.periodic import in_degrees
 from dgltree.equations.checking.required_digits import rounding_of
-from dgltree.equations.checking.sentences import Cause, checking_note
+from dgltree.equations.checking.sentences import Cause, checking_note, with_decimal_commas
 from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.assumptions import (
     check_assumptions,
@@ -130,7 +130,7 @@ class FillerChecker:
             exact = None if given is None else self._key.rounded_root(given, tree)
             if exact is None:
                 return found
-            shown = self._plain.numeral or found.answer
+            shown = with_decimal_commas(text.strip()) if self.decimal == "comma" else text.strip()
             note = [checking_note("rounds", answer=shown, exact=write_infix(exact))] * (not unit)
             found = found._replace(mark=Mark.RIGHT, notes=(*found.notes, *note), cause=Cause("right-rounded"))
         lack = self._rounding.lack(given, self._plain.numeral or text.strip(), exactly)

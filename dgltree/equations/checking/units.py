@@ -15,7 +15,8 @@ _RAISED = "[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 _FACTOR = rf"{_NAME}(?:\s*(?:\^|\*\*)\s*[({{]?\s*[-−]?[0-9]+\s*[)}}]?|{_RAISED})?"
 _UNIT = rf"{_FACTOR}(?:\s*(?:[*·⋅/]|\\cdot|\s)\s*{_FACTOR})*"
 _QUANTITY = re.compile(
-    rf"(?P<number>(?<![\w.,^])(?<!\^[-−])(?:{POWER_OF_TEN}|{NUMERAL}(?:/[0-9]+)?)|(?<=\)))(?P<gap>(?:\s|~|\\[,; ])*)"
+    rf"(?P<number>(?<![\w.,^])(?<!\^[-−])(?:(?>{POWER_OF_TEN}|{NUMERAL})(?:/[0-9]+)?)|(?<=\)))"
+    r"(?P<gap>(?:\s|~|\\[,; ])*)"
     rf"(?:\\(?:text|mathrm|operatorname)\s*\{{\s*(?P<roman>{_UNIT})\s*\}}(?P<raised>\^[0-9])?|(?P<unit>{_UNIT}))"
 )
 _PART = re.compile(
