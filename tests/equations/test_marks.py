@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import random
 import re
 import time
 from pathlib import Path
@@ -247,3 +248,42 @@ def test_answers_are_printed_with_the_mark_of_the_question() -> None:
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check("2/3 = _", "0.667", **options)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "code"),
+    [
+        ("x^2 = 4, x = _", "2\n-2", "right"),
+        ("x^2 = 4, x = _", "x = 2\r\nx = -2\n", "right"),
+        ("x^2 - 5x + 6 = (x - _1)(x - _2)", "2\n3", "right"),
+        ("0 = _", "2\n-2", "unreadable"),
+        ("2/4 = _", "1/2; 0.5", "unreadable"),
+        ("2/4 = _", "\n1/2\n", "right"),
+    ],
+)
+def test_lines_of_a_cell_are_answers(question: str, answer: str, code: str) -> None:
+    assert mark(question, answer).mark.value == code
+
+
+PIECES = [
+    *"1205,.;/*^-+(){}±√%eE=πθ∈ℝ|'°!:_kxm²∞",
+    *("10^", "⁻¹", "oder", "\\theta", "\\frac", "kg", "no", "1.000", "1,000", "pct", "if", "L=", "sen", "Re("),
+    *("sqrt[3]{", "NaN", "1e999", "\\overline{1}", "{,}"),
+]
+
+
+def test_every_text_has_a_mark_with_a_record_and_a_sentence() -> None:
+    draw = random.Random(5)
+    checkers = [
+        Checker("x^2 = 4, x = _", decimal="comma", rounded=True),
+        Checker("(x+1)^2 = _", form="expanded"),
+        Checker("2/3 = _", significant=3, decimal="comma"),
+        Checker("sin(x) = 1/2, x = _", assume=["x in [0, 2π)"]),
+        Checker("1/(x^2-1) = _1/(x-1) + _2/(x+1)", mixed=True),
+    ]
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    for _ in range(1000):
+        text = draw.choice(["", " "]).join(draw.choice(PIECES) for _ in range(draw.randint(1, 8)))
+        found = draw.choice(checkers).mark(text)
+        validator.validate(found.record)
+        assert str(found) and "\n" not in str(found)

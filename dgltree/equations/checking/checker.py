@@ -53,7 +53,7 @@ class Checker(FillerChecker):
         """
         if isinstance(answer, Tree):
             return self._finish(self._marked(PlainText(write_infix(answer))))
-        plain = self._rules.plain(answer)
+        plain = self._rules.plain(self._in_one_line(answer))
         found = self._marked(plain)
         found = found._replace(notes=tuple(dict.fromkeys((*plain.notes, *found.notes))))
         if self._rules.units:
@@ -73,6 +73,13 @@ class Checker(FillerChecker):
     def read(self, understood: str) -> Tree:
         """The tree of an answer as it was understood."""
         return read_typed_expression(self._rules.plain(understood).text, self._names, names=self._one_name)
+
+    def _in_one_line(self, answer: str) -> str:
+        """``2; -2`` of two lines. Raises ``ValueError`` for several in one blank: ``2`` and ``-2`` are no 2 - 2."""
+        lines = [line.strip() for line in answer.splitlines() if line.strip()]
+        if len(lines) > 1 and self.asked.unknown is None and len(self.asked.blanks) == 1:
+            raise ValueError(f"the answer has {len(lines)} lines, and the equation has one blank; write one of them")
+        return "; ".join(lines)
 
     def _finish(self, found: Checked) -> Checked:
         """With the number of solutions, those that are missing, and the decimal mark of the question."""
