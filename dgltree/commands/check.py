@@ -109,7 +109,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="take a decimal that is rounded to N significant digits",
     )
     add_assumptions(made)
-    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2")
+    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2, with --units 1 h 30 min, too")
     made.add_argument(
         "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"
     )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from dgltree.equations.checking.numerals import DECIMALS, with_decimal_points, with_plain_numbers
-from dgltree.equations.checking.units import WithUnits, with_units
+from dgltree.equations.checking.units import WithUnits, with_sums_of_quantities, with_units
 from dgltree.read.text import one_line
 from dgltree.read.typed.mixed_numbers import with_mixed_numbers
 from dgltree.read.typed.notes import Note
@@ -50,6 +50,9 @@ class TextRules(NamedTuple):
         if self.decimal is not None:
             text, notes = with_decimal_points(text, self.decimal, self.lists)
         text, more = with_mixed_numbers(text) if self.mixed else (text, ())
+        if self.mixed and self.units:
+            text, sums = with_sums_of_quantities(text)
+            more = (*more, *sums)
         found = with_units(text) if self.units else WithUnits(text, frozenset())
         return PlainText(found.text, found.bases, (*notes, *more), found.numeral, found.unit)
 

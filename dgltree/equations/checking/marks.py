@@ -175,6 +175,8 @@ class Checked(NamedTuple):
             sides = {"left": _side(shown.left), "right": _side(shown.right)}
             return Cause("wrong-at", {"point": point, **sides}) if point else Cause("wrong-number", sides)
         text = verdict.short if self.mark is Mark.RIGHT else str(verdict)
+        if self.mark is Mark.PART and verdict.domain is Domain.POSITIVE:
+            return Cause("part-positive", {"verdict": text, **codes})
         return Cause(self.mark.value, {"verdict": text, **codes})
 
     @property

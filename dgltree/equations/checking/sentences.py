@@ -54,6 +54,7 @@ SENTENCES: Mapping[str, str] = {
     "right-quantity": "right: the same quantity",
     "form": "right, but not {form}: {lack}",
     "part": "right on a part only: {verdict}",
+    "part-positive": "right on a part only: {verdict}",
     "part-claim": "right on a part only: it {place}",
     "incomplete-step": "right, but not all solutions: the next one is {period} apart",
     "incomplete-every": "right, but not all solutions: every {unknown} is one",

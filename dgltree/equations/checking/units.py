@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.numerals import NUMERAL, POWER_OF_TEN
 from dgltree.equations.checking.sentences import CHECKING_NOTES, Cause
+from dgltree.read.typed.notes import Note, make_note
 from dgltree.read.typed.spelling import SUPERSCRIPTS
 
 _NAME = "[A-Za-zµμΩèéí]+"
@@ -62,6 +63,31 @@ def _check_apart(text: str) -> None:
         before = found if known else None
 
 
+def with_sums_of_quantities(text: str) -> tuple[str, tuple[Note, ...]]:
+    """``(1 h + 30 min)`` of ``1 h 30 min``, two quantities of one kind side by side, and a note on each."""
+    notes: list[Note] = []
+    groups: list[list[re.Match[str]]] = []
+    for found in _QUANTITY.finditer(text):
+        last = groups[-1][-1] if groups else None
+        joined = last is not None and not text[last.end() : found.start()].strip() and _kind(last) == _kind(found)
+        if joined and found["number"] and _kind(found):
+            groups[-1].append(found)
+        else:
+            groups.append([found])
+    for group in reversed([group for group in groups if len(group) > 1]):
+        start, stop = group[0].start(), group[-1].end()
+        sum_ = " + ".join(found[0].strip() for found in group)
+        notes.append(make_note("mixed", text=text[start:stop].strip(), sum=sum_))
+        text = f"{text[:start]}({sum_}){text[stop:]}"
+    return text, tuple(reversed(notes))
+
+
+def _kind(found: re.Match[str]) -> str:
+    """The base units of a quantity with one unit; empty of what is no such quantity."""
+    base = _base((found["roman"] or found["unit"]).strip())
+    return "" if base is None else base.text.partition("*")[2]
+
+
 def with_units(text: str) -> WithUnits:
     """The text with base units in place of units. ``ValueError`` for ``20 °C``, which is not a multiple of one.
 
@@ -109,7 +135,7 @@ def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozense
         bases: its base units.
         asked: those of the question.
     """
-    kept = tuple(note for note in found.notes if note.code in CHECKING_NOTES)
+    kept = tuple(note for note in found.notes if note.code in CHECKING_NOTES or note.code == "mixed")
     found = found._replace(answer=answer.strip(), notes=kept, solutions=(), missing=())
     if found.mark is Mark.RIGHT:
         rounded = found.cause is not None and found.cause.code == "right-rounded"
