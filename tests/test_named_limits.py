@@ -272,7 +272,7 @@ ROWS = [
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
     Row("explore.equations.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
-    Row("explore.projection.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
+    Row("explore.own_trees.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
     Row("explore.sequences.MOST_WORDS", takes(read_words, "words and brackets")),
     Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfold_tree(wide(size)), "nodes; the page")),
     Row("explore.worker.MOST_WAITING", takes(waited, "32 requests")),

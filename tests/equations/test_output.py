@@ -10,7 +10,7 @@ import pytest
 import dgltree
 from dgltree.commands.main import main
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.truth.verdict import undecided
+from dgltree.equations.truth.verdict import Doubt, undecided
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.typed import read_typed_expression
 
@@ -94,7 +94,7 @@ def test_a_notebook_has_a_table_and_latex() -> None:
 
 def test_the_table_is_below_50_kilobytes_and_escapes_what_it_shows() -> None:
     long = read_infix(" + ".join(f"a{number}*b{number}" for number in range(60)))
-    filler = Filler((long,), undecided("<b>"), "<script>", forms=(long,) * 8)
+    filler = Filler((long,), undecided("<b>", Doubt.NOT_READ), "<script>", forms=(long,) * 8)
     table = Completion(read_equation("x = _"), ("_",), (filler,) * 100, 0, 0.0, False, 0)._repr_html_()
     assert len(table.encode()) < 50_000
     assert "<script>" not in table and "&lt;script&gt;" in table

@@ -23,7 +23,7 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.solutions.numbers import NumberOutcome
-from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Tested, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
 from dgltree.trees.equation import Equation, blank, substitute
@@ -152,7 +152,7 @@ class FillerChecker:
 
     def _is_outside(self, fillers: list[Tree], verdict: Verdict) -> bool:
         """Whether an answer is a number for which the equation has no value."""
-        return verdict.reason.endswith("side has no value") and all(
+        return verdict.doubt is Doubt.NO_VALUE and all(
             self._judge.verdict(Equation(filler, filler)).holds for filler in fillers
         )
 

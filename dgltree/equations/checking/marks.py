@@ -14,7 +14,7 @@ from dgltree.equations.checking.sentences import (
     write_note,
     write_sentence,
 )
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict, undecided
 from dgltree.read.typed.notes import Note
 
 VERSION = 1
@@ -239,7 +239,8 @@ _RIGHT = (Mark.RIGHT, Mark.FORM, Mark.INCOMPLETE)
 
 def unjudged(mark: Mark, answer: str, **values: str) -> Checked:
     """The mark of an answer on which there is no verdict."""
-    return Checked(answer, mark, undecided(values.get("error", "")), cause=Cause(mark.value, values))
+    doubt = Doubt.NO_TIME if mark is Mark.OUT_OF_TIME else Doubt.NOT_READ
+    return Checked(answer, mark, undecided(values.get("error", ""), doubt), cause=Cause(mark.value, values))
 
 
 _LESS = re.compile(r"is that (less|plus) (.*)")

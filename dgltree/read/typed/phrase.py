@@ -80,6 +80,10 @@ class _Phrase:
         """Where the denominator after it begins."""
 
     def run(self) -> Pieces:
+        # A machine of operator precedence (Floyd 1963) with two states, a value or none, and what is still open; it
+        # writes as it reads. Of `2 sin 3x + 1`: 2 is a value; sin is a factor after it, so `*`, and `sin(` stays open;
+        # 3 is a coefficient so far; x continues the argument, so `*x`; + closes what is open, `)`; then 1. The result
+        # is 2*sin(3*x)+1.
         steps = {"function": self._function, "+": self._sign, "-": self._sign, "*": self._operator, "/": self._operator}
         steps |= {"^": self._raise, ",": self._comma, **dict.fromkeys(OPERANDS, self._operand)}
         while self.at < len(self.items):
