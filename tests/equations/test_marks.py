@@ -309,3 +309,11 @@ def test_every_text_has_a_mark_with_a_record_and_a_sentence() -> None:
         found = draw.choice(checkers).mark(text)
         validator.validate(found.record)
         assert str(found) and "\n" not in str(found)
+
+
+def test_the_page_has_every_code_with_its_sentence() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "marking.md").read_text(encoding="utf-8")
+    words = ("domain.", "grade.", "basis.", "form.")
+    rows = [f"| `{code}` | {template} |" for code, template in SENTENCES.items() if not code.startswith(words)]
+    assert [row for row in rows if row not in page] == []
+    assert all(f"| `{one.value}` |" in page for one in Mark)

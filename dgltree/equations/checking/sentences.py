@@ -47,7 +47,7 @@ SENTENCES: Mapping[str, str] = {
     "right-general": "right: {solutions} for each integer {counters}",
     "right-all-general": "right: all solutions: {solutions} for each integer {counters}",
     "right-none": "right: there is no real solution ({basis})",
-    "right-assumed": "right: {assumptions} is assumed",
+    "right-assumed": "right where {assumptions}",
     "right-none-assumed": "right: there is no solution where it is assumed to be",
     "positive": "right for positive letters: {missing} is another solution",
     "wrong-assumed": "wrong: {assumption} is assumed",
