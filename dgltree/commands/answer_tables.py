@@ -40,6 +40,8 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
     Raises ``ValueError`` for another kind of file, for bytes of another encoding, and for a row with more or fewer
     cells than the header.
     """
+    if path != "-" and not Path(path).is_file():
+        raise ValueError(f"{path}: there is no such file")
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
         return _read_parquet(path)

@@ -63,6 +63,11 @@ def run(name: str, arguments: list[str]) -> int:
 
         if options.answers:
             parser.error("--table has the answers; give at most a question for all of them")
+        if options.to is not None:
+            if options.json:
+                parser.error("--json prints its lines; write them to a file with >")
+            if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
+                parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
         return mark_table(options, settings, table_of_points)
     if options.equation is None or not options.answers:
         parser.error("give an equation and answers to it, or --table")

@@ -95,6 +95,27 @@ def test_a_table_that_cannot_be_read_is_an_error_for_people(
     assert message in found.err and not found.out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--table", "a.csv", "--to", "marks.xlsx"], "written as .csv, .tsv or .parquet"),
+        (["--table", "a.csv", "--to", "marks.csv", "--json"], "--json prints its lines"),
+        (["1 = _", "2", "--table", "a.csv"], "--table has the answers"),
+        (["1 = _", "2", "--to", "a.csv"], "--to is for --table"),
+        ([], "give an equation and answers to it, or --table"),
+        (["1 = _"], "give an equation and answers to it, or --table"),
+        (["1 = _", "1", "--seconds", "0"], "is not a number of seconds"),
+        (["1 = _", "1", "--rounded=many"], "is not a number of decimal places"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", *arguments])
+    assert stopped.value.code == 2 and message in capsys.readouterr().err
+
+
 def test_answers_with_the_other_decimal_mark_than_their_question_are_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -317,3 +317,19 @@ def test_the_page_has_every_code_with_its_sentence() -> None:
     rows = [f"| `{code}` | {template} |" for code, template in SENTENCES.items() if not code.startswith(words)]
     assert [row for row in rows if row not in page] == []
     assert all(f"| `{one.value}` |" in page for one in Mark)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "code"),
+    [
+        ("x^2 - x - 2 = 0, x = _", "x = 2 o x = -1", "right"),
+        ("x^2 - x - 2 = 0, x = _", "2 y -1", "right"),
+        ("x^2 - x - 2 = 0, x = _", "2 et -1", "right"),
+        ("x^2 - x - 2 = 0, x = _", "x=2 v x=-1", "right"),
+        ("x - 2e = 1, x = _", "2 e + 1", "right"),  # e is a number
+        ("x^2 = y^2, x = _", "y o -y", "right"),
+        ("x - y = 1, x = _", "1 y", "wrong"),  # y is a variable
+    ],
+)
+def test_words_between_solutions_are_no_letters(question: str, answer: str, code: str) -> None:
+    assert mark(question, answer).mark.value == code

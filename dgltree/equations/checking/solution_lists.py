@@ -36,9 +36,9 @@ _BUT = re.compile(
 )
 _UNEQUAL = re.compile(r"\s*([^\W\d]\w*)\s*(?:≠|!=|<>|\\neq?(?![A-Za-z]))")
 _WORDS = r"\s(?:or|and|oder|und|∨|∧)\s|\\(?:lor|vee|land|wedge|text\{\s*(?:or|and)\s*\})"
-_CONJUNCTIONS = {"ou": "or", "et": "and", "o": "or", "y": "and", "e": "and", "u": "or", "v": "or"}
+_CONJUNCTIONS = {"ou": "or", "et": "and", "o": "or", "y": "and", "v": "or"}
 """French, Spanish, and the sign of logic as people type it."""
-_FOREIGN = re.compile(r"(?<=[\w)}°%])\s(?:ou|et|o|y|e|u|v|V)\s(?=\s*[\w({√+\\−±-])")
+_FOREIGN = re.compile(r"(?<=[\w)}°%])\s(?:ou|et|o|y|v|V)\s(?=\s*[\w({√+\\−±-])")
 _BETWEEN = re.compile(rf"(?<!\\);|(?<!\\),|{_WORDS}")
 _LOOSE = re.compile(rf"(?<!\\),(?=\s)|{_WORDS}")
 _TIGHT = re.compile(r"[0-9],[0-9]")
