@@ -250,6 +250,14 @@ ROWS = [
         takes(lambda m, size: m.Program(Equation(wide(size - 1, 2), X0), school=True), "60,000 nodes"),
         last=lambda limit: 20 * limit,
     ),
+    Row(
+        "equations.checking.answer_text.MAX_ANSWER_LENGTH",
+        takes(lambda m, size: m.TextRules().plain("1" * size), "characters, and at most"),
+    ),
+    Row(
+        "equations.checking.required_digits.MAX_DIGITS",
+        takes(lambda m, size: m.rounding_of(size, None), "from 0 to 30"),
+    ),
     Row("explore.app.MAX_REQUEST_BYTES", takes(sent, "more than 64 KB")),
     Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.shorten("a" * size), "...")),
     Row(

@@ -222,6 +222,10 @@ class _Phrase:
             function = self.open[-1]
             start, stop = following.start, following.stop
             raise self.refusals.argument(function.head, function.start, last.stop, item.kind, start, stop)
+        if last.kind == "closed" and not item.gap and following.kind in OPERANDS and not self._is_sum(following):
+            shown = self.text[last.start : last.stop].rstrip()
+            if shown[-1:].isalpha() and " " in shown and not shown.lstrip("\\").startswith(ROOTS):  # ln xy
+                raise self.refusals.run(last, item.kind, following)
         if item.kind == "/" and self.power and last.text == "1" and following.kind == "number":
             raise self.refusals.root(self.power.base, self.power.start, last, following)
 
