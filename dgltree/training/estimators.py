@@ -15,7 +15,8 @@ from dgltree.datasets.objects import list_examples, read_objects, with_notation
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.fitting import fit
+from dgltree.training.fitting import baseline_options, fit
+from dgltree.training.options import BaselineSearch
 from dgltree.training.processes import silent
 from dgltree.training.random_features import untrained
 from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
@@ -33,7 +34,8 @@ class TreeEstimator(BaseEstimator):
         patience: epochs without a better validation result after which training ends.
         lr: learning rate.
         seed: of weights, order, dropout, and of the tenth of the examples that chooses the epoch.
-        baseline: whether answers may be averaged with those of a baseline.
+        baseline: whether answers may be averaged with those of a baseline; "fast": with those of one linear model, for
+            which nothing is searched.
         options: further settings by their names.
         out: a folder that keeps the model and its card; None: none does.
         verbose: whether what :func:`dgltree.fit` says is printed.
@@ -51,7 +53,7 @@ class TreeEstimator(BaseEstimator):
         patience: int = 5,
         lr: float | None = None,
         seed: int = 0,
-        baseline: bool = True,
+        baseline: bool | BaselineSearch = True,
         options: Mapping[str, Any] | None = None,
         out: str | Path | None = None,
         verbose: bool = False,
@@ -75,7 +77,7 @@ class TreeEstimator(BaseEstimator):
             "epochs": self.epochs,
             "patience": self.patience,
             "lr": self.lr,
-            "no_baseline": not self.baseline,
+            **baseline_options(self.baseline, {}),
             "task": "pair" if data.each == 2 and task == "classify" else task,
             **(self.options or {}),
         }
@@ -138,7 +140,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         patience: int = 5,
         lr: float | None = None,
         seed: int = 0,
-        baseline: bool = True,
+        baseline: bool | BaselineSearch = True,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         options: Mapping[str, Any] | None = None,
         out: str | Path | None = None,

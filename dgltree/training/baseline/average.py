@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from textwrap import shorten
 from typing import Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,9 +21,10 @@ from dgltree.files import replacing
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Objective
 
-ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor, Forest)
 """The estimators that a baseline may have; the first two are linear."""
 PARTS = ("estimator", "linear", "what", "temperature")
 """Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
@@ -78,11 +79,13 @@ class Average:
     def save(self, path: Path) -> None:
         """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot.
 
-        Equal averages give the same bytes with the same versions of skops, scikit-learn and NumPy.
+        Equal averages give the same bytes with the same versions of skops, scikit-learn, NumPy and zlib.
         """
         from skops.io import dumps
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}
+        if isinstance(parts["estimator"], Forest):
+            parts["estimator"] = parts["estimator"].to_arrays()
         classes = list(self.baseline.objective.classes)
         own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
         content = _reproducible(dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own}))
@@ -108,6 +111,8 @@ class Average:
                 raise ValueError("its classes are not those of the network next to it")
             scale = LabelScale.from_json(found.get("scale"))  # an earlier release had none
             parts = {name: found[name] for name in PARTS}
+            if isinstance(parts["estimator"], dict):
+                parts["estimator"] = Forest(**parts["estimator"])
             baseline = Baseline(Columns(found["codes"], places), objective=objective, scale=scale, **parts)
             check(baseline)
             temperature = float(found.get("mean_temperature", 1.0))
@@ -143,7 +148,7 @@ def _reproducible(content: bytes) -> bytes:
     written = BytesIO()
     with ZipFile(written, "w") as after:
         for name, part in {**parts, SCHEMA: json.dumps(schema, indent=2).encode()}.items():
-            after.writestr(ZipInfo(name), part)  # dated 1980-01-01
+            after.writestr(ZipInfo(name), part, ZIP_DEFLATED)  # dated 1980-01-01
     return written.getvalue()
 
 
@@ -154,7 +159,7 @@ def check(baseline: Baseline) -> None:
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
     if codes.dtype != np.uint64 or estimator.n_features_in_ != len(codes) or (codes[1:] <= codes[:-1]).any():
         raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {len(codes)}")
-    for trees in () if baseline.linear else estimator._predictors:
+    for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
             nodes, own = tree.nodes, np.arange(len(tree.nodes))
             inner = nodes["is_leaf"] == 0
@@ -172,5 +177,5 @@ def check(baseline: Baseline) -> None:
         raise ValueError(
             f"a model that gives {found.shape[1:]} numbers of a tree, not all finite, for {classes} classes"
         )
-    if baseline.linear and not np.isfinite(estimator.coef_).all():
+    if baseline.linear and not np.isfinite(getattr(estimator, "coef_", np.nan)).all():
         raise ValueError("some of its numbers are not finite")
