@@ -17,7 +17,7 @@ from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, split_rule, write
 from dgltree.training.options import FitOptions
 from dgltree.training.parallel import processes_for, train_at_once
-from dgltree.training.processes import first, say_result
+from dgltree.training.processes import first, say
 from dgltree.training.split_file import EarlierSplit
 
 SUMMARY = "summary"
@@ -176,7 +176,7 @@ def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) 
         train_at_once(trainings, processes)
     else:
         for name, train in trainings.items():
-            say_result(f"{name}:")
+            say(f"{name}:")
             train()
     models, baselines, networks, kinds = {}, {}, {}, []
     for name in trainings:

@@ -30,9 +30,12 @@ def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, out = written(tmp_path, "trees.tsv", table(120)), tmp_path / "runs"
-    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--out", str(out)]
+    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--baseline", "fast", "--out", str(out)]
     assert main(arguments) == 0
-    printed = capsys.readouterr().out
+    printed, progress = capsys.readouterr()
+    order = [line for line in progress.splitlines() if line.startswith(("fold-", "epoch 0"))]
+    assert [line.split(": ")[0] for line in order] == [each for k in "123" for each in (f"fold-{k}:", "epoch 0")]
+    assert "fold-1:\n" not in printed
     assert "| 3 trainings | accuracy | macro_f1 | most_frequent |" in printed
     assert (out / "summary.md").read_text() in printed
     summary = json.loads((out / "summary.json").read_text())
