@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,9 +157,13 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[RecordBlock]:
-    """The records of a file or stream, some at a time, in the order of the file."""
+def _blocks(model: TrainedModel, options: argparse.Namespace, answers: bool = True) -> Iterator[RecordBlock]:
+    """The records of a file or stream, some at a time, in the order of the file.
+
+    Columns next to the trees are read for answers alone.
+    """
     reading = model.reading.but(**read_given(options))
+    reading = reading if answers else replace(reading, features=None)
     file = open_format(options.file, reading).with_notation()
     report = BadRecords(options.file, options.strict)
     ids = Ids()

@@ -72,7 +72,8 @@ class FitOptions:
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
             classifier, number or pair, by the task.
-        readout_size: width of a hidden layer before the output layer; 0 for none.
+        readout_size: width of a hidden layer before the output layer; 0 for none, or with features the width of the
+            state.
         dropout: the share of a tree's vector that is dropped in training, before the output layer. Default: 0.5 for
             classes of trees, else 0.
         input_dropout: the share of token embeddings that is dropped in training; needs an input_size. Default: 0.3 for

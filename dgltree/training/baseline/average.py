@@ -86,9 +86,11 @@ class Average:
         parts = {name: getattr(self.baseline, name) for name in PARTS}
         if isinstance(parts["estimator"], Forest):
             parts["estimator"] = parts["estimator"].to_arrays()
-        classes = list(self.baseline.objective.classes)
+        classes, columns = list(self.baseline.objective.classes), self.baseline.columns
         own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
-        content = _reproducible(dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own}))
+        content = _reproducible(
+            dumps({**parts, "codes": columns.codes, "features": columns.features, "classes": classes, **own})
+        )
         with replacing(path) as beside:
             beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
@@ -113,7 +115,8 @@ class Average:
             parts = {name: found[name] for name in PARTS}
             if isinstance(parts["estimator"], dict):
                 parts["estimator"] = Forest(**parts["estimator"])
-            baseline = Baseline(Columns(found["codes"], places), objective=objective, scale=scale, **parts)
+            features = found.get("features", np.zeros(0, np.int64))  # an earlier release had none
+            baseline = Baseline(Columns(found["codes"], places, features), objective=objective, scale=scale, **parts)
             check(baseline)
             temperature = float(found.get("mean_temperature", 1.0))
             if not temperature > 0:
@@ -154,11 +157,15 @@ def _reproducible(content: bytes) -> bytes:
 
 def check(baseline: Baseline) -> None:
     """``ValueError`` for parts that do not belong together, trees that do not end, and numbers that are not finite."""
-    codes, estimator, classes = baseline.columns.codes, baseline.estimator, len(baseline.objective.classes)
+    columns, estimator, classes = baseline.columns, baseline.estimator, len(baseline.objective.classes)
+    codes, features, width = columns.codes, columns.features, columns.width
     if not isinstance(estimator, ESTIMATOR_CLASSES) or baseline.linear != isinstance(estimator, ESTIMATOR_CLASSES[:2]):
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
-    if codes.dtype != np.uint64 or estimator.n_features_in_ != len(codes) or (codes[1:] <= codes[:-1]).any():
-        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {len(codes)}")
+    sorted_ = all((each[1:] > each[:-1]).all() for each in (codes, features))
+    if codes.dtype != np.uint64 or features.dtype != np.int64 or estimator.n_features_in_ != width or not sorted_:
+        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {width}")
+    if (features < 0).any():
+        raise ValueError("a column next to the trees that is not there")
     for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
             nodes, own = tree.nodes, np.arange(len(tree.nodes))
@@ -166,9 +173,9 @@ def check(baseline: Baseline) -> None:
             below = np.stack([nodes["left"], nodes["right"]])[:, inner]
             if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends
                 raise ValueError("boosted trees with a child that is not there")
-            if (nodes["feature_idx"][inner] >= len(codes)).any() or nodes["is_categorical"].any():
+            if (nodes["feature_idx"][inner] >= width).any() or nodes["is_categorical"].any():
                 raise ValueError("boosted trees with a column that is not there")
-    found = baseline.of(csr_matrix((1, len(codes))))
+    found = baseline.of(csr_matrix((1, width)))
     if (
         found.shape != ((1, classes) if classes else (1,))
         or not np.isfinite(found).all()

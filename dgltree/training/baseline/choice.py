@@ -149,13 +149,13 @@ def choose(
     if best.linear:
         each = fitted["scaled"].kw_args["scale"] / distinct.twins
         model.coef_ = _narrow((model.coef_ * each)[..., distinct.place])  # an intercept may be far from 0
-        model.n_features_in_ = len(columns.codes)
+        model.n_features_in_ = columns.width
         return Baseline(columns, model, True, objective, what, scale=scale)
     chosen = distinct.first[fitted["columns"].get_support(indices=True)]
     if isinstance(model, ExtraTreesClassifier | ExtraTreesRegressor):
         model, looked_at = Forest.of(model)
         chosen = chosen[looked_at]
-    return Baseline(Columns(columns.codes[chosen], places), model, False, objective, what, scale=scale)
+    return Baseline(columns.take(chosen), model, False, objective, what, scale=scale)
 
 
 def score(train: TreeDataset, objective: Objective) -> float:
