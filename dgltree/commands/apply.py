@@ -203,7 +203,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     if options.context:
         encode, width = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors, 2 * width
     with writer_for(options.out, options.nodes, width, model.each) as write:
-        for block in _blocks(model, options):
+        for block in _blocks(model, options, answers=False):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)
             write(block.known, vectors, block.order)
             failed, count = failed + len(block.bad), count + len(vectors)

@@ -96,6 +96,11 @@ def test_predict_evaluate_and_python_answer_alike_and_name_what_is_missing(
     with pytest.raises(ValueError, match=r"no column 'site' next to the trees.*; limit are read"):
         model.answers_to(TreeDataset([dgltree.read_infix("x")], features={"limit": [1]}))
     assert model.encode(["x + y"]).shape == (1, 24), "the vector of a tree needs no columns"
+    bare = written(tmp_path, "bare.tsv", "tree\tlabel\nx + y\tabove\ny\tbelow\n")
+    assert main(["similar", str(trained / "model"), str(bare), "--query", "x + y", "--top", "1"]) == 0
+    assert main(["encode", str(trained / "model"), str(bare), "--out", str(tmp_path / "v.npy")]) == 0
+    assert main(["explain", str(trained / "model"), "x + y"]) == 1
+    assert "the model reads 'limit', 'site' next to the trees; give a file" in capsys.readouterr().err
     wrong = written(tmp_path, "wrong.tsv", table([("x", "above", "high", "north"), ("y", "below", "1", "west")]))
     assert main(["predict", str(trained / "model"), str(wrong)]) == 1
     out, said = capsys.readouterr()
