@@ -208,6 +208,14 @@ def test_a_forest_answers_as_scikit_learns_does_also_at_its_thresholds(numbers: 
         np.testing.assert_allclose(np.exp(ours.decision_function(given[:, columns])), votes, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["boosted", "forest"])
+def test_answers_are_the_same_whatever_is_dense_at_a_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    average, data = averaged(kind)
+    whole = average.baseline.answers(data)
+    monkeypatch.setattr("dgltree.training.baseline.baseline.MAX_DENSE", 7 * average.baseline.columns.width)
+    assert torch.equal(average.baseline.answers(data), whole)
+
+
 def test_no_column_of_trees_is_another_ones_twin() -> None:
     rng = random.Random(0)
     trees = [drawn(rng, 3) for _ in range(60)]
