@@ -131,7 +131,7 @@ def _answers(
 def _calibration(
     objective: Objective, temperature: float, answers: Mapping[str, Tensor], targets: Mapping[str, Tensor]
 ) -> dict[str, Any] | None:
-    """What the temperature of the network changes by split, for the card; None of numbers."""
+    """The log loss and calibration error before and after the temperature, by split; None of numbers."""
     if not objective.classes:
         return None
 
