@@ -222,6 +222,11 @@ def test_numbers_as_people_write_them(question: str, answer: str, options: dict[
         ("60 km/h = _", "16.7 m/s", {"significant": 3}, "right"),
         ("60 km/h = _", "16,67 m/s", {"significant": 3, "decimal": "comma"}, "form"),
         ("2,5 km = _", "2.500 m", {"decimal": "comma"}, "right"),
+        ("5 N * 2 m = _", "10 Nm", {}, "right"),
+        ("5 V / 2 A = _", "2.5 Ohm", {}, "right"),
+        ("36 km/h = _", r"10 \frac{m}{s}", {}, "right"),
+        ("36 km/h = _", r"10 \frac{s}{m}", {}, "wrong"),
+        ("3*10^8 m/s = _", "3e8", {}, "wrong"),
     ],
 )
 def test_numbers_before_units(question: str, answer: str, options: dict[str, Any], code: str) -> None:
