@@ -86,6 +86,7 @@ def test_a_counterexample_is_a_point_of_numbers() -> None:
     angle = mark("sin(2x) = _", "2sin(x)").record["differs_at"]["variables"]["x"]
     assert isinstance(angle, float) and abs(math.sin(2 * angle) - 2 * math.sin(angle)) > 1e-6
     assert mark("ln(x y) = _", "ln(x) + ln(y)").record["differs_at"]["right"] is None
+    assert mark("2^10 = _", f"2^{'1' * 40}").record["differs_at"]["right"] is None  # too large
 
 
 def test_the_lack_of_a_form_has_its_place_in_the_answer() -> None:
