@@ -96,9 +96,9 @@ class NumberScales:
             for group in _groups(key, np.flatnonzero(may)):
                 where = (names[leaf[group[0]]], names[parent[group[0]]], int(position[group[0]]))
                 kept = [part if k < parts else None for k, part in enumerate(where)]
-                places.append(PlaceScale(*kept, *_measured(value[group])))  # type: ignore[arg-type, call-arg]
+                places.append(PlaceScale(*kept, *measure(value[group])))  # type: ignore[arg-type, call-arg]
                 alone[group] = False
-        places.append(PlaceScale(None, None, None, *_measured(value[alone] if alone.any() else value)))
+        places.append(PlaceScale(None, None, None, *measure(value[alone] if alone.any() else value)))
         return cls(places)
 
     @property
@@ -304,8 +304,8 @@ def _repeated(numbers: np.ndarray) -> np.ndarray:
     return different[counts > 1]
 
 
-def _measured(values: np.ndarray) -> tuple[float, float, float, float]:
-    """Middle, spread, lowest and highest."""
+def measure(values: np.ndarray) -> tuple[float, float, float, float]:
+    """Middle, spread, lowest and highest of some numbers, as :class:`PlaceScale` has them."""
     values = values.clip(-FARTHEST, FARTHEST)
     middle = float(np.median(values))
     distances = np.abs(values - middle)

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,9 +157,13 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[RecordBlock]:
-    """The records of a file or stream, some at a time, in the order of the file."""
+def _blocks(model: TrainedModel, options: argparse.Namespace, answers: bool = True) -> Iterator[RecordBlock]:
+    """The records of a file or stream, some at a time, in the order of the file.
+
+    Columns next to the trees are read for answers alone.
+    """
     reading = model.reading.but(**read_given(options))
+    reading = reading if answers else replace(reading, features=None)
     file = open_format(options.file, reading).with_notation()
     report = BadRecords(options.file, options.strict)
     ids = Ids()
@@ -198,7 +203,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     if options.context:
         encode, width = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors, 2 * width
     with writer_for(options.out, options.nodes, width, model.each) as write:
-        for block in _blocks(model, options):
+        for block in _blocks(model, options, answers=False):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)
             write(block.known, vectors, block.order)
             failed, count = failed + len(block.bad), count + len(vectors)

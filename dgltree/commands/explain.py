@@ -16,7 +16,7 @@ from dgltree.read.brief import WIDTH, brief
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
 from dgltree.training import threads
-from dgltree.training.explaining import Effect, Explanation
+from dgltree.training.explaining import ColumnEffect, Effect, Explanation
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.unlabelled_model import check_answers
 from dgltree.trees.tree import name_of
@@ -121,7 +121,13 @@ def _record(name: str, found: Explanation, model: TrainedModel, top: int) -> dic
             }
             for each in found.ranked[:top]
         ],
+        **({"columns": [_of_column(each, model) for each in found.columns]} if found.columns else {}),
     }
+
+
+def _of_column(each: ColumnEffect, model: TrainedModel) -> dict[str, Any]:
+    log_odds = {"log_odds": each.evidence} if model.classes else {}
+    return {"column": each.name, "value": each.value, "effect": each.effect, **log_odds}
 
 
 def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
@@ -131,6 +137,12 @@ def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
     for i, each in enumerate(listed):
         log_odds = f"\t{each.evidence:+.2f}" if model.classes else ""
         lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(brief(each.tree), WIDTH)}")
+    if found.columns:
+        lines += ["", f"{what}\tcolumn"]
+    for column in sorted(found.columns, key=lambda each: -abs(each.evidence)):
+        log_odds = f"\t{column.evidence:+.2f}" if model.classes else ""
+        value = "missing" if column.value is None else f"= {column.value}"
+        lines.append(f"{_number(column, model)}{log_odds}\t{one_line(f'{column.name} {value}', WIDTH)}")
     return "\n".join([*lines, *_drawn(found, model, listed)])
 
 
@@ -157,7 +169,7 @@ def _answer(found: Explanation, model: TrainedModel) -> str:
     return f"{one_line(str(found.prediction))}, probability {found.support:.6f}"
 
 
-def _number(each: Effect, model: TrainedModel) -> str:
+def _number(each: Effect | ColumnEffect, model: TrainedModel) -> str:
     return f"{100 * each.effect:+.1f}" if model.classes else f"{each.effect:+.4g}"
 
 

@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Collection
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -162,16 +163,23 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
-    names = ", ".join(_encoders()) if {"-h", "--help"} & {*arguments} else ""
+    add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))
+    return parser.parse_args(config_first(arguments))
+
+
+def add_settings(parser: Any, names: bool, without: Collection[str] = ()) -> None:
+    """The options of reading and of a training, in groups; ``names`` says whether those of all encoders are listed."""
+    listed = f" There are {', '.join(_encoders())}." if names else ""
     for title, settings in (("how the trees are read", Reading), ("the model and its training", FitOptions)):
         group = parser.add_argument_group(title)
         for option in options_of(settings):
+            if option.name in without:
+                continue
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
             if option.type == bool | None or option.default is True:
                 how = {"action": argparse.BooleanOptionalAction}
-            there_are = f" There are {names}." if option.name == "encoder" and names else ""
+            there_are = listed if option.name == "encoder" else ""
             group.add_argument(option.flag, default=option.default, help=option.description + there_are, **how)
-    return parser.parse_args(config_first(arguments))
 
 
 def _encoders() -> list[str]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "sample": ("sample", "print a table of labelled trees to try the commands on"),
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
+    "compare": ("compare", "compare several encoders on your own trees"),
     "embed": ("embed", "learn vectors of trees and of their parts without labels"),
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),

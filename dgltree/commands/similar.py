@@ -39,7 +39,7 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
     model = TrainedModel.load(options.model, cell=options.cell)
-    reading = model.reading.but(**read_given(options))
+    reading = replace(model.reading.but(**read_given(options)), features=None)  # which no vector has
     with threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query

@@ -92,7 +92,8 @@ class Collate:
         depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
         weights = None if examples.weights is None else torch.from_numpy(examples.weights).float()
         labels = examples.labels if self.labels else [None] * len(examples)
-        return Labelled(trees, label_numbers(labels, self.classes), depth, weights=weights)
+        features = None if examples.feature_rows is None else torch.from_numpy(examples.feature_rows)
+        return Labelled(trees, label_numbers(labels, self.classes), depth, weights=weights, features=features)
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:

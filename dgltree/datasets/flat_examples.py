@@ -1,9 +1,9 @@
 """Examples as a data set keeps them: flat trees and the columns next to them; of trees in Python, and of files."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import isfinite
+from math import isfinite, isnan
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from dgltree.datasets.loading.gather import Gathering
 from dgltree.datasets.loading.parse import ParsedChunk, dropped_leaves, flatten, prepare_tree
 from dgltree.datasets.node_classes import NodeClasses
 from dgltree.datasets.objects import read_objects, with_notation
+from dgltree.datasets.settings.field_texts import packed, text_of
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.tree import Tree
 
@@ -48,6 +49,7 @@ def flatten_trees(
     groups: Sequence[str | None] | None,
     reading: Reading,
     node_classes: NodeClasses | None = None,
+    features: Mapping[str, Sequence[Any]] | None = None,
 ) -> FlatExamples:
     """Those of trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`.
 
@@ -72,7 +74,10 @@ def flatten_trees(
         "ids": ids or empty,
         "groups": groups or empty,
         "files": [""] * count,
+        "features": empty if features is None else _feature_texts(features, count),
     }
+    if features is not None:
+        reading = replace(reading, features=",".join(features))
     classes = node_classes or NodeClasses()
     found = flatten(classes.numbered([prepare_tree(tree, reading, drop) for tree in flat]), reading)
     return FlatExamples(found, columns, reading, node_classes=classes.names)
@@ -83,6 +88,10 @@ def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
 
     Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
     """
+    if reading.features is not None:
+        raise ValueError(
+            "examples of an iterable are trees with labels, without columns next to them; leave out features"
+        )
     if isinstance(examples, str | Path):
         raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
     gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
@@ -135,6 +144,30 @@ def _text(label: Any, name: str) -> str | None:
     if isinstance(label, Real) and not isfinite(label):
         raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
     return None if label is None else str(label)
+
+
+def _feature_texts(features: Mapping[str, Sequence[Any]], count: int) -> list[str | None]:
+    """The columns next to the trees as a file has them. ``ValueError`` for other lengths, and for what is no value."""
+    columns = []
+    for name, values in features.items():
+        if "," in name or name != name.strip():
+            raise ValueError(
+                f"a column next to the trees is called {name!r}; give a name without commas and outer blanks"
+            )
+        if len(values) != count:
+            raise ValueError(f"{len(values)} values of {name!r} for {count} examples")
+        columns.append([_value_text(value, name) for value in values])
+    return [packed(row) for row in zip(*columns, strict=True)] if columns else [None] * count
+
+
+def _value_text(value: Any, name: str) -> str | None:
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if value is None or (isinstance(value, Real) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "isoformat"):  # a date, or a time stamp of pandas
+        return str(value.isoformat())
+    return text_of({name: float(value) if isinstance(value, np.floating) else value}, name)
 
 
 def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:

@@ -31,6 +31,8 @@ class Labelled(Movable):
     """(E, ...) the answers of a baseline, if there is one."""
     weights: Tensor | None = None
     """(E,) float32, how much each example counts in a loss; None: all the same."""
+    features: Tensor | None = None
+    """(E, F) float32, what is read of the columns next to the trees; None: nothing."""
 
     @property
     def inputs(self) -> TreeBatch | Planned:
@@ -49,21 +51,23 @@ class Labelled(Movable):
         planned = None if self.planned is None else self.planned.map(function)
         baseline = None if self.baseline is None else function(self.baseline)
         weights = None if self.weights is None else function(self.weights)
+        features = None if self.features is None else function(self.features)
         if planned is None:
             trees = self.trees.map(function)
         else:
             trees = _batch(planned) if _batch(self.planned) is self.trees else self.trees
         labels = function(self.labels)
-        return replace(self, trees=trees, labels=labels, planned=planned, baseline=baseline, weights=weights)
+        more: Any = {"baseline": baseline, "weights": weights, "features": features}
+        return replace(self, trees=trees, labels=labels, planned=planned, **more)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""
         rows = torch.tensor(examples)
         each = len(self.trees) // len(self.labels)
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
-        baseline, weights = (None if each is None else each[rows] for each in (self.baseline, self.weights))
-        chosen = select(self.trees, trees)
-        return Labelled(chosen, self.labels[rows], self.groups[rows], baseline=baseline, weights=weights)
+        names = ("baseline", "weights", "features")
+        more = {name: None if (each := getattr(self, name)) is None else each[rows] for name in names}
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], **more)
 
 
 def _batch(planned: Any) -> Any:

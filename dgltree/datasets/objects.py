@@ -52,7 +52,7 @@ def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
     """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
     if isinstance(examples, str | Tree | dict | ast.AST) or is_nltk(examples):
         raise ValueError("one tree alone: give a list of trees or of texts")
-    if hasattr(examples, "columns") and hasattr(examples, "iloc"):  # a table of pandas
+    if is_table(examples):
         if reading.tree in examples.columns:
             return list(examples[reading.tree])
         if reading.left in examples.columns and reading.right in examples.columns:
@@ -65,6 +65,19 @@ def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
         return list(examples)
     except TypeError:
         raise ValueError(f"examples are {_kind(examples)}; expected a list of trees, each {EXPECTED}") from None
+
+
+def is_table(examples: Any) -> bool:
+    """Whether it is a table of pandas."""
+    return hasattr(examples, "columns") and hasattr(examples, "iloc")
+
+
+def columns_of(table: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Columns of a table of pandas that are read next to its trees. ``ValueError`` for one that it lacks."""
+    if missing := [name for name in names if name not in table.columns]:
+        there_are = ", ".join(map(str, table.columns))
+        raise ValueError(f"the table has no column {missing[0]!r}, which is read next to the trees; it has {there_are}")
+    return {name: list(table[name]) for name in names}
 
 
 def with_notation(examples: Any, reading: Reading) -> Reading:

@@ -1,6 +1,6 @@
 """A data set of labelled trees, flattened once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +16,7 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.choosing import choose_rows
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.feature_columns import FeatureColumns, unpacked
 from dgltree.datasets.flat_examples import (
     FlatExamples,
     flatten_file,
@@ -28,7 +29,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import COLUMN_CLASSES, Column
 from dgltree.datasets.loading.parse import ParsedChunk, with_numbers
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings.read_settings import Reading, names_of
 from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
 from dgltree.trees.tree import Tree
 
@@ -60,6 +61,7 @@ class TreeDataset(Dataset[Any]):
         reading: what ``numbers`` and ``binarize`` in it say is done to the trees, and ``missing`` says which labels
             are missing. Default: nothing, and none but None.
         weights: (E,) how much each example counts in the loss of a training, 0 or more; None: all the same.
+        features: columns next to the trees by their names, each with a number, a text, a date or None of each example.
 
     Raises ``ValueError`` for no trees, for trees next to pairs, for columns of other lengths, and for labels that
     are NaN or infinite.
@@ -85,6 +87,10 @@ class TreeDataset(Dataset[Any]):
     """The texts whose numbers are the labels of nodes in ``trees``; None: these were given as numbers."""
     weights: np.ndarray | None
     """(E,) float64, how much each example counts in a loss; None: all the same."""
+    features: Sequence[str | None]
+    """The columns next to the trees that ``reading.features`` names, one text of all for each example."""
+    feature_rows: np.ndarray | None
+    """(E, F) float32, what a model reads of them, in its vocabulary; None: nothing."""
 
     def __init__(
         self,
@@ -95,10 +101,12 @@ class TreeDataset(Dataset[Any]):
         groups: Sequence[str | None] | None = None,
         reading: Reading | None = None,
         weights: Sequence[float] | np.ndarray | None = None,
+        features: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         examples = trees
         if not isinstance(examples, FlatExamples):
-            examples = flatten_trees(examples, labels, splits, ids, groups, reading or Reading(missing=""))
+            reading = reading or Reading(missing="")
+            examples = flatten_trees(examples, labels, splits, ids, groups, reading, features=features)
         assert examples.trees.vocabulary is not None
         self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
         self.own_vocabulary = self._flat_vocabulary
@@ -112,6 +120,7 @@ class TreeDataset(Dataset[Any]):
             setattr(self, name, examples.columns[name])
         self.each = len(self._flat) // len(self.lines)
         self.weights = None if weights is None else validate_weights(weights, len(self.lines))
+        self.feature_rows = None
 
     @classmethod
     def from_file(
@@ -189,6 +198,7 @@ class TreeDataset(Dataset[Any]):
         some._chosen = rows if self._chosen is None else self._chosen[rows]
         some.bad = []
         some.weights = None if self.weights is None else self.weights[rows]
+        some.feature_rows = None if self.feature_rows is None else self.feature_rows[rows]
         for name in COLUMNS:
             column = getattr(self, name)
             setattr(some, name, column.select(rows) if isinstance(column, Column) else [column[i] for i in rows])
@@ -243,12 +253,12 @@ class TreeDataset(Dataset[Any]):
         blocks = (block.trees for block in self.blocks())
         return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always, parts)
 
-    def within(self, vocabulary: Vocabulary) -> "TreeDataset":
+    def within(self, vocabulary: Vocabulary, features: FeatureColumns | None = None) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
 
-        Raises ``ValueError`` if it knows none of them.
+        Raises ``ValueError`` if it knows none of them, and as :meth:`known`.
         """
-        moved, messages = self.known(vocabulary)
+        moved, messages = self.known(vocabulary, features)
         if moved is None:
             bad = self.bad_at(0, messages[0])
             raise ValueError(f"the model knows none of the trees: {bad.where}: {bad.message}")
@@ -298,8 +308,27 @@ class TreeDataset(Dataset[Any]):
         """The fault of example ``i``."""
         return Bad(self.lines[i], message, self.files[i], self.ids[i], self.splits[i])
 
-    def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
-        """The examples that a model knows, in its vocabulary, or None; and by number what is wrong with the others."""
+    def feature_table(self, names: Sequence[str]) -> list[list[str | None]]:
+        """Of each of these columns next to the trees the texts of all examples, None for none.
+
+        Raises ``ValueError`` for a column that is not among those that were read.
+        """
+        there = names_of(self.reading.features)
+        for name in names:
+            if name not in there:
+                read = f"; {', '.join(there)} are read" if there else ""
+                raise ValueError(f"no column {name!r} next to the trees, which the model reads (--features){read}")
+        table = unpacked(self.features, len(there), self.reading.missing)
+        return [table[there.index(name)] for name in names]
+
+    def known(
+        self, vocabulary: Vocabulary, features: FeatureColumns | None = None
+    ) -> tuple["TreeDataset | None", dict[int, str]]:
+        """The examples that a model knows, in its vocabulary, or None; and by number what is wrong with the others.
+
+        ``features`` are the columns that it reads next to the trees. A data set that was read without any has no
+        ``feature_rows`` then. Raises ``ValueError`` if others were read.
+        """
         translation = Translation(self.own_vocabulary, vocabulary)
         messages: dict[int, str] = {}
         if translation.can_fail:
@@ -308,8 +337,14 @@ class TreeDataset(Dataset[Any]):
                 unknown = translation.unknown(block.trees)
                 messages |= {first + tree // self.each: why for tree, why in sorted(unknown.items(), reverse=True)}
                 first += len(block)
+        table = None
+        if features is not None and self.reading.features is not None:
+            table = self.feature_table(features.names)
+            messages |= features.faults(table)
         rows = [i for i in range(len(self)) if i not in messages]
         moved = self.select(rows) if rows else None
+        if moved is not None and features is not None and table is not None:
+            moved.feature_rows = features.rows([[texts[i] for i in rows] for texts in table])
         if moved is not None:
             moved._translation = translation if self._translation is None else translation.after(self._translation)
             moved.own_vocabulary = vocabulary

@@ -53,12 +53,21 @@ class TreeModel(nn.Module):
         """Called by ``torch.jit.script``. Raises ``NotImplementedError``: a pass follows the shape of its trees."""
         raise NotImplementedError(NO_GRAPH)
 
-    def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:
-        """Logits (B, C), or numbers (B,), one per root."""
-        return self.read_out(self.encoder(batch, share))
+    def forward(self, batch: TreeBatch | Planned, share: bool = False, features: Tensor | None = None) -> Tensor:
+        """Logits (B, C), or numbers (B,), one per root.
 
-    def read_out(self, states: Tensor) -> Tensor:
-        """The same of states (B, n)."""
+        ``features`` (E, F) are those of the columns next to the trees, if the readout is for n + F numbers.
+        """
+        return self.read_out(self.encoder(batch, share), features)
+
+    def read_out(self, states: Tensor, features: Tensor | None = None) -> Tensor:
+        """The same of states (B, n), which are joined to ``features`` (E, F) of the B / E trees of each example."""
+        if features is not None:
+            each = len(states) // max(1, len(features))
+            states = torch.cat([states, features.to(states.dtype).repeat_interleave(each, 0)], -1)
+        return self._read_out(states)
+
+    def _read_out(self, states: Tensor) -> Tensor:
         return self.readout(states)
 
 
@@ -67,7 +76,7 @@ class PairModel(TreeModel):
 
     each = 2
 
-    def read_out(self, states: Tensor) -> Tensor:
+    def _read_out(self, states: Tensor) -> Tensor:
         """Logits of the states of roots 2i and 2i + 1."""
         return self.readout(states[::2], states[1::2])
 

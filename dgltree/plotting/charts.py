@@ -119,6 +119,30 @@ def confusion(counts: ArrayLike, names: Sequence[str], title: str = "") -> "Figu
     return figure
 
 
+def encoders(scores: Mapping[str, tuple[Sequence[float], Sequence[float]]], metric: str) -> "Figure":
+    """A row for each encoder: what it reaches with each seed in validation (rings) and in the test set (discs).
+
+    Args:
+        scores: name -> the values in validation, and those in the test set; the mean of the latter is a line.
+        metric: the name of the values.
+    """
+    from matplotlib.ticker import AutoLocator
+
+    figure, axes = _figure(6.4, 1.1 + 0.5 * len(scores))
+    for row, (validation, test) in enumerate(scores.values()):
+        axes.scatter(
+            validation, [row - 0.15] * len(validation), s=28, facecolors="none", edgecolors=COLOURS[1], zorder=3
+        )
+        axes.scatter(test, [row + 0.15] * len(test), s=28, color=COLOURS[0], alpha=0.8, lw=0, zorder=3)
+        axes.plot([np.mean(test)] * 2, [row - 0.02, row + 0.32], color=COLOURS[0], lw=2, zorder=4)
+    axes.set_yticks(range(len(scores)), [*scores], parse_math=False)
+    axes.set_ylim(len(scores) - 0.5, -0.5)
+    axes.xaxis.set_major_locator(AutoLocator())
+    axes.grid(axis="x", color="#e5e5e5", lw=0.6)
+    axes.set(xlabel=f"{metric}: validation (rings), test (discs; line: mean)")
+    return figure
+
+
 DPI = 200
 MOST_PIXELS = 4000
 """Of a side, about: confusions of 86 classes are 38 inches wide, and would take ten seconds to draw."""

@@ -30,6 +30,7 @@ from dgltree.read.notation import (
     make_leaf,
     number,
 )
+from dgltree.read.special_functions import SPECIAL_FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -80,6 +81,15 @@ def read_infix(
     """
     tree: Tree = build(text, "expression", functions, Builder, partial(error_at, text))
     return _with_values(tree) if numbers else tree
+
+
+def read_table_infix(text: str) -> Tree:
+    """The same of an expression in a table of trees, which may have special functions, too.
+
+    Without brackets behind it such a name is a variable. Errors as in :func:`read_infix`.
+    """
+    tree: Tree = build(text, "expression", FUNCTIONS, SpecialBuilder, partial(error_at, text))
+    return tree
 
 
 def read_equation(
@@ -220,13 +230,29 @@ class Builder:
                 raise _MeaningError(token, f"unknown function {name!r} ({nearest(name, self.known)}); {product}")
             arities = self.functions[name]
             if len(arguments) not in arities:
-                takes = f"{' or '.join(map(str, arities))} argument{'s' * (max(arities, default=0) != 1)}"
-                raise _MeaningError(token, f"{name!r} takes {takes}, not {len(arguments)}")
+                raise _MeaningError(token, f"{name!r} takes {_takes(arities)}, not {len(arguments)}")
         if len(arguments) == 1 and name == "sqrt":
             return _node("Pow", *arguments, HALF)
         if len(arguments) == 1 and name == "log":
             return _node("log", *arguments, EXP1)
         return Tree(name, arguments)
+
+
+class SpecialBuilder(Builder):
+    """The same with the special functions, whose names are variables where no bracket follows."""
+
+    def call(self, values: tuple["Token", list[Tree]]) -> Tree:
+        token, arguments = values
+        name, arities = SPECIAL_FUNCTIONS.get(str(token), ("", ()))
+        if not name or (self.functions is not None and token in self.functions):
+            return super().call(values)
+        if len(arguments) not in arities:
+            raise _MeaningError(token, f"{str(token)!r} takes {_takes(arities)}, not {len(arguments)}")
+        return Tree(name, arguments)
+
+
+def _takes(arities: Collection[int]) -> str:
+    return f"{' or '.join(map(str, arities))} argument{'s' * (max(arities, default=0) != 1)}"
 
 
 MakeBuilder = Callable[[Mapping[str, Collection[int]] | None], Builder]

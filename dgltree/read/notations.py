@@ -7,11 +7,12 @@ from typing import Literal, NamedTuple
 
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
-from dgltree.read.infix import read_infix
+from dgltree.read.infix import read_table_infix
 from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.networkx import read_node_link
+from dgltree.read.newick import is_newick, read_newick
 from dgltree.read.python import has_program, read_python
 from dgltree.read.sentences import read_sentence
 from dgltree.read.sexpr import read_sexpr
@@ -82,8 +83,9 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "xml": Notation(read_xml, "<add><x/><y>2</y></add>", accepts=is_xml),
     "html": Notation(read_html, "<p>one <b>two</b>", detectable="never"),  # every text is some
+    "newick": Notation(read_newick, "((A:0.1,B:0.2):0.5,'Homo sapiens');", accepts=is_newick),
     "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
-    "infix": Notation(read_infix, "sin(x)^2 + y", accepts=lambda text: not _PLAIN.fullmatch(text)),
+    "infix": Notation(read_table_infix, "sin(x)^2 + y", accepts=lambda text: not _PLAIN.fullmatch(text)),
     "brackets": Notation(
         read_unlabelled,
         "( not ( e ( or f ) ) )",

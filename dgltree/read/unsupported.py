@@ -32,13 +32,6 @@ def _several(text: str) -> bool:
 
 FOREIGN = (
     UnsupportedNotation(
-        "Newick trees, of phylogenies; write each as an S-expression, (F A B (E C D))",
-        # no name before a bracket, as a function's would be; commas, and no blanks if no ';' ends the tree
-        re.compile(
-            r"(?=[^;]*,)(?!.*[^(,\s]\s*\()\s*\((?:.*\)[^()]*;\s*$|[^\s+*^/=]*\)[\w.:\-]*\s*$)", re.DOTALL | re.ASCII
-        ).match,
-    ),
-    UnsupportedNotation(
         "AMR graphs; write each as a tree, an S-expression or JSON, without variables",
         re.compile(r"\s*\(\s*[^\s()]{1,40}\s*/\s*[^\s()]{1,200}[\s)]+:[A-Za-z]|\s+:ARG\d|# ::snt ").match,
         re.compile(r"# ::\w|\s*\(\s*[^\s()]{1,40} / |\s+:[A-Za-z][\w-]*\s").match,

@@ -14,7 +14,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.parquet_rows import ROWS
-from dgltree.datasets.formats.records import PlacedRecord, check_columns
+from dgltree.datasets.formats.records import PlacedRecord, check_columns, check_features
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.labelled_batch import Labelled
 from dgltree.datasets.labels import select_labelled
@@ -22,7 +22,7 @@ from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.folder import BASELINE, EARLIER_BASELINE, LARGEST_CLASS, READING, THRESHOLD, WEIGHTS
+from dgltree.training.folder import BASELINE, EARLIER_BASELINE, FEATURES, LARGEST_CLASS, READING, THRESHOLD, WEIGHTS
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import TrainedModel
 
@@ -57,7 +57,8 @@ class TreeJob(TableJob):
     ) -> None:
         self.model = TrainedModel.load(model, device, cell)
         files = [
-            Path(model) / name for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE, LARGEST_CLASS, THRESHOLD)
+            Path(model) / name
+            for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE, LARGEST_CLASS, THRESHOLD, FEATURES)
         ]
         self.digest = [digest_of(file) for file in files if file.exists()]
         self.reading = self.model.reading.but(**reading)
@@ -71,6 +72,7 @@ class TreeJob(TableJob):
 
     def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
         check_columns(path, tuple(columns), self.reading)
+        check_features(path, tuple(columns), self.reading)
         pairs = self.reading.tree not in columns
         source = Source(path, self.reading.max_line)
         table = ParquetRows(source, self.reading, pairs=pairs, columns=tuple(columns), first=[])

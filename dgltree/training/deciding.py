@@ -10,9 +10,11 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
+from dgltree.datasets.settings.read_settings import names_of
 from dgltree.datasets.splitting.duplicates import count_contradicted
 from dgltree.datasets.splitting.splits import SPLITS, SYNONYMS, SplitRule, rule_for, split
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -60,6 +62,8 @@ class Decision:
     """The rule and the seed of a choice by chance."""
     left_out: dict[str, int]
     """Records of each split that are not in it; those of no split are under ``NO_SPLIT``."""
+    features: FeatureColumns | None
+    """The columns that are read next to the trees."""
     refused: dict[str, int]
     """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
@@ -106,7 +110,8 @@ def decide(
         labelled, told = unify_labels(labelled, classes or ())
         if told:
             say(told)
-    if several := count_contradicted(labelled["train"]):
+    beside = names_of(files["train"].reading.features)  # which may tell equal trees apart
+    if not beside and (several := count_contradicted(labelled["train"])):
         say(f"train: {several:,} examples have trees that occur with different labels")
     as_split = splits = _splits(labelled, settings, rule)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
@@ -120,25 +125,29 @@ def decide(
             raise ValueError("threshold is for classes; the labels are numbers")
         ThresholdRule.of(settings.threshold).place(objective.classes)
 
+    features = _features(splits["train"], settings)
+
     def head(width: int) -> Readout:
-        return readout(**_readout_options(readout, settings, width, len(objective.classes)))
+        return readout(**_readout_options(readout, settings, width, len(objective.classes), features))
 
     encoder = choose_encoder(splits["train"], settings, vocabulary, head)
     if encoder.numbers:
         say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
         splits = {name: encoder.read(data) for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
-    known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
+    known = {name: _within(name, data, encoder.vocabulary, objective, features) for name, data in splits.items()}
     left_out = {name: len(data.bad) for name, data in known.items()}
     for name, bad in unread.items():
         left_out[name] = left_out.get(name, 0) + len(bad)
-    takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes))
+    takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes), features)
     refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
     how = {"rule": rule or rule_for(labelled["train"]), "seed": settings.seed}
     if settings.split_of is not None:
         how["seed"] = split_seed(Path(settings.split_of))
     digest = digest_of(known)
-    return Decision(options, objective, encoder, model, readout, takes, known, as_split, how, left_out, refused, digest)
+    return Decision(
+        options, objective, encoder, model, readout, takes, known, as_split, how, left_out, features, refused, digest
+    )
 
 
 def keep_labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
@@ -207,12 +216,17 @@ def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
     return made, kind
 
 
-def _readout_options(readout: type[Readout], options: FitOptions, width: int, classes: int) -> dict[str, Any]:
-    """The arguments that a readout takes, for states of this width."""
+def _readout_options(
+    readout: type[Readout], options: FitOptions, width: int, classes: int, features: FeatureColumns | None
+) -> dict[str, Any]:
+    """The arguments that a readout takes, for states of this width.
+
+    Next to columns it has a hidden layer: a linear one can add up tree and column, but not compare them.
+    """
     values = {
-        "size": width,
+        "size": width + (features.width if features is not None else 0),
         "classes": classes,
-        "hidden_size": options.readout_size or None,
+        "hidden_size": options.readout_size or (width if features is not None else None),
         "dropout": options.dropout or 0.0,
     }
     return {name: values[name] for name in signature(readout).parameters if name in values}
@@ -273,9 +287,26 @@ def _check(train: TreeDataset, options: FitOptions) -> None:
         raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
 
 
-def _within(name: str, dataset: TreeDataset, vocabulary: Vocabulary, objective: Objective) -> TreeDataset:
+def _features(train: TreeDataset, settings: FitOptions) -> FeatureColumns | None:
+    """The columns next to the training trees, and what they are, in a line; None if none are read."""
+    names = names_of(train.reading.features)
+    if not names:
+        return None
+    if settings.nodes:
+        raise ValueError("features are of examples, and nodes learns the labels of nodes: leave one of them out")
+    table = train.feature_table(names)
+    found = FeatureColumns.of(names, table)
+    say(f"next to the trees are read: {', '.join(column.described for column in found.columns)}")
+    for line in found.warnings(table):
+        say(line)
+    return found
+
+
+def _within(
+    name: str, dataset: TreeDataset, vocabulary: Vocabulary, objective: Objective, features: FeatureColumns | None
+) -> TreeDataset:
     """A split in the model's vocabulary; what it does not know, of trees or of labels, is reported."""
-    known = dataset.select(range(len(dataset))).within(vocabulary)
+    known = dataset.select(range(len(dataset))).within(vocabulary, features)
     if objective.classes:
         known = known.with_classes(objective.classes)
         strange = sorted({label for label in known.labels if label is not None} - set(objective.classes))

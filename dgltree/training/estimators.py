@@ -11,11 +11,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 from torch import from_numpy
 
-from dgltree.datasets.objects import list_examples, read_objects, with_notation
+from dgltree.datasets.objects import columns_of, is_table, list_examples, read_objects, with_notation
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.fitting import fit
+from dgltree.training.fitting import baseline_options, fit
+from dgltree.training.options import BaselineSearch
 from dgltree.training.processes import silent
 from dgltree.training.random_features import untrained
 from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
@@ -33,7 +34,9 @@ class TreeEstimator(BaseEstimator):
         patience: epochs without a better validation result after which training ends.
         lr: learning rate.
         seed: of weights, order, dropout, and of the tenth of the examples that chooses the epoch.
-        baseline: whether answers may be averaged with those of a baseline.
+        baseline: whether answers may be averaged with those of a baseline; "fast": with those of one linear model, for
+            which nothing is searched.
+        features: the columns of X, then a table of pandas, that are read next to the trees, which are in the others.
         options: further settings by their names.
         out: a folder that keeps the model and its card; None: none does.
         verbose: whether what :func:`dgltree.fit` says is printed.
@@ -51,14 +54,15 @@ class TreeEstimator(BaseEstimator):
         patience: int = 5,
         lr: float | None = None,
         seed: int = 0,
-        baseline: bool = True,
+        baseline: bool | BaselineSearch = True,
+        features: Sequence[str] | None = None,
         options: Mapping[str, Any] | None = None,
         out: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.notation, self.encoder, self.hidden_size, self.epochs = notation, encoder, hidden_size, epochs
         self.patience, self.lr, self.seed, self.baseline, self.options = patience, lr, seed, baseline, options
-        self.out, self.verbose = out, verbose
+        self.features, self.out, self.verbose = features, out, verbose
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         found: str = super().__repr__(N_CHAR_MAX)
@@ -75,7 +79,7 @@ class TreeEstimator(BaseEstimator):
             "epochs": self.epochs,
             "patience": self.patience,
             "lr": self.lr,
-            "no_baseline": not self.baseline,
+            **baseline_options(self.baseline, {}),
             "task": "pair" if data.each == 2 and task == "classify" else task,
             **(self.options or {}),
         }
@@ -91,21 +95,38 @@ class TreeEstimator(BaseEstimator):
         self, trees: Any, labels: Sequence[Any] | None = None, groups: Any = None, weights: Any = None
     ) -> TreeDataset:
         """The trees with their labels. ``ValueError`` for other numbers of these, and for what is not a tree."""
+        trees, features = self._apart(trees)
         reading = with_notation(trees, Reading(notation=self.notation, missing=""))
         read = read_objects(trees, reading)
         if labels is not None and len(labels) != len(read):
             raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one per example")
         named = None if groups is None else [str(group) for group in groups]
-        return TreeDataset(read, labels, groups=named, reading=reading, weights=weights)
+        return TreeDataset(read, labels, groups=named, reading=reading, weights=weights, features=features)
+
+    def _apart(self, table: Any) -> tuple[Any, dict[str, list[Any]] | None]:
+        """The trees, and the columns next to them. ``ValueError`` for a table without one of these."""
+        if self.features is None:
+            return _column(table), None
+        if not is_table(table):
+            raise ValueError(
+                f"features are {[*self.features]}: give a table of pandas with these columns and the trees"
+            )
+        beside = columns_of(table, self.features)
+        return _column(table[[name for name in table.columns if name not in beside]]), beside
 
     def encode(self, trees: Any) -> np.ndarray:
         """(E, n) float32, the vectors of trees; of pairs (2 E, n), one after the other."""
         check_is_fitted(self)
-        return self.model_.encode(_column(trees)).numpy()
+        return self.model_.encode(self._apart(trees)[0]).numpy()
 
     def _answers(self, trees: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.model_.answers_to(_column(trees)).numpy()
+        if self.features is None:
+            return self.model_.answers_to(_column(trees)).numpy()
+        data = self.model_.dataset(self.model_.read_examples(*self._apart(trees)))
+        if data.bad:
+            raise ValueError(f"tree {data.bad[0].line}: {data.bad[0].message}")
+        return self.model_.answers_to(data).numpy()
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):
@@ -138,7 +159,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         patience: int = 5,
         lr: float | None = None,
         seed: int = 0,
-        baseline: bool = True,
+        baseline: bool | BaselineSearch = True,
+        features: Sequence[str] | None = None,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         options: Mapping[str, Any] | None = None,
         out: str | Path | None = None,
@@ -153,6 +175,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
             lr=lr,
             seed=seed,
             baseline=baseline,
+            features=features,
             options=options,
             out=out,
             verbose=verbose,
@@ -177,7 +200,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
             of_classes = compute_sample_weight(self.class_weight, labels)
             weights = of_classes if weights is None else of_classes * np.asarray(weights, float)
         names = names_of(self.classes_)
-        self._fit(self._read(_column(X), [names[number] for number in numbers], groups, weights), "classify")
+        self._fit(self._read(X, [names[number] for number in numbers], groups, weights), "classify")
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -210,7 +233,7 @@ class TreeRegressor(RegressorMixin, TreeEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "TreeRegressor":
         """Train on trees ``X`` and their numbers ``y`` (E,); the others and errors as of :class:`TreeClassifier`."""
-        self._fit(self._read(_column(X), numbers_of(y).tolist(), groups, sample_weight), "regress")
+        self._fit(self._read(X, numbers_of(y).tolist(), groups, sample_weight), "regress")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -230,13 +253,13 @@ class TreeEncoderTransformer(TransformerMixin, TreeEstimator):
         Numbers are those of a floating-point type. Errors as of :class:`TreeClassifier`.
         """
         if y is None:
-            self.model_ = untrained(self._read(_column(X)), self._settings() | dict(self.options or {}))
+            self.model_ = untrained(self._read(X), self._settings() | dict(self.options or {}))
             self.model_summary_ = f"vectors of an untrained network: {self.model_.summary}"
             return self
         labels = labels_of(y)
         numbers = labels.dtype.kind == "f"
         given = labels.tolist() if numbers else list(map(str, labels))
-        self._fit(self._read(_column(X), given), "regress" if numbers else "classify")
+        self._fit(self._read(X, given), "regress" if numbers else "classify")
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -252,6 +275,6 @@ class TreeEncoderTransformer(TransformerMixin, TreeEstimator):
 
 def _column(trees: Any) -> Any:
     """Trees that can be looked at twice; of a table of one column this column."""
-    if hasattr(trees, "columns") and hasattr(trees, "iloc") and len(trees.columns) == 1:
+    if is_table(trees) and len(trees.columns) == 1:
         trees = trees.iloc[:, 0]
-    return trees if hasattr(trees, "columns") else list_examples(trees, Reading())
+    return trees if is_table(trees) else list_examples(trees, Reading())

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import unbatch
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
+from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.objectives import Objective
 from dgltree.trees.tree import Tree
@@ -39,6 +41,18 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class ColumnEffect:
+    """The contribution of a column next to the tree to the answer."""
+
+    name: str
+    value: str | None
+    """As it was read; None: it is missing."""
+    effect: float
+    evidence: float
+    """As of :class:`Effect`, if the column is read as a number at its median, or as no category."""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The answer to an example, and what each of its subtrees adds to it."""
 
@@ -52,6 +66,8 @@ class Explanation:
     """The probability of that class, or the number."""
     effects: tuple[Effect, ...]
     """Of all subtrees but the whole trees, in preorder."""
+    columns: tuple[ColumnEffect, ...] = ()
+    """Of the columns that the model reads next to the trees."""
 
     @property
     def ranked(self) -> list[Effect]:
@@ -72,22 +88,33 @@ class Explanation:
         return sorted(self.effects, key=lambda each: (explained[each.side, each.node], -abs(each.evidence)))
 
 
-def explain(data: TreeDataset, answers: Callable[[TreeDataset], Tensor], objective: Objective) -> list[Explanation]:
+def explain(
+    data: TreeDataset,
+    answers: Callable[[TreeDataset], Tensor],
+    objective: Objective,
+    features: FeatureColumns | None = None,
+) -> list[Explanation]:
     """A model's answer to each example, and the reasons.
 
     Args:
         data: the examples, in the model's vocabulary.
         answers: of the model to other examples, (E, C) probabilities or (E,) numbers.
         objective: the kind of its answers.
+        features: the columns that it reads next to the trees.
 
     Raises ``ValueError`` for an example of too many nodes.
     """
     as_read = data.as_read()
-    return [_explained(as_read.select([i]), data.own_vocabulary, answers, objective) for i in range(len(data))]
+    known = data.own_vocabulary
+    return [_explained(as_read.select([i]), known, answers, objective, features) for i in range(len(data))]
 
 
 def _explained(
-    example: TreeDataset, known: Vocabulary, answers_of: Callable[[TreeDataset], Tensor], objective: Objective
+    example: TreeDataset,
+    known: Vocabulary,
+    answers_of: Callable[[TreeDataset], Tensor],
+    objective: Objective,
+    features: FeatureColumns | None,
 ) -> Explanation:
     trees = tuple(unbatch(example.trees))
     size = sum(tree.size for tree in trees)
@@ -96,9 +123,17 @@ def _explained(
         raise ValueError(f"{where}: {size:,} nodes; trees of up to {MOST_NODES:,} are explained")
     places = [(side, *place) for side, tree in enumerate(trees) for place in _places(tree)]
     every = [trees, *(_hidden(trees, side, path, known) for side, _, _, _, path in places)]
+    spans = [] if features is None or example.feature_rows is None else list(features.spans)
+    every += [trees] * len(spans)
     given: list[Any] = every if len(trees) == 2 else [tree for (tree,) in every]
-    reading = replace(example.reading, binarize=None)  # which was done when the trees were read
-    answers = answers_of(TreeDataset(given, reading=reading))
+    reading = replace(example.reading, binarize=None, features=None)  # the first was done when the trees were read
+    changed = TreeDataset(given, reading=reading)
+    if example.feature_rows is not None:
+        changed = changed.within(known)
+        changed.feature_rows = np.repeat(example.feature_rows, len(every), 0)
+        for row, (_, span) in enumerate(spans, len(every) - len(spans)):
+            changed.feature_rows[row, span] = 0
+    answers = answers_of(changed)
     support = objective.support(answers).double()
     prediction = objective.predicted(answers[:1])[0].item()
     evidence = objective.evidence(support)
@@ -110,7 +145,11 @@ def _explained(
         float(support[0]),
         tuple(
             Effect(tree, side, node, parent, *effect)
-            for (side, tree, node, parent, _), effect in zip(places, effects, strict=True)
+            for (side, tree, node, parent, _), effect in zip(places, effects[: len(places)], strict=True)
+        ),
+        tuple(
+            ColumnEffect(name, example.feature_table([name])[0][0], *effect)
+            for (name, _), effect in zip(spans, effects[len(places) :], strict=True)
         ),
     )
 

@@ -196,7 +196,8 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(decision.splits["train"], objective, _scales(decision), decision.encoder.vocabulary.scales)
+    fast, places = decision.options.baseline == "fast", decision.encoder.vocabulary.scales
+    return choose(decision.splits["train"], objective, _scales(decision), places, fast)
 
 
 def _scales(decision: Decision) -> list[LabelScale]:

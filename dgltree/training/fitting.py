@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from lightning import Callback
@@ -22,7 +22,7 @@ from dgltree.training.building import build
 from dgltree.training.deciding import decide
 from dgltree.training.finishing import finish
 from dgltree.training.folder import is_finished, split_rule
-from dgltree.training.options import FitOptions
+from dgltree.training.options import BaselineSearch, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
 from dgltree.training.scale_choice import with_scale
@@ -45,7 +45,7 @@ def fit(
     cell: type[Cell] | str | None = None,
     callbacks: Callback | Sequence[Callback] = (),
     logger: Logger | Sequence[Logger] = (),
-    baseline: bool | None = None,
+    baseline: bool | BaselineSearch | None = None,
     **options: Any,
 ) -> TrainedModel:
     """Train a model on trees of your own, and leave it in a folder if one is given.
@@ -85,8 +85,9 @@ def fit(
         cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
         callbacks: of Lightning, in addition to ours.
         logger: of Lightning, in addition to the one that the option ``log`` names.
-        baseline: whether answers may be averaged with those of a baseline; None: they may. ``no_baseline=True``, the
-            name of the command's option, is deprecated in Python.
+        baseline: whether answers may be averaged with those of a baseline; None: they may. "fast": with those of one
+            linear model, for which nothing is searched. ``no_baseline=True``, the name of the command's option, is
+            deprecated in Python.
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
@@ -100,9 +101,7 @@ def fit(
             raise ValueError("give an encoder or a cell of your own, not both")
         options["encoder"] = register(cell)
     if baseline is not None:
-        if not isinstance(baseline, bool) or "no_baseline" in options:
-            raise ValueError(f"baseline is {baseline!r}; give True or False, and no no_baseline with it")
-        options["no_baseline"] = not baseline
+        options |= baseline_options(baseline, options)
     known = [field.name for field in fields(FitOptions)]
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
@@ -137,6 +136,17 @@ def fit(
                         finish(decision, module, folder, command, parts or {}, pictures=out is not None)
                 trainer.strategy.barrier()  # until the first process has written all
             return TrainedModel.load(folder)
+
+
+def baseline_options(baseline: bool | BaselineSearch, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that ``baseline`` of :func:`fit` stands for. ``ValueError`` for what it cannot be."""
+    kinds = get_args(BaselineSearch)
+    if isinstance(baseline, bool) and "no_baseline" not in options:
+        return {"no_baseline": not baseline}
+    if isinstance(baseline, bool) or baseline not in kinds:
+        named = " or ".join(map(repr, kinds))
+        raise ValueError(f"baseline is {baseline!r}; give True, False, {named}, and no no_baseline with True or False")
+    return {"baseline": baseline}
 
 
 def _kept_generators() -> AbstractContextManager[None]:

@@ -23,6 +23,8 @@ THRESHOLD = "threshold.json"
 """Next to them if a class is predicted from a probability of its own on."""
 LARGEST_CLASS = "largest_class.json"
 """Next to them, of a model of classes: the class that most training examples have."""
+FEATURES = "features.json"
+"""Next to them, of a model that reads columns next to the trees: their scales and categories."""
 UNLABELLED = "embedding.json"
 """Of the folder of ``dgltree embed``: what its training is of."""
 SPLIT_FILE, SPLIT = "split.tsv", "split"
@@ -96,6 +98,16 @@ def split_rule(folder: Path) -> SplitRule | None:
     return rule
 
 
+def repeats_rule(folder: Path) -> SplitRule | None:
+    """The rule by which the examples of trainings with several seeds were split, of which this folder is the first.
+
+    A folder keeps the rule for the examples that it was given, which are the training part of these. So this is
+    "stratified" for a folder of an earlier release, which kept none, and else None: the rule for their number.
+    """
+    file = folder / SETTINGS_FILE
+    return "stratified" if file.exists() and SPLIT not in _read(file) else None
+
+
 def split_seed(folder: Path) -> int:
     """The seed of the split of a training."""
     found = _read(folder / SETTINGS_FILE) if (folder / SETTINGS_FILE).exists() else {}
@@ -108,6 +120,8 @@ def digest_of(splits: Mapping[str, TreeDataset]) -> str:
     for name, data in splits.items():
         digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
         digest.update(b"" if data.weights is None else data.weights.tobytes())
+        if data.reading.features is not None:
+            digest.update(f"{data.reading.features} {list(data.features)}".encode())
         for block in data.blocks():
             digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
             trees = block.trees

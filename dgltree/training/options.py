@@ -10,7 +10,10 @@ from dgltree.label_scale_names import LabelScaleName
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
-PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "split_of", "threshold", "devices", "machines"}
+BaselineSearch = Literal["full", "fast"]
+PASSING = {
+    *("threads", "epochs", "max_time", "log", "baseline", "no_baseline", "split_of", "threshold", "devices", "machines")
+}
 """Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
 MINIMA = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
@@ -69,7 +72,8 @@ class FitOptions:
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
             classifier, number or pair, by the task.
-        readout_size: width of a hidden layer before the output layer; 0 for none.
+        readout_size: width of a hidden layer before the output layer; 0 for none, or with features the width of the
+            state.
         dropout: the share of a tree's vector that is dropped in training, before the output layer. Default: 0.5 for
             classes of trees, else 0.
         input_dropout: the share of token embeddings that is dropped in training; needs an input_size. Default: 0.3 for
@@ -126,6 +130,8 @@ class FitOptions:
             validation: CLASS=f1 by its F1, CLASS=recall:R the highest with this recall. Default: the most probable
             class is predicted.
         log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
+        baseline: how the baseline is chosen: full compares linear models, boosted trees and a forest by
+            cross-validation; fast fits one linear model.
         no_baseline: fit no baseline; the network answers alone.
         split_of: take over the split of the earlier training in this folder: its examples stay where they are, and new
             ones are dealt out by their hash.
@@ -177,6 +183,7 @@ class FitOptions:
     class_weights: Literal["balanced"] | None = None
     threshold: str | None = None
     log: Literal["csv", "tensorboard"] | None = None
+    baseline: BaselineSearch = "full"
     no_baseline: bool = False
     split_of: str | None = None
 
@@ -211,6 +218,8 @@ class FitOptions:
                 raise ValueError("threshold is for classes; the task is 'regress'")
         if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
+        if self.no_baseline and self.baseline != "full":
+            raise ValueError(f"baseline is {self.baseline!r}, and no_baseline leaves it out: give one of them")
         for name in ("dropout", "input_dropout", "beta1", "averaging"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:

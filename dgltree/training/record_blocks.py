@@ -31,7 +31,7 @@ def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated:
         return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad])
     data = TreeDataset.of_part(part, reading)
     model.check_kind(data)
-    known, unknown = data.known(model.model.encoder.vocabulary)
+    known, unknown = data.known(model.model.encoder.vocabulary, model.features)
     wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
     twice = repeated(data.ids, data.lines, data.files)
     if twice and known is not None:

@@ -14,10 +14,10 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
 from dgltree.training.deciding import keep_labelled
 from dgltree.training.fitting import fit
-from dgltree.training.folder import CARD, split_rule, write
+from dgltree.training.folder import CARD, repeats_rule, write
 from dgltree.training.options import FitOptions
 from dgltree.training.parallel import processes_for, train_at_once
-from dgltree.training.processes import first, say_result
+from dgltree.training.processes import first, say
 from dgltree.training.split_file import EarlierSplit
 
 SUMMARY = "summary"
@@ -137,7 +137,7 @@ def fit_seeds(
     if not files:
         data = keep_labelled(data, settings)
         if settings.split_of is None:
-            parts = split(data, settings.seed, rule=split_rule(Path(out) / f"seed-{settings.seed}"))
+            parts = split(data, settings.seed, rule=repeats_rule(Path(out) / f"seed-{settings.seed}"))
         else:
             parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
             options = {**options, "split_of": None}
@@ -176,7 +176,7 @@ def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) 
         train_at_once(trainings, processes)
     else:
         for name, train in trainings.items():
-            say_result(f"{name}:")
+            say(f"{name}:")
             train()
     models, baselines, networks, kinds = {}, {}, {}, []
     for name in trainings:

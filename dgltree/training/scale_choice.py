@@ -80,7 +80,9 @@ def _score(decision: Decision) -> float:
         for epoch in range(PASSES):
             _pass(module, decision.splits["train"], optimizer, options, epoch)
         with evaluating(module):
-            found = [module(part.inputs) for part in _batches(module, decision.splits["validation"], options)]
+            found = [
+                module(part.inputs, part.features) for part in _batches(module, decision.splits["validation"], options)
+            ]
     answers = objective.answers(torch.cat(found))
     metrics = objective.evaluation(answers, objective.targets(decision.splits["validation"].labels)).metrics
     r2, correlation = metrics["r2"], metrics["rank_correlation"]
@@ -93,7 +95,7 @@ def _pass(
     module.train()
     for part in _batches(module, train, options, epoch):
         optimizer.zero_grad()
-        loss, _ = module.objective.loss(module(part.inputs), part.labels, part.weights)
+        loss, _ = module.objective.loss(module(part.inputs, part.features), part.labels, part.weights)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
         optimizer.step()

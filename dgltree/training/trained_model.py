@@ -2,7 +2,8 @@
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats.records import ROOT
 from dgltree.datasets.labelled_batch import Labelled
 from dgltree.datasets.labels import check_known
-from dgltree.datasets.objects import read_objects
+from dgltree.datasets.objects import columns_of, is_table, read_objects
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder
@@ -28,6 +30,7 @@ from dgltree.training.folder import (
     CARD,
     EARLIER_BASELINE,
     EPOCHS,
+    FEATURES,
     LARGEST_CLASS,
     READING,
     SETTINGS_FILE,
@@ -58,6 +61,7 @@ class TrainedModel:
         model: an encoder and a readout, in evaluation mode.
         reading: how its trees were read.
         average: of its answers with those of a baseline; None: it answers alone.
+        features: the columns that it reads next to the trees; None: none.
 
     Raises ``ValueError`` for a readout that gives neither classes with names nor numbers.
     """
@@ -65,8 +69,14 @@ class TrainedModel:
     objective: Objective
     """The kind of its answers."""
 
-    def __init__(self, model: TreeModel, reading: Reading, average: "Average | None" = None) -> None:
-        self.model, self.reading, self.average = model.eval(), reading, average
+    def __init__(
+        self,
+        model: TreeModel,
+        reading: Reading,
+        average: "Average | None" = None,
+        features: FeatureColumns | None = None,
+    ) -> None:
+        self.model, self.reading, self.average, self.features = model.eval(), reading, average, features
         gives = model.readout.gives if isinstance(model.readout, Readout) else None
         if gives is None or (gives == "classes" and not model.classes):
             raise ValueError("it names no classes and gives no numbers; a model of 'dgltree fit' does")
@@ -77,7 +87,7 @@ class TrainedModel:
         """A model with weights of a training, which gives answers from now on."""
         assert isinstance(model.readout, Readout)
         decision.objective.finish(model.readout)
-        found = cls(model, decision.splits["train"].reading)
+        found = cls(model, decision.splits["train"].reading, features=decision.features)
         if decision.objective.classes:
             found.objective = decision.objective  # with the weights of classes
         return found
@@ -134,13 +144,18 @@ class TrainedModel:
         return found
 
     def _read_further(self, folder: Path) -> None:
-        """The threshold and the largest class of training, if the folder has them. ``ValueError`` for damaged files."""
-        for name in (THRESHOLD, LARGEST_CLASS):
+        """The threshold, the largest class of training and the columns next to the trees, if the folder has them.
+
+        ``ValueError`` for damaged files.
+        """
+        for name in (THRESHOLD, LARGEST_CLASS, FEATURES):
             if not (folder / name).exists():
                 continue
             try:
                 data = json.loads((folder / name).read_text(encoding="utf-8"))
-                if name == THRESHOLD:
+                if name == FEATURES:
+                    self.features = FeatureColumns.from_json(data)
+                elif name == THRESHOLD:
                     self.predict_from(Threshold.from_json(data, self.classes))
                 elif isinstance(self.objective, Classes):
                     self.objective = self.objective.with_largest(data.get("class") if isinstance(data, dict) else None)
@@ -151,13 +166,16 @@ class TrainedModel:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD, LARGEST_CLASS):  # that of another network
+        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD, LARGEST_CLASS, FEATURES):  # that of another network
             (folder / name).unlink(missing_ok=True)
         with replacing(folder / READING) as beside:
             beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
         if self.average is not None:
             self.average.save(folder / BASELINE)
+        if self.features is not None:
+            with replacing(folder / FEATURES) as beside:
+                beside.write_text(json.dumps(self.features.to_json(), indent=1) + "\n", encoding="utf-8")
         if not isinstance(self.objective, Classes):
             return
         threshold, largest = self.objective.threshold, self.objective.largest
@@ -211,16 +229,27 @@ class TrainedModel:
 
         Raises ``ValueError`` for pairs if the model reads trees, and the other way round.
         """
-        given = (
-            trees
-            if isinstance(trees, TreeDataset)
-            else TreeDataset(read_objects(trees, self.reading, self._bare), reading=self.reading)
-        )
+        given = trees if isinstance(trees, TreeDataset) else self.read_examples(trees)
         self.check_kind(given)
         if self.reading.numbers and given.reading.numbers is None:
             given = given.with_numbers(self.reading.dates)
         vocabulary = self.model.encoder.vocabulary
-        return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
+        done = given.own_vocabulary == vocabulary and (self.features is None or given.feature_rows is not None)
+        return given if done else given.within(vocabulary, self.features)
+
+    def read_examples(self, trees: Any, features: Mapping[str, Sequence[Any]] | None = None) -> TreeDataset:
+        """Python's own objects, as :meth:`predict` takes them, with columns next to them; in no vocabulary yet.
+
+        Args:
+            trees: examples; of a table of pandas the columns that the model reads are taken, too.
+            features: the columns by their names; None: those of a table.
+
+        Raises ``ValueError`` for a table without such a column.
+        """
+        if features is None and self.features is not None and is_table(trees):
+            features = columns_of(trees, self.features.names)
+        reading = replace(self.reading, features=None)
+        return TreeDataset(read_objects(trees, reading, self._bare), reading=reading, features=features)
 
     def _bare(self, tree: Tree) -> Tree:
         """A treebank's tree as those were read whose label was at the root."""
@@ -286,7 +315,7 @@ class TrainedModel:
 
         Examples and errors as in :meth:`predict`; ``ValueError`` as well for an example of too many nodes.
         """
-        return explain(self.known(trees), self.answers_to, self.objective)
+        return explain(self.known(trees), self.answers_to, self.objective, self.features)
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
@@ -336,8 +365,14 @@ class TrainedModel:
 
     def outputs(self, part: Labelled) -> Tensor:
         """(E, classes) logits, or (E,) numbers on the scale of the objective: what the readout of the network gives."""
+        if self.features is not None and part.features is None:
+            names = ", ".join(map(repr, self.features.names))
+            raise ValueError(
+                f"the model reads {names} next to the trees; give a file or a table of pandas with these columns, or "
+                "TreeDataset(trees, features={...})"
+            )
         with evaluating(self.model):
-            found: Tensor = self.model(part.inputs, share=True)
+            found: Tensor = self.model(part.inputs, share=True, features=part.features)
         return found
 
     def roots(self, part: Labelled) -> Tensor:

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import FUNCTIONS
+from dgltree.read.notations import NOTATIONS
+from dgltree.read.special_functions import SPECIAL_FUNCTIONS
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -468,3 +470,29 @@ def test_a_deep_tree_is_written_and_a_wide_one_too():
     assert write_infix(deep) == "x*(" * 19_999 + "x*x" + ")" * 19_999
     wide = Tree("Add", [x] * 10**4)
     assert read_infix(write_infix(wide)) == wide
+
+
+def test_tables_have_special_functions_that_nothing_judges() -> None:
+    read, x = NOTATIONS["infix"].read, Tree("Symbol", token="x")
+    assert read("erf(x)") == read("Erf(x)") == Tree("erf", [x])
+    assert read("gamma*gamma(x) + Li") == read_infix("gamma*exp(x) + Li").fold(
+        lambda node, children: node.replace(
+            function="gamma" if node.function == "exp" else node.function, children=children
+        )
+    )
+    assert read("PolyLog(2, x)").function == "polylog"
+    for name, (_, arities) in SPECIAL_FUNCTIONS.items():
+        for count in range(4):
+            text = f"{name}({', '.join('x' * count)})" if count else name
+            if count in arities:
+                assert read(text).children == (x,) * count
+            elif count:
+                with pytest.raises(ValueError, match=f"line 1, column 1: '{name}' takes"):
+                    read(text)
+            else:
+                assert read(text) == Tree("Symbol", token=name)
+    for text in ("erf(x)", "gamma(x)"):
+        with pytest.raises(ValueError, match="unknown function"):
+            read_infix(text)
+    with pytest.raises(ValueError, match="unknown function 'foo'"):
+        read("foo(x)")

@@ -49,6 +49,12 @@ DETECTED = {
     "estree": [['{"type": "Program", "body": [], "sourceType": "module"}', '{"type": "ThisExpression", "start": 0}']],
     "ast_json": [['{"_type": "Module", "body": [{"_type": "Pass", "lineno": 1}]}']],
     "xml": [["<a/>", '<?xml version="1.0"?><a b="c">d<e/></a>'], ["<s><np>the cat</np></s>\n"]],
+    "newick": [
+        ["(A:0.1,B:0.2,(C:0.3,D:0.4):0.5);"] * 3,
+        ["(A,(B,C));", "((raccoon, bear), (sea_lion, seal));"],
+        ["(A,(B,C)D)F"],
+        ["[&R] (A,(B,C));"],
+    ],
     "infix": [
         ["sin(x)+y"],
         ["(a+b)*c"],
@@ -100,9 +106,6 @@ TREE_LINE = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"
 @pytest.mark.parametrize(
     ("texts", "named"),
     [
-        (["(A:0.1,B:0.2,(C:0.3,D:0.4):0.5);"] * 3, "Newick"),
-        (["(A,(B,C));", "((raccoon, bear), (sea_lion, seal));"], "Newick"),
-        (["(A,(B,C)D)F"], "Newick"),
         (["(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-01 :ARG0 b))"], "AMR"),
         (["# ::id 1", "# ::snt The boy goes", "(g / go-01", "      :ARG0 (b / boy)", "      :ARG1 b)"] * 2, "AMR"),
         (["((((....))))", "..((...)).", "(((....))).. (-1.20)"], "dot-bracket"),

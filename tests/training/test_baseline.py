@@ -29,23 +29,31 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
 
 from scipy.sparse import csr_matrix
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skops.io import dumps, loads
 
 from dgltree.models.label_scales import LabelScale
+from dgltree.training.baseline import choice
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.choice import MIN_EXAMPLES, choose
+from dgltree.training.baseline.choice import MIN_EXAMPLES, DistinctColumns, choose
 from dgltree.training.baseline.codes import occurrences
 from dgltree.training.baseline.earlier import load_earlier
 from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Classes, Numbers
 
 pytestmark = QUIET
 RNG = np.random.default_rng(0)
 COUNTS = csr_matrix(RNG.poisson(1.0, (300, 7)).astype(float))
+KINDS = ("linear", "boosted", "forest")
 BOOSTING: dict[str, Any] = {"max_iter": 9, "max_leaf_nodes": 6, "random_state": 0}
 
 
@@ -182,6 +190,68 @@ def test_a_baseline_computes_what_scikit_learn_does_and_never_answers_a_class_wi
         np.testing.assert_allclose(found, theirs.predict(given), atol=1e-5)
 
 
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_forest_answers_as_scikit_learns_does_also_at_its_thresholds(numbers: bool) -> None:
+    """Thresholds are written in 32 bits: counts that are equal to one, and the next ones, go where they went."""
+    rng = np.random.default_rng(1)
+    rows = rng.choice(rng.normal(size=9), (400, 6)).astype(np.float32)
+    labels = rows[:, 0] - rows[:, 1] if numbers else np.digitize(rows[:, 0] * rows[:, 1], [-0.3, 0.4]) * 2
+    theirs = grown(numbers, n_estimators=9).fit(rows[:300], labels[:300])
+    ours, columns = Forest.of(theirs)
+    thresholds = np.unique(np.concatenate([tree.tree_.threshold for tree in theirs.estimators_]).astype(np.float32))
+    edges = [thresholds, *(np.nextafter(thresholds, np.float32(to)) for to in (-np.inf, np.inf))]
+    given = np.concatenate([rows, *(np.repeat(edge[:, None], 6, 1) for edge in edges)])
+    if numbers:
+        np.testing.assert_allclose(ours.predict(given[:, columns]), theirs.predict(given), rtol=1e-6, atol=1e-6)
+    else:
+        votes = (theirs.predict_proba(given) * 9 + 1 / 3) / 10
+        np.testing.assert_allclose(np.exp(ours.decision_function(given[:, columns])), votes, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["boosted", "forest"])
+def test_answers_are_the_same_whatever_is_dense_at_a_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    average, data = averaged(kind)
+    whole = average.baseline.answers(data)
+    monkeypatch.setattr("dgltree.training.baseline.baseline.MAX_DENSE", 7 * average.baseline.columns.width)
+    assert torch.equal(average.baseline.answers(data), whole)
+
+
+def test_no_column_of_trees_is_another_ones_twin() -> None:
+    rng = random.Random(0)
+    trees = [drawn(rng, 3) for _ in range(60)]
+    data = TreeDataset(trees)
+    counts = Columns.of(data)(data)
+    dense, distinct = counts.toarray().T, DistinctColumns.of(counts)
+    assert len({column.tobytes() for column in dense}) == len(distinct.first) < 0.8 * len(dense)
+    for place, column in zip(distinct.place, dense, strict=True):
+        assert (dense[distinct.first[place]] == column).all() and (distinct.counts.toarray()[:, place] == column).all()
+    assert distinct.twins.sum() == len(dense)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_linear_model_of_distinct_columns_is_the_one_of_all_of_them(
+    numbers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(choice, "STEPS", 1000)
+    rng = random.Random(0)
+    trees = [drawn(rng, 3) for _ in range(80)]
+    sizes = [str(tree.size) if numbers else str(tree.size > 7) for tree in trees]
+    data, objective = TreeDataset(trees, sizes), Numbers() if numbers else Classes(("False", "True"))
+    baseline = choose(data, objective, fast=True)
+    assert baseline.what == f"{'ridge' if numbers else 'logistic'} regression of counts (penalty 0.1)"
+    rows = baseline.columns(data).log1p()
+    scaled = rows / np.sqrt(rows.power(2).sum() / len(trees))
+    labels = objective.targets(data.labels).numpy()
+    theirs: Any = Ridge(0.1, solver="cholesky") if numbers else LogisticRegression(C=10, tol=1e-9, max_iter=1000)
+    theirs.fit(scaled.toarray(), labels)
+    given = (theirs.predict if numbers else theirs.decision_function)(scaled.toarray())
+    answers = baseline.found(data).numpy()
+    np.testing.assert_allclose(
+        answers if numbers else answers[:, 1], given, atol=(1e-2 if numbers else 1e-4) * np.std(given)
+    )
+
+
 def bags() -> tuple[list[Tree], list[list[str]]]:
     rng = random.Random(0)
     drawn = [[rng.choice("ab") for _ in range(5)] for _ in range(300)]
@@ -234,31 +304,39 @@ def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     assert (few.what, few.estimator.C) == ("logistic regression of counts (penalty 0.1)", 10)
 
 
-def averaged(linear: bool = True, numbers: bool = False) -> tuple[Average, TreeDataset]:
+def averaged(kind: str = "linear", numbers: bool = False) -> tuple[Average, TreeDataset]:
     trees, drawn = bags()
     labels = [bag.count("a") + 0.5 if numbers else "ab"[bag.count("a") <= 2] for bag in drawn]
     data, objective = TreeDataset(trees, labels), Numbers() if numbers else Classes(("a", "b"))
     columns, targets = Columns.of(data), objective.targets(TreeDataset(trees, labels).labels).numpy()
     counts = columns(data)
-    if linear:
+    if kind == "linear":
         fitted: Any = (Ridge() if numbers else LogisticRegression()).fit(counts.log1p(), targets)
         fitted.coef_, fitted.intercept_ = (np.float64(np.float32(of)) for of in (fitted.coef_, fitted.intercept_))
+    elif kind == "boosted":
+        estimator: Any = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+        fitted = estimator(**BOOSTING).fit(counts.toarray(), targets)
     else:
-        kind: Any = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
-        fitted = kind(**BOOSTING).fit(counts.toarray(), targets)
-    return Average(Baseline(columns, fitted, linear, objective, "of a test"), 0.35), data
+        fitted, looked_at = Forest.of(grown(numbers).fit(counts, targets))
+        columns = Columns(columns.codes[looked_at])
+    return Average(Baseline(columns, fitted, kind == "linear", objective, "of a test"), 0.35), data
+
+
+def grown(numbers: bool, **options: Any) -> Any:
+    kind: Any = ExtraTreesRegressor if numbers else ExtraTreesClassifier
+    return kind(**{"n_estimators": 5, "random_state": 0, **options})
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 def test_equal_averages_are_equal_files_whatever_the_time_and_the_addresses(
-    linear: bool, numbers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, numbers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, _ = averaged(linear, numbers)
+    one, _ = averaged(kind, numbers)
     one.save(tmp_path / "one")
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 86_400)
-    other, data = averaged(linear, numbers)
+    other, data = averaged(kind, numbers)
     other.save(tmp_path / "other")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
     again = Average.load(tmp_path / "one", one.baseline.objective)
@@ -327,11 +405,11 @@ def test_the_temperature_of_the_mean_and_the_scale_of_numbers_are_kept(tmp_path:
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(
-    linear: bool, numbers: bool, tmp_path: Path
+    kind: str, numbers: bool, tmp_path: Path
 ) -> None:
-    average, data = averaged(linear, numbers)
+    average, data = averaged(kind, numbers)
     file, objective = tmp_path / "baseline.skops", average.baseline.objective
     average.save(file)
     found = Average.load(file, objective)
@@ -351,7 +429,7 @@ def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(
 @pytest.mark.parametrize("numbers", [False, True])
 @pytest.mark.parametrize("linear", [True, False])
 def test_a_file_of_an_earlier_release_answers_as_scikit_learn_does(linear: bool, numbers: bool, tmp_path: Path) -> None:
-    average, data = averaged(linear, numbers)
+    average, data = averaged("linear" if linear else "boosted", numbers)
     file, objective = tmp_path / "baseline.safetensors", average.baseline.objective
     earlier_baseline.write(file, earlier_baseline.said_of(average), earlier_baseline.tensors_of(average))
     found = load_earlier(file, objective)
@@ -366,7 +444,7 @@ WRONG = [torch.zeros(0), torch.full((3,), torch.nan), torch.ones(2, 2).long(), t
 def test_whatever_a_file_of_an_earlier_release_with_a_right_hash_says_is_one_error(
     linear: bool, tmp_path: Path
 ) -> None:
-    average, data = averaged(linear)
+    average, data = averaged("linear" if linear else "boosted")
     file, objective = tmp_path / "baseline.safetensors", Classes(("a", "b"))
     header, tensors = earlier_baseline.said_of(average), earlier_baseline.tensors_of(average)
     changed = [({**header, name: value}, tensors) for name in header for value in (None, 7, "x", [], {}, -1.5)]
@@ -387,17 +465,23 @@ def test_whatever_a_file_of_an_earlier_release_with_a_right_hash_says_is_one_err
     assert refused > len(changed) / 2
 
 
-@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
 def test_whatever_a_file_with_a_right_hash_says_is_one_error(
-    linear: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    average, data = averaged(linear)
+    average, data = averaged(kind)
     file, objective = tmp_path / "baseline.skops", Classes(("a", "b"))
     average.save(file)
     said = loads(file.read_bytes()[DIGEST:], trusted=TRUSTED)
     wrong: list[Any] = [None, 7, "x", [], {}, -1.5, np.zeros(3), np.full((2, 2), np.nan), StandardScaler()]
     refused = 0
-    for changed in [{**said, name: value} for name in said for value in wrong] + [{}, [], said["estimator"]]:
+    files = [{**said, name: value} for name in said for value in wrong] + [{}, [], said["estimator"]]
+    if kind == "forest":
+        grown = said["estimator"]
+        arrays = [array for array in grown.values() if isinstance(array, np.ndarray)]
+        wrong += [np.full(array.shape, fill, array.dtype) for array in arrays for fill in (-1, 99)]
+        files += [{**said, "estimator": {**grown, name: value}} for name in grown for value in wrong]
+    for changed in files:
         content = dumps(changed)
         file.write_bytes(sha256(content).hexdigest().encode() + content)
         try:
@@ -418,7 +502,7 @@ def test_a_type_that_a_baseline_is_not_made_of_is_never_constructed(tmp_path: Pa
 
 @pytest.mark.parametrize(("field", "message"), [("left", "a child"), ("feature_idx", "a column")])
 def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(field: str, message: str) -> None:
-    average, _ = averaged(linear=False)
+    average, _ = averaged("boosted")
     check(average.baseline)
     nodes = average.baseline.estimator._predictors[0][0].nodes
     inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
@@ -474,7 +558,13 @@ def test_a_split_is_answered_once_and_a_baseline_without_weight_never(
     splits = dgltree.datasets.split(data, 0)
     sizes = {name: len(data) for name, data in splits.items()}
     model = dgltree.fit(
-        splits["train"], validation=splits["validation"], test=splits["test"], out=tmp_path, epochs=1, hidden_size=8
+        splits["train"],
+        validation=splits["validation"],
+        test=splits["test"],
+        out=tmp_path,
+        epochs=1,
+        hidden_size=8,
+        baseline="fast",
     )
     card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     assert {who: sum(counts) for who, counts in asked.items()} == dict.fromkeys(asked, len(data) - sizes["train"])

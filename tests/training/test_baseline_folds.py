@@ -1,5 +1,6 @@
 """Which examples the folds of a baseline keep together."""
 
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,19 +23,19 @@ ALONE = 20
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The groups of each cross-validation."""
+    """What is tested in each fold, for each model: its number comes first."""
     found: list[Any] = []
 
-    def score(*_: object, groups: Any, **__: object) -> np.ndarray:
-        found.append(groups)
-        return np.array([0.5, np.nan, 0.25 * len(found)])
+    def score(model: Any, *_: object, cv: Any, **__: object) -> np.ndarray:
+        found.extend((model, test.tolist()) for _, test in cv)
+        return np.array([0.5] if len(cv) == 1 else [np.nan, 0.25 * model])
 
     monkeypatch.setattr(choice, "cross_val_score", score)
     return found
 
 
 def best(groups: list[str | None]) -> str:
-    candidates = [choice.BaselineCandidate(name, None, linear=True) for name in ("one", "two", "three")]
+    candidates = [choice.BaselineCandidate(name, i, linear=True) for i, name in enumerate(("one", "two", "three"))]
     labels = np.arange(len(groups)) % 2
     train = SimpleNamespace(groups=groups)
     objective = SimpleNamespace(classes=("a", "b"))
@@ -44,14 +45,16 @@ def best(groups: list[str | None]) -> str:
 def test_examples_without_a_group_are_each_alone_next_to_groups(asked: list[Any]) -> None:
     groups = ["a", "a", "b", "b", "b", *[None] * ALONE]
     assert best(groups) == "three", "with the best mean over the folds that have one"
-    assert len(asked) == 3
-    for found in asked:
-        assert [found.index(group) for group in found] == [0, 0, 2, 2, 2, *range(5, 5 + ALONE)]
+    for model in range(3):
+        tested = [rows for number, rows in asked if number == model]
+        assert len(tested) == 3 and sorted(chain(*tested)) == list(range(len(groups)))
+        for rows in tested:
+            assert len({0, 1} & set(rows)) in (0, 2) and len({2, 3, 4} & set(rows)) in (0, 3)
 
 
 def test_without_any_group_none_is_asked_for(asked: list[Any]) -> None:
     assert best([None] * ALONE) == "three"
-    assert asked == [None] * 3
+    assert len(asked) == 9
 
 
 def test_too_few_examples_or_groups_take_the_middle_one(asked: list[Any]) -> None:

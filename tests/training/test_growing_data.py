@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from dgltree.training.by_column import by_column
 from dgltree.training.folder import SPLIT_FILE
 from dgltree.training.split_file import EarlierSplit
 
-QUICK = {"hidden_size": 8, "epochs": 2, "lr": 0.01}
+QUICK: dict[str, Any] = {"baseline": "fast", "hidden_size": 8, "epochs": 2, "lr": 0.01}
 
 
 def rows(count: int, group: int = 0) -> TreeDataset:

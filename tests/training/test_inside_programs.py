@@ -72,8 +72,8 @@ def test_the_baseline_is_named_as_in_the_estimators() -> None:
     assert averaged.average is not None
     assert [model.average for model in alone] == [None, None]
     assert dgltree.fit(data, **few, baseline=True).average is not None
-    for wrong in ({"baseline": "fast"}, {"baseline": False, "no_baseline": True}):
-        with pytest.raises(ValueError, match="give True or False, and no no_baseline with it"):
+    for wrong in ({"baseline": "slow"}, {"baseline": False, "no_baseline": True}):
+        with pytest.raises(ValueError, match="give True, False, 'full' or 'fast', and no no_baseline"):
             dgltree.fit(data, **wrong)
 
 

@@ -23,7 +23,7 @@ from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.objectives.numbers import number_text
 from dgltree.training.options import FitOptions
 
-QUICK = {"hidden_size": 8, "epochs": 3, "lr": 0.01}
+QUICK: dict[str, Any] = {"baseline": "fast", "hidden_size": 8, "epochs": 3, "lr": 0.01}
 
 
 def orders(count: int, seed: int = 0, **more: Any) -> list[str]:
@@ -54,7 +54,7 @@ def test_a_latitude_next_to_an_amount_and_a_unix_time_is_learnt_by_the_network_a
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = dataset(orders(1200), north)
-    model = dgltree.fit(data, out=tmp_path, hidden_size=64, epochs=30)
+    model = dgltree.fit(data, out=tmp_path, hidden_size=64, epochs=30, baseline="fast")
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.93
     said = capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_labels_far_from_0_are_learnt_and_answered_in_64_bits(
 ) -> None:
     texts = orders(300, age=lambda rng: int(rng.integers(18, 90)))
     data = dataset(texts, lambda order: str(1_700_000_000 + order["age"]))  # all equal in 32 bits
-    model = dgltree.fit(data, out=tmp_path, hidden_size=32, epochs=40)
+    model = dgltree.fit(data, out=tmp_path, hidden_size=32, epochs=40, baseline="fast")
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["network"]["test"]["r2"] > 0.9
     assert card["metrics"]["test"]["r2"] > 0.9
@@ -169,7 +169,7 @@ def test_texts_and_absences_among_numbers_are_seen(tmp_path: Path) -> None:
         order["amount"] = (order["amount"], "unknown", None)[kind]
         texts.append(json.dumps(order))
     label = lambda order: {float: "number", str: "text"}.get(type(order.get("amount")), "none")  # noqa: E731
-    model = dgltree.fit(dataset(texts, label), out=tmp_path, hidden_size=16, epochs=15, lr=0.01)
+    model = dgltree.fit(dataset(texts, label), out=tmp_path, hidden_size=16, epochs=15, lr=0.01, baseline="fast")
     new = [json.dumps({**json.loads(texts[0]), "amount": value}) for value in (2e-6, "unknown", None)]
     assert [model.classes[i] for i in model.predict_proba(new).argmax(1)] == ["number", "text", "none"]
 

@@ -40,7 +40,7 @@ def classes(rng: random.Random, text: str) -> str:
 
 def numbers(rng: random.Random, text: str) -> str:
     """In a unit of their own, with an outlier now and then."""
-    return str(1000.5 + 20 * text.count("x") + (5000 if rng.random() < 0.03 else rng.gauss(0, 5)))
+    return str(100.5 + 20 * text.count("x") + (5000 if rng.random() < 0.03 else rng.gauss(0, 5)))
 
 
 def table(label: Callable[[random.Random, str], str], seed: int) -> str:

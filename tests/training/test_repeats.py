@@ -26,13 +26,37 @@ pytestmark = QUIET
 ROOT = Path(__file__).parents[2]
 
 
+def test_seeds_continue_on_the_splits_that_they_began_with_also_if_the_training_part_alone_is_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All 215 rows are split by a hash; the rule for the 180 to train on would be another."""
+    path = written(tmp_path, "trees.tsv", table(215))
+    arguments = [
+        "fit",
+        str(path),
+        *SMALL,
+        "--epochs",
+        "1",
+        "--seeds",
+        "2",
+        "--no-baseline",
+        "--out",
+        str(tmp_path / "m"),
+    ]
+    assert main(arguments) == main(arguments) == 0
+    assert capsys.readouterr().err.count("is already finished") == 2
+
+
 def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, out = written(tmp_path, "trees.tsv", table(120)), tmp_path / "runs"
-    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--out", str(out)]
+    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--baseline", "fast", "--out", str(out)]
     assert main(arguments) == 0
-    printed = capsys.readouterr().out
+    printed, progress = capsys.readouterr()
+    order = [line for line in progress.splitlines() if line.startswith(("fold-", "epoch 0"))]
+    assert [line.split(": ")[0] for line in order] == [each for k in "123" for each in (f"fold-{k}:", "epoch 0")]
+    assert "fold-1:\n" not in printed
     assert "| 3 trainings | accuracy | macro_f1 | most_frequent |" in printed
     assert (out / "summary.md").read_text() in printed
     summary = json.loads((out / "summary.json").read_text())

@@ -13,6 +13,7 @@ from dgltree.datasets.formats.json_lines import JSONLines
 from dgltree.datasets.formats.markup import HTMLSources, XMLSources
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
+from dgltree.datasets.formats.records import check_features
 from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
 from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
@@ -53,7 +54,10 @@ def open_format(path: str | Path, reading: Reading) -> Format:
     table without the column of the trees.
     """
     source = Source.at(path, reading.max_line)
-    return _format_of(source, reading).open(source, reading)
+    found = _format_of(source, reading).open(source, reading)
+    if found.column_names is not None:
+        check_features(source.path, found.column_names, reading)
+    return found
 
 
 def _format_of(source: Source, reading: Reading) -> type[Format]:

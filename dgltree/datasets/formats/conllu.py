@@ -68,12 +68,12 @@ class CoNLLU(Blocks):
                 yield Bad(line, why, block.file, self.id_of(comments, id_column), self.split_of(comments, block.file))
                 continue
             try:
-                label, split, name, group = self.said(comments, block.file, id_column)
+                label, split, name, group, features = self.said(comments, block.file, id_column)
             except ValueError as error:
                 split = self.split_of(comments, block.file)
                 yield Bad(line, str(error), block.file, self.id_of(comments, id_column), split)
                 continue
-            yield Example(line, (tree,), label, split, name, group, block.file)
+            yield Example(line, (tree,), label, split, name, group, block.file, features)
 
     def _lines(self, block: LineBlock) -> tuple[list[str], dict[int, str]]:
         """The lines as texts, and what is wrong with those that are none, by their numbers."""

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.column_pattern import ColumnPattern
-from dgltree.datasets.settings.field_texts import text_of
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings.field_texts import packed, text_of
+from dgltree.datasets.settings.read_settings import Reading, names_of
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
@@ -70,6 +70,8 @@ class Said(NamedTuple):
     id: str | None
     group: str | None = None
     """The group that splits must keep together, such as the file of a function."""
+    features: str | None = None
+    """The columns next to the tree, as :func:`dgltree.datasets.settings.field_texts.packed` makes one text of them."""
 
 
 class Example(NamedTuple):
@@ -84,6 +86,8 @@ class Example(NamedTuple):
     group: str | None = None
     file: str = ""
     """Of a folder."""
+    features: str | None = None
+    """As of :class:`Said`."""
 
 
 @dataclass
@@ -169,7 +173,8 @@ class Format(ABC):
         """
         fields = self._with_place(fields, file)
         label, split, group = (pick(fields) if pick else None for pick in self._picks)
-        return Said(label, split, text_of(fields, id_column or self.reading.id), group)
+        features = packed([pick(fields) for pick in self._feature_picks]) if self._feature_picks else None
+        return Said(label, split, text_of(fields, id_column or self.reading.id), group, features)
 
     def _with_place(self, fields: Mapping[str, Any], file: str) -> Mapping[str, Any]:
         """The columns of a record with ``file`` and ``folder``, if the settings name one of them."""
@@ -199,6 +204,10 @@ class Format(ABC):
         )
         group = ColumnPattern.of("group_by", reading.group_by) if reading.group_by else None
         return label, split, group
+
+    @cached_property
+    def _feature_picks(self) -> list[ColumnPattern]:
+        return [ColumnPattern(name, booleans=True) for name in names_of(self.reading.features)]
 
     @cached_property
     def _by_place(self) -> bool:

@@ -8,7 +8,7 @@ from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.parquet_rows import name_errors, pieces
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
 from dgltree.datasets.formats.source import TOO_LONG, Source, check_length
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings.read_settings import Reading, names_of
 
 
 @dataclass(kw_only=True)
@@ -46,7 +46,7 @@ class Parquet(Records):
         """Those that the settings name."""
         reading = self.reading
         picked = [pick.column for pick in self._picks if pick is not None]
-        known = {reading.tree, reading.left, reading.right, reading.id, *picked}
+        known = {reading.tree, reading.left, reading.right, reading.id, *picked, *names_of(reading.features)}
         return [name for name in self.columns if name in known]
 
     def fields(self, raw: Any) -> Mapping[str, Any]:

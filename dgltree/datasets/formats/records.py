@@ -14,7 +14,7 @@ from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import decode
 from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.settings.field_texts import printable
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings.read_settings import Reading, names_of
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_tree import ALL, Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
@@ -134,7 +134,7 @@ class Records(Format):
         """The content of a record. Raises ``ValueError`` for a tree that cannot be read."""
         reading = self.reading
         trees = tuple(self._tree(fields, name, read) for name in self.tree_columns)
-        label, split, name, group = self.said(fields, item.file)
+        label, split, name, group, features = self.said(fields, item.file)
         trees, label = self.labelled(trees, label)
         if label is not None:
             printable(label, "label")  # one that was in a tree
@@ -142,7 +142,7 @@ class Records(Format):
             trees = tuple(tree.fold(_without_label) for tree in trees)
         if name is None and item.file:
             name = f"{item.file}:{item.line}"
-        return Example(item.line, trees, label, split, name, group, item.file)
+        return Example(item.line, trees, label, split, name, group, item.file, features)
 
     def _tree(self, fields: Mapping[str, Any], name: str, read: Callable[[str], Tree]) -> Tree:
         value = fields.get(name)
@@ -197,6 +197,19 @@ def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
             f"{path}: no column {wanted}; there are {there_are}. Name yours with --tree (or --left "
             "and --right), and the columns of a file without a header with --columns"
         )
+
+
+def check_features(path: str, names: tuple[str, ...], reading: Reading) -> None:
+    """``ValueError`` if a table lacks a column that is read next to the trees, or if that is one of trees itself."""
+    trees = (reading.tree,) if reading.tree in names else (reading.left, reading.right)
+    for name in names_of(reading.features):
+        if name not in names:
+            there_are = one_line(", ".join(map(repr, names)))
+            raise ValueError(
+                f"{path}: no column {name!r}, which is read next to the trees (--features); there are {there_are}"
+            )
+        if name in trees:
+            raise ValueError(f"{path}: --features names {name!r}, which is the column of the trees")
 
 
 def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:

@@ -81,8 +81,8 @@ class SourceFiles(Format):
         for function, line, tree in [("", 1, self.whole(text))] if whole else self.functions(text):
             own = (file or name) if whole else f"{file or name}:{line}:{function}"
             fields = {"id": own, "function": function, self.reading.label: folder}
-            label, split, _, group = self.said(fields, file)
-            yield Example(line, (tree,), label, split, own, group, file)
+            label, split, _, group, features = self.said(fields, file)
+            yield Example(line, (tree,), label, split, own, group, file, features)
 
     @abstractmethod
     def whole(self, text: str) -> Tree:

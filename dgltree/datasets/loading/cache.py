@@ -17,7 +17,7 @@ from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.loading.gather import Stored
 from dgltree.files import open_regular, replacing
 
-VERSION = 4
+VERSION = 5
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
 TEXTS = "texts"  # the array of all that is not an array

@@ -97,7 +97,7 @@ class FileNameColumn(TextColumn):
 
 COLUMN_CLASSES: dict[str, type[NumberColumn | TextColumn]] = {
     "lines": NumberColumn,
-    **dict.fromkeys(("labels", "splits", "ids", "groups"), TextColumn),
+    **dict.fromkeys(("labels", "splits", "ids", "groups", "features"), TextColumn),
     "files": FileNameColumn,
 }
 """The columns of a file."""

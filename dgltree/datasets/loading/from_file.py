@@ -1,5 +1,6 @@
 """A whole file to flat trees and their columns: read by several processes, and kept for the next time."""
 
+import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from dgltree.datasets.formats.records import check_named
 from dgltree.datasets.loading import cache
 from dgltree.datasets.loading.gather import Gathering, Stored
 from dgltree.datasets.loading.parallel import parts
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings.read_settings import Reading, names_of
 
 MAX_LISTED_RECORDS = 10
 """Bad records that a message lists."""
@@ -29,6 +30,7 @@ def read_file(
     stored = cache.read(cache.cache_path(path), digest) if cached else None
     if stored is None:
         stored = _read(path, file, digest, workers, progress)
+    _check_features_found(file.source.path, stored, reading)
     if named:
         _check_found(file.source.path, stored, reading)
     return stored
@@ -56,6 +58,19 @@ def _check_found(path: str, stored: Stored, reading: Reading) -> None:
         if place != getattr(Reading, option) and not any(columns[column]):
             what = "a column or a comment" if option == "split" else "COLUMN or COLUMN:REGEX with a match in it"
             raise ValueError(f"{path}: --{option.replace('_', '-')} is {place!r}, which no record has; give {what}")
+
+
+def _check_features_found(path: str, stored: Stored, reading: Reading) -> None:
+    """``ValueError`` if no record of several has a value in a column that is read next to the trees."""
+    rows, names = stored.columns["features"], names_of(reading.features)
+    if not names or len(rows) < 2:
+        return
+    left = set(range(len(names)))
+    for row in rows:
+        left -= {k for k in left if row is not None and json.loads(row)[k] is not None}
+        if not left:
+            return
+    raise ValueError(f"{path}: no record has a value in the column {names[min(left)]!r} (--features)")
 
 
 def _keep(file: Format, digest: str, stored: Stored) -> None:

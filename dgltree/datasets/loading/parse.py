@@ -31,6 +31,7 @@ class ParsedChunk:
     ids: list[str | None] = field(default_factory=list)
     groups: list[str | None] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    features: list[str | None] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
     could: list[bool] = field(default_factory=list)
     """Of each record in the order of the file whether it could be read."""
@@ -70,6 +71,7 @@ def _parse(file: Format, chunk: Chunk) -> ParsedChunk:
         part.ids.append(example.id)
         part.groups.append(example.group)
         part.files.append(example.file)
+        part.features.append(example.features)
     if flat:
         part.trees = flatten(flat, file.reading)
     return part

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -18,6 +18,11 @@ def text_of(fields: Mapping[str, Any], column: str) -> str | None:
     if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
         raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
     return printable(str(value), column)
+
+
+def packed(values: Sequence[str | None]) -> str | None:
+    """The texts of an example in all columns as one; None if it has none."""
+    return None if all(value is None for value in values) else json.dumps(values)
 
 
 def _in_json(value: Any) -> str:

@@ -14,6 +14,11 @@ MOST_LINE = 10**18
 """Bytes: what a file can be asked for in one piece."""
 
 
+def names_of(features: str | None) -> tuple[str, ...]:
+    """The columns that the setting ``features`` names."""
+    return () if features is None else tuple(name.strip() for name in features.split(","))
+
+
 @dataclass(frozen=True)
 class Reading:
     """The settings of a reader. What is None follows from the file.
@@ -32,6 +37,8 @@ class Reading:
         split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
         group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
             "sent_id:(.*)-". Default: no groups, with a warning if a file of a folder is in two splits.
+        features: columns next to the tree that are read as well, separated by commas, such as "age,site": numbers and
+            dates on a scale of their own, other texts as categories.
         id: the column with a name for each example, each another one; in a CoNLL-U file the comment of this name, or
             else sent_id.
         drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
@@ -60,6 +67,7 @@ class Reading:
     split: str = "split"
     split_from: str | None = None
     group_by: str | None = None
+    features: str | None = None
     id: str = "id"
     drop: str | None = None
     columns: str | None = None
@@ -82,12 +90,22 @@ class Reading:
         for name in ("label_from", "split_from", "group_by"):
             if (text := getattr(self, name)) is not None:
                 ColumnPattern.of(name, text)
+        if self.features is not None:
+            self._check_features(names_of(self.features))
         if self.drop is not None:
             ColumnPattern.of("drop", f"token:{self.drop}")
         if len(self.keys.split(",")) != 3:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if not 1 <= self.max_line <= MOST_LINE:
             raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
+
+    def _check_features(self, names: tuple[str, ...]) -> None:
+        kept = {self.tree: "trees", self.label: "labels", self.split: "splits"}
+        for i, name in enumerate(names):
+            if not name or name in names[:i]:
+                raise ValueError(f"features is {self.features!r}; it must be names of columns, each once: age,site")
+            if name in kept:
+                raise ValueError(f"features names {name!r}, which is the column of the {kept[name]}")
 
     def but(self, **given: Any) -> "Reading":
         """These settings of a model with others that are given for the trees that it answers."""

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from textwrap import shorten
 from typing import Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,9 +21,10 @@ from dgltree.files import replacing
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Objective
 
-ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor, Forest)
 """The estimators that a baseline may have; the first two are linear."""
 PARTS = ("estimator", "linear", "what", "temperature")
 """Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
@@ -78,14 +79,18 @@ class Average:
     def save(self, path: Path) -> None:
         """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot.
 
-        Equal averages give the same bytes with the same versions of skops, scikit-learn and NumPy.
+        Equal averages give the same bytes with the same versions of skops, scikit-learn, NumPy and zlib.
         """
         from skops.io import dumps
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}
-        classes = list(self.baseline.objective.classes)
+        if isinstance(parts["estimator"], Forest):
+            parts["estimator"] = parts["estimator"].to_arrays()
+        classes, columns = list(self.baseline.objective.classes), self.baseline.columns
         own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
-        content = _reproducible(dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own}))
+        content = _reproducible(
+            dumps({**parts, "codes": columns.codes, "features": columns.features, "classes": classes, **own})
+        )
         with replacing(path) as beside:
             beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
@@ -108,7 +113,10 @@ class Average:
                 raise ValueError("its classes are not those of the network next to it")
             scale = LabelScale.from_json(found.get("scale"))  # an earlier release had none
             parts = {name: found[name] for name in PARTS}
-            baseline = Baseline(Columns(found["codes"], places), objective=objective, scale=scale, **parts)
+            if isinstance(parts["estimator"], dict):
+                parts["estimator"] = Forest(**parts["estimator"])
+            features = found.get("features", np.zeros(0, np.int64))  # an earlier release had none
+            baseline = Baseline(Columns(found["codes"], places, features), objective=objective, scale=scale, **parts)
             check(baseline)
             temperature = float(found.get("mean_temperature", 1.0))
             if not temperature > 0:
@@ -143,27 +151,31 @@ def _reproducible(content: bytes) -> bytes:
     written = BytesIO()
     with ZipFile(written, "w") as after:
         for name, part in {**parts, SCHEMA: json.dumps(schema, indent=2).encode()}.items():
-            after.writestr(ZipInfo(name), part)  # dated 1980-01-01
+            after.writestr(ZipInfo(name), part, ZIP_DEFLATED)  # dated 1980-01-01
     return written.getvalue()
 
 
 def check(baseline: Baseline) -> None:
     """``ValueError`` for parts that do not belong together, trees that do not end, and numbers that are not finite."""
-    codes, estimator, classes = baseline.columns.codes, baseline.estimator, len(baseline.objective.classes)
+    columns, estimator, classes = baseline.columns, baseline.estimator, len(baseline.objective.classes)
+    codes, features, width = columns.codes, columns.features, columns.width
     if not isinstance(estimator, ESTIMATOR_CLASSES) or baseline.linear != isinstance(estimator, ESTIMATOR_CLASSES[:2]):
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
-    if codes.dtype != np.uint64 or estimator.n_features_in_ != len(codes) or (codes[1:] <= codes[:-1]).any():
-        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {len(codes)}")
-    for trees in () if baseline.linear else estimator._predictors:
+    sorted_ = all((each[1:] > each[:-1]).all() for each in (codes, features))
+    if codes.dtype != np.uint64 or features.dtype != np.int64 or estimator.n_features_in_ != width or not sorted_:
+        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {width}")
+    if (features < 0).any():
+        raise ValueError("a column next to the trees that is not there")
+    for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
             nodes, own = tree.nodes, np.arange(len(tree.nodes))
             inner = nodes["is_leaf"] == 0
             below = np.stack([nodes["left"], nodes["right"]])[:, inner]
             if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends
                 raise ValueError("boosted trees with a child that is not there")
-            if (nodes["feature_idx"][inner] >= len(codes)).any() or nodes["is_categorical"].any():
+            if (nodes["feature_idx"][inner] >= width).any() or nodes["is_categorical"].any():
                 raise ValueError("boosted trees with a column that is not there")
-    found = baseline.of(csr_matrix((1, len(codes))))
+    found = baseline.of(csr_matrix((1, width)))
     if (
         found.shape != ((1, classes) if classes else (1,))
         or not np.isfinite(found).all()
@@ -172,5 +184,5 @@ def check(baseline: Baseline) -> None:
         raise ValueError(
             f"a model that gives {found.shape[1:]} numbers of a tree, not all finite, for {classes} classes"
         )
-    if baseline.linear and not np.isfinite(estimator.coef_).all():
+    if baseline.linear and not np.isfinite(getattr(estimator, "coef_", np.nan)).all():
         raise ValueError("some of its numbers are not finite")

@@ -15,6 +15,8 @@ from dgltree.training.objectives import Objective
 
 UNSEEN_CLASS_LOGIT = -30.0
 """The logit of a class that no training example has as its own label."""
+MAX_DENSE = 1 << 23
+"""Counts that trees look at at a time: a forest may have thousands of columns, and a block of trees 26,000 examples."""
 
 
 def logs(counts: csr_matrix) -> csr_matrix:
@@ -58,6 +60,9 @@ class Baseline:
 
     def of(self, counts: csr_matrix) -> np.ndarray:
         """(E, C) float64 logits, or (E,) numbers, of counts (E, D)."""
+        step = max(1, MAX_DENSE // max(1, counts.shape[1]))
+        if not self.linear and counts.shape[0] > step:
+            return np.concatenate([self.of(counts[i : i + step]) for i in range(0, counts.shape[0], step)])
         rows, classes = logs(counts) if self.linear else counts.toarray(), len(self.objective.classes)
         if not classes:
             return self.scale.back(torch.as_tensor(self.estimator.predict(rows))).numpy()

@@ -12,6 +12,7 @@ from dgltree.models.checkpoint import digest
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.forest import check_places, descend
 from dgltree.training.objectives import Objective
 
 VERSION = 1
@@ -49,15 +50,9 @@ class GrownTrees:
         if not (fits and len(own) and len(of.start) == sums):
             raise ValueError("boosted trees whose arrays do not fit each other")
         self.width = int(columns[0])
-        for name, array, low, high in (
-            ("a child", of.left, own, len(own)),  # after its parent: every way ends
-            ("a child", of.right, own, len(own)),
-            ("a root", of.root, 0, len(own)),
-            ("a column", of.feature, 0, self.width),
-            ("a class", classes, 0, int(count[0])),
-        ):
-            if (array < low).any() or (array >= high).any():
-                raise ValueError(f"boosted trees with {name} that is not there")
+        check_places(self.width, of.root.ravel(), of.feature, of.left, of.right)
+        if (classes < 0).any() or (classes >= int(count[0])).any():
+            raise ValueError("trees with a class that is not there")
 
     def decision_function(self, counts: np.ndarray) -> np.ndarray:
         size = max(1, BLOCK // max(1, self.of.root.size))
@@ -67,15 +62,10 @@ class GrownTrees:
     predict = decision_function
 
     def _sums(self, counts: np.ndarray) -> np.ndarray:
-        of, example = self.of, np.arange(len(counts))[:, None]
-        node = np.broadcast_to(of.root.ravel(), (len(counts), of.root.size))
-        while True:
-            left = counts[example, of.feature[node]] <= of.threshold[node]
-            below = np.where(left, of.left[node], of.right[node])
-            if (below == node).all():
-                found: np.ndarray = of.start + of.value[node].reshape(len(counts), *of.root.shape).sum(1)
-                return found
-            node = below
+        of = self.of
+        leaf = descend(counts, of.root.ravel(), of.feature, of.threshold, of.left, of.right)
+        found: np.ndarray = of.start + of.value[leaf].reshape(len(counts), *of.root.shape).sum(1)
+        return found
 
 
 EARLIER_MODELS: dict[str, Any] = {"linear": LinearMap, "boosted": GrownTrees}

@@ -138,9 +138,9 @@ class TreeTraining(EncoderModule):
         """The metric by which the best epoch is chosen; higher is better."""
         return self.objective.monitored
 
-    def forward(self, trees: TreeBatch | Planned) -> Tensor:
+    def forward(self, trees: TreeBatch | Planned, features: Tensor | None = None) -> Tensor:
         """The readout's output for the examples: (E, classes), or (E,) numbers on the objective's scale."""
-        found: Tensor = self.model(trees, self.shares)
+        found: Tensor = self.model(trees, self.shares, features)
         return found
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
@@ -161,7 +161,7 @@ class TreeTraining(EncoderModule):
             rows = labelled.trees.label != NO_LABEL
             found, labels = self._at_nodes(labelled)[rows], labelled.trees.label[rows]
         else:
-            found, labels = self(labelled.inputs), labelled.labels
+            found, labels = self(labelled.inputs, labelled.features), labelled.labels
         self.metrics.update(*self.objective.compared(found, labels))
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labels))
 
@@ -185,7 +185,7 @@ class TreeTraining(EncoderModule):
             labels, found = labelled.trees.label, self._at_nodes(labelled)
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
-            found, own = self.model.read_out(encoded.root), encoded.loss
+            found, own = self.model.read_out(encoded.root, labelled.features), encoded.loss
         loss, weight = self.objective.loss(found, labels, labelled.weights)
         return loss + own, weight
 

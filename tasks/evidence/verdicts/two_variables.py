@@ -16,7 +16,7 @@ from tasks.evidence.verdicts import mpmath_values
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, BeyondRangeError, outcome, stretches, value
 from tasks.evidence.verdicts.shapes import DrawnEquation, Expression, X, Y, number, power, replaced, text
 
-COMPLEX_POINTS = 24
+COMPLEX_POINTS, FEWEST_EQUAL_DIGITS = 24, 300
 
 
 def point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str:
@@ -42,7 +42,11 @@ def is_refuted(drawn: DrawnEquation, verdict: Verdict) -> bool:
     left, right = (
         replaced(replaced(side, Y, point.get("y", Y)), X, point.get("x", X)) for side in (drawn.left, drawn.right)
     )
-    return outcome(left, right, 0) != HOLDS
+    if outcome(left, right, 0) != HOLDS:
+        return True
+    with mpmath.workdps(2 * FEWEST_EQUAL_DIGITS):
+        a, b = value(left, 0), value(right, 0)
+        return bool(abs(a - b) > mpmath.mpf(10) ** -FEWEST_EQUAL_DIGITS * abs(a))
 
 
 def _outcomes(drawn: DrawnEquation, random: Random, positive: bool) -> Iterator[tuple[str, str]]:
@@ -55,8 +59,10 @@ def _outcomes(drawn: DrawnEquation, random: Random, positive: bool) -> Iterator[
 
 
 def _curves(random: Random) -> Iterator[Expression]:
+    """Beside those on which x - y or x + y is 0: what one side alone has no value for is excepted there."""
     slope, shift = (number(random.choice((-1, 1)) * random.randint(1, 40)) for _ in range(2))
-    yield from (number(-2), number("7/3"), X, ("*", number(-1), X), ("+", ("*", slope, X), shift), power(X, 2))
+    yield from (number(-2), number("7/3"), ("+", ("*", slope, X), shift), power(X, 2))
+    yield from (("+", ("*", number(sign), X), number("1/1009")) for sign in (1, -1))
 
 
 def _is_positive(y: Expression, x: Any) -> bool:

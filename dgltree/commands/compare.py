@@ -1,0 +1,111 @@
+"""``dgltree compare``: several encoders on the same splits of own trees."""
+
+import argparse
+import json
+from dataclasses import fields
+from typing import Any
+
+from dgltree.commands.fit import add_settings
+from dgltree.commands.reading_options import read_given
+from dgltree.datasets.settings.read_settings import Reading
+from dgltree.files import check_exists
+from dgltree.training.options import FitOptions
+
+WITHOUT = {"encoder", "options", "nodes", "baseline", "no_baseline", "threshold", "split_of", "devices", "machines"}
+"""Settings of a single training."""
+EXAMPLES = """\
+examples:
+  dgltree compare trees.tsv --encoders tree_lstm,child_sum,tree_smu --seeds 3
+  dgltree compare trees.tsv --encoders tree_lstm,tree_smu --options '{"tree_smu": {"stack_size": [3, 5]}}'
+  dgltree compare trees.tsv --encoders tree_lstm,gru --hidden-size 64 --epochs 20
+
+Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
+combination; validation chooses among them, and only then is the test set looked at. The same command continues what was
+interrupted. An encoder that refuses the trees has a row that says why.
+"""
+
+
+def prepare(arguments: list[str]) -> None:
+    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+
+    Raises ``FileNotFoundError`` and ``ValueError``.
+    """
+    options = _parse(arguments)
+    Reading(**read_given(options))
+    FitOptions(**_settings(options))
+    grids = _grids(options.options)
+    for path in (options.file, options.validation, options.test):
+        if path:
+            check_exists(path)
+    from dgltree.training.contest import check_contest
+
+    check_contest(_names(options), options.seeds, grids)
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command, whose arguments :func:`prepare` has checked; the exit code, 1 if an encoder failed."""
+    options = _parse(arguments)
+    from dgltree.datasets.tree_dataset import TreeDataset
+    from dgltree.training.contest import compare_encoders
+
+    paths = {"data": options.file, "validation": options.validation, "test": options.test}
+    files = {
+        name: TreeDataset.from_file(path, progress=True, **read_given(options)) for name, path in paths.items() if path
+    }
+    found = compare_encoders(
+        files.pop("data"),
+        _names(options),
+        options.seeds,
+        options.out,
+        grids=_grids(options.options),
+        **files,
+        **_settings(options),
+    )
+    print(f"{found}\nthe models are in the folders of {options.out}")
+    return 1 if any(each.failure is not None for each in found.entries) else 0
+
+
+def _names(options: argparse.Namespace) -> list[str]:
+    return [name.strip() for name in options.encoders.split(",")]
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    names = [field.name for field in fields(FitOptions) if field.name not in WITHOUT]
+    return {name: getattr(options, name.strip("_")) for name in names}
+
+
+def _grids(text: str | None) -> dict[str, Any]:
+    """The options by encoder. ``ValueError`` for other text."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise ValueError(f"--options is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f'--options is {text!r:.60}; give them by encoder: {{"tree_smu": {{"stack_size": [3, 5]}}}}')
+    return found
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from jsonargparse import ArgumentParser
+
+    parser = ArgumentParser(
+        prog="dgltree compare",
+        usage="dgltree compare FILE --encoders NAME,NAME [options]",
+        description="Compare several encoders on your own trees, on the same splits and seeds.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="labelled trees, as of dgltree fit")
+    parser.add_argument("--encoders", type=str, required=True, help="compare these encoders, separated by commas")
+    parser.add_argument("--seeds", type=int, default=3, help="train each so many times, with --seed and those after it")
+    parser.add_argument(
+        "--options",
+        type=str | None,
+        help="options or settings by encoder, in JSON, each a value or a list of values of which validation chooses",
+    )
+    parser.add_argument("--validation", type=str | None, help="choose by the trees of this file")
+    parser.add_argument("--test", type=str | None, help="compare on the trees of this file")
+    parser.add_argument("--out", default="runs/compare", help="leave the models in this folder (default: runs/compare)")
+    add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
+    return parser.parse_args(arguments)
