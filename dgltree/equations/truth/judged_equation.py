@@ -149,7 +149,7 @@ class JudgedEquation:
     @cached_property
     def solutions(self) -> Solutions:
         """The real solutions, in one variable."""
-        return solve(self.equation, self.name)
+        return solve(self.equation, self.name, self.line)
 
     @cached_property
     def line(self) -> Line | None:

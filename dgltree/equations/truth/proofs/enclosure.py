@@ -84,13 +84,23 @@ def signs_by_balls(t: Expression, x: Range, depth: int = DEPTH) -> Signs:
     return left | signs_by_balls(t, Range(middle, high, bool(x.nonzero or middle > 0)), depth - 1)
 
 
-def enclosure(t: Expression, x: Range) -> Range:
-    """Around the values of an expression where it has one."""
-    values = _enclosure(t, x)
-    return values if values.low <= values.high else EVERYTHING  # not a number: inf - inf
+def enclosure(t: Expression, x: Range, known: dict[int, Range] | None = None) -> Range:
+    """Around the values of an expression where it has one.
+
+    Args:
+        known: of parts that are the same object; a derivative of a tower of powers has each part many times.
+    """
+    known = {} if known is None else known
+    values = known.get(id(t))
+    if values is None:
+        values = _enclosure(t, x, known)
+        if not values.low <= values.high:  # not a number: inf - inf
+            values = EVERYTHING
+        known[id(t)] = values
+    return values
 
 
-def _enclosure(t: Expression, x: Range) -> Range:
+def _enclosure(t: Expression, x: Range, known: dict[int, Range]) -> Range:
     match t:
         case ("x",):
             return x
@@ -101,16 +111,17 @@ def _enclosure(t: Expression, x: Range) -> Range:
         case ("number", q):
             return around(fmpq(q.numerator, q.denominator))
         case ("+", a, b):
-            return _sum(enclosure(a, x), enclosure(b, x))
+            return _sum(enclosure(a, x, known), enclosure(b, x, known))
         case ("*", a, b):
-            return _product(enclosure(a, x), enclosure(b, x))
+            return _product(enclosure(a, x, known), enclosure(b, x, known))
         case ("^", a, n):
-            return _power(enclosure(a, x), n)
+            return _power(enclosure(a, x, known), n)
         case ("root", a, n):
-            return _root(enclosure(a, x), n)
+            return _root(enclosure(a, x, known), n)
         case ("power", a, b):
-            return enclosure(("exp", ("*", b, ("log", a))), x)
-    return _function(t[0], enclosure(t[1], x))
+            logarithm = _function("log", enclosure(a, x, known))
+            return _function("exp", _product(enclosure(b, x, known), logarithm))
+    return _function(t[0], enclosure(t[1], x, known))
 
 
 def _sum(a: Range, b: Range) -> Range:

@@ -39,7 +39,7 @@ EITHER_SIGN: Expression = ("sin", ("any",))
 """A factor whose enclosure is from -1 to 1."""
 
 
-class Doubt(NamedTuple):
+class OpenInterval(NamedTuple):
     """An interval in which there may be roots."""
 
     low: float
@@ -52,7 +52,7 @@ class Isolation(NamedTuple):
     """The roots that were found, each between two numbers at which the expression has opposite signs."""
 
     brackets: list[tuple[fmpq, fmpq]]
-    doubtful: list[Doubt]
+    doubtful: list[OpenInterval]
     whole: bool
     """Whether there are surely no others, except for doubtful ones."""
 
@@ -175,7 +175,7 @@ class Isolating:
         sides = Range(arb(cell.low), arb(0), True), Range(arb(0), arb(cell.high), True)
         return all(self._is_nonzero(side) for side in sides) and not may_be_0(self.program, self.name, fmpq(0))
 
-    def _doubtful(self) -> list[Doubt]:
+    def _doubtful(self) -> list[OpenInterval]:
         """Runs of intervals that are next to each other."""
         runs: list[_Cell] = []
         for cell in sorted(self.narrow):
@@ -184,7 +184,7 @@ class Isolating:
             else:
                 runs.append(cell)
         places = [_inexactly(least(self.program, self.name, *map(_exactly, run))) for run in runs]
-        return [Doubt(*run, place) for run, place in zip(runs, places, strict=True)]
+        return [OpenInterval(*run, place) for run, place in zip(runs, places, strict=True)]
 
     def _sign(self, x: float) -> int:
         return sign_at(self.program, self.name, _exactly(x))

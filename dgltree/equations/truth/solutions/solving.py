@@ -36,7 +36,7 @@ from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.equations.truth.real_roots import narrow, sign_changes
 from dgltree.equations.truth.solutions.derivatives import is_only_zero, is_zero
 from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
-from dgltree.equations.truth.solutions.isolation import Doubt, Isolating, Isolation, loose
+from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, OpenInterval, loose
 from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
 from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
@@ -68,15 +68,19 @@ LARGEST_RATIONAL, OPEN_ROOT_DISTANCE = 1000, 1e-6
 ZERO = number("0")
 
 
-def solve(equation: Equation, name: str) -> Solutions:
-    """The real solutions of an equation in one unknown, without other variables and the imaginary unit."""
+def solve(equation: Equation, name: str, line: Line | None = None) -> Solutions:
+    """The real solutions of an equation in one unknown, without other variables and the imaginary unit.
+
+    Args:
+        line: of the equation, if there is one already.
+    """
     if has_imaginary_unit(*equation):
         return Solutions(equation, name)
     try:
         real = RealEquation(equation, name)
     except Unjudged:
         return Solutions(equation, name)
-    return _Solving(equation, name, real).solutions()
+    return _Solving(equation, name, real, line).solutions()
 
 
 class _Solving:
@@ -84,10 +88,11 @@ class _Solving:
 
     Args:
         equation, name, real: the equation.
+        line: as of :func:`solve`.
     """
 
-    def __init__(self, equation: Equation, name: str, real: RealEquation) -> None:
-        self.equation, self.name, self.real = equation, name, real
+    def __init__(self, equation: Equation, name: str, real: RealEquation, line: Line | None) -> None:
+        self.equation, self.name, self.real, self._given_line = equation, name, real, line
         self.period = period(equation)
         self.reasons: list[str] = []
         self.is_whole = True
@@ -250,7 +255,7 @@ class _Solving:
                 widths = (2.0**-k for k in range(HALVED))
                 yield from islice(((r - h, r + h) for h in widths if is_only_zero(t, fmpq(r), r - h, r + h)), 1)
 
-    def _is_settled(self, doubt: Doubt, t: Expression, program: Program) -> bool:
+    def _is_settled(self, doubt: OpenInterval, t: Expression, program: Program) -> bool:
         """Whether a rational number is the only zero in an interval, or the domain ends there and all are known."""
         edge = edge_within(doubt.low, doubt.high, self.conditions)
         if edge is not None and _is_plain(t):
@@ -273,7 +278,7 @@ class _Solving:
 
     @cached_property
     def _line(self) -> Line | None:
-        return real_line(self.equation, self.name)
+        return self._given_line or real_line(self.equation, self.name)
 
     def _holds_on_intervals(self) -> bool:
         """Whether the equation holds on intervals, which are then all that is looked for."""

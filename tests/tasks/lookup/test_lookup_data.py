@@ -1,28 +1,20 @@
-"""The data of lookup and arithmetic: counts, values by another way, and what training must not have."""
+"""The data of lookup: counts, values by another way, and what training must not have."""
 
-import re
-from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import command_line
 import pytest
 
 from dgltree import TreeDataset
 from dgltree.read.bracket import write_unlabelled
-from tasks.arithmetic.data import Arithmetic
 from tasks.lookup.__main__ import main
 from tasks.lookup.data import TABLES, VALUES, Lookup, reserved_compositions
 
 
-def text(data: TreeDataset, k: int) -> str:
-    written: str = write_unlabelled(data[k][0])  # type: ignore[arg-type]
-    return written
-
-
 def words(data: TreeDataset, k: int) -> list[str]:
-    return text(data, k).replace("(", " ").replace(")", " ").split()
+    written: str = write_unlabelled(data[k][0])  # type: ignore[arg-type]
+    return written.replace("(", " ").replace(")", " ").split()
 
 
 def test_a_chain_has_the_value_of_its_functions_one_after_the_other_in_either_direction() -> None:
@@ -53,49 +45,21 @@ def test_the_sets_of_chains_are_those_published() -> None:
     assert all(words(test, k).count("j") == 1 for k in named["function_j"])
 
 
-def test_expressions_have_the_value_that_python_gives_and_the_depth_of_their_part() -> None:
-    found = Arithmetic(count=40).sets()
-    test = found.tests["test"]
-    assert (len(found.train), len(found.validation), len(test)) == (200 + 160, 1000, 2200)
-    for data in (found.train, found.validation, test):
-        for k in range(0, len(data), 41):
-            expression = text(data, k).replace(" ", "")
-            assert re.fullmatch(r"[0-9+*()]{5,50}", expression)
-            assert data[k][1] == str(eval(expression) % 10)
-    for name, rows in found.parts.items():
-        depths = {_depth(text(test, k)) for k in rows}
-        assert depths == ({8, 9} if name == "deeper" else {2, 3, 4, 5, 6} if name[-1] == "s" else {int(name[-1])})
+def test_a_seed_draws_the_same_chains_and_another_one_others() -> None:
+    one, same, other = (Lookup(count=5, seed=seed).sets().validation for seed in (0, 0, 1))
+    assert [words(one, k) for k in range(50)] == [words(same, k) for k in range(50)]
+    assert [words(one, k) for k in range(50)] != [words(other, k) for k in range(50)]
 
 
-def _depth(expression: str) -> int:
-    levels = [0]
-    for sign in expression:
-        levels.append(levels[-1] + {"(": 1, ")": -1}.get(sign, 0))
-    return 1 + max(levels)
-
-
-@pytest.mark.parametrize("make", [lambda seed: Arithmetic(5, seed), lambda seed: Lookup(count=5, seed=seed)])
-def test_a_seed_draws_the_same_data_and_another_one_other_data(make: Callable[[int], Any]) -> None:
-    one, same, other = (make(seed).sets().validation for seed in (0, 0, 1))
-    assert [text(one, k) for k in range(50)] == [text(same, k) for k in range(50)]
-    assert [text(one, k) for k in range(50)] != [text(other, k) for k in range(50)]
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Lookup("sideways"), "direction is 'sideways'; it must be forward or backward"),  # type: ignore[arg-type]
-        (lambda: Lookup(count=0), "count is 0; it must be from 1 to 53,136"),
-        (lambda: Arithmetic(count=0), "count is 0; it must be at least 1"),
-    ],
-)
-def test_impossible_options_are_refused(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
+def test_impossible_options_are_refused() -> None:
+    with pytest.raises(ValueError, match="direction is 'sideways'; it must be forward or backward"):
+        Lookup("sideways")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="count is 0; it must be from 1 to 53,136"):
+        Lookup(count=0)
 
 
 def test_the_command_trains_a_router(tmp_path: Path) -> None:
-    config = Path(__file__).parents[2] / "tasks/lookup/configs/neural_data_router.yaml"
+    config = Path(__file__).parents[3] / "tasks/lookup/configs/neural_data_router.yaml"
     small = {"fit.hidden_size": 8, "fit.epochs": 1, "data.count": 200, "fit.options.num_layers": 2}
     found = command_line.fit(main, [config], tmp_path / "run", small)
     assert {"longer", "reserved", "functions_10"} <= set(found)
