@@ -1,4 +1,4 @@
-"""``python -m tasks.compare logic|listops --out DIR``: train models side by side, and report them."""
+"""``python -m tasks.compare TASK --out DIR``: train models side by side, and report them."""
 
 import argparse
 import re
@@ -19,7 +19,7 @@ DESCRIPTION = """Train models of a task side by side, and write a report with ta
 There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
 interrupted one continues.
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
-TASKS = ("logic", "listops")
+TASKS = ("logic", "listops", "lookup", "arithmetic")
 """Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)")
 AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")

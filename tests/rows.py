@@ -106,6 +106,7 @@ ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the
     "recurrent_grc": {},
     "transformer": {"num_layers": 2, "num_heads": 3},
     "universal_transformer": {"num_steps": 3, "num_heads": 3},
+    "neural_data_router": {"num_layers": 3, "num_heads": 3},
     "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},
 }
 READOUT_ROWS: dict[str, dict[str, Any]] = {  # each at a width of 8

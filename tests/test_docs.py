@@ -25,7 +25,7 @@ NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
 MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
 SHOWN = [
     ROOT / f"docs/{name}.md"
-    for name in ("trees", "batching", "engine", "equations", "completing", "plotting", "training")
+    for name in ("trees", "batching", "engine", "equations", "completing", "marking", "plotting", "training")
 ]
 
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])

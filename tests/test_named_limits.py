@@ -250,6 +250,14 @@ ROWS = [
         takes(lambda m, size: m.Program(Equation(wide(size - 1, 2), X0), school=True), "60,000 nodes"),
         last=lambda limit: 20 * limit,
     ),
+    Row(
+        "equations.checking.answer_text.MAX_ANSWER_LENGTH",
+        takes(lambda m, size: m.TextRules().plain("1" * size), "characters, and at most"),
+    ),
+    Row(
+        "equations.checking.required_digits.MAX_DIGITS",
+        takes(lambda m, size: m.rounding_of(size, None), "from 0 to 30"),
+    ),
     Row("explore.app.MAX_REQUEST_BYTES", takes(sent, "more than 64 KB")),
     Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.shorten("a" * size), "...")),
     Row(
@@ -264,7 +272,7 @@ ROWS = [
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
     Row("explore.equations.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
-    Row("explore.projection.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
+    Row("explore.own_trees.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
     Row("explore.sequences.MOST_WORDS", takes(read_words, "words and brackets")),
     Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfold_tree(wide(size)), "nodes; the page")),
     Row("explore.worker.MOST_WAITING", takes(waited, "32 requests")),

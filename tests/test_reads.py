@@ -34,6 +34,7 @@ READ = {
     "recurrent_grc": 1,
     "transformer": 1,
     "universal_transformer": 1,
+    "neural_data_router": 1,
     "tree_transformer": 1,
 }
 """In training, of 16 sequences of up to 35 words."""

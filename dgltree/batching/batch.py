@@ -26,7 +26,7 @@ from dgltree.batching.number_scales import parents_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
 from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, node_name, tree_svg
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, flat_trees
 
 if TYPE_CHECKING:
     import dgl
@@ -310,7 +310,9 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     """
     if isinstance(trees, TreeBatch):
         raise TypeError("these trees are a batch already; dgltree.batching.join makes one of several batches")
-    flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
+    if isinstance(trees, Vocabulary):
+        raise TypeError("the trees come first: dgltree.batch(trees, vocabulary)")
+    flat = list(flat_trees(trees))
     if not flat:
         raise ValueError("an empty batch: give at least one tree")
     read, nodes, counts = read_fields(flat)
@@ -362,7 +364,9 @@ def shares_numbers(batch: TreeBatch) -> bool:
 
 def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
     """A batch as it is, or that of a DGLGraph. ``TypeError`` for trees, which are a batch of no vocabulary yet."""
-    if isinstance(given, list | tuple | Tree):
+    if isinstance(given, torch.nn.Module):
+        raise TypeError(f"{caller} takes a batch first, but got a {type(given).__name__}")
+    if isinstance(given, list | tuple | str | Tree):
         raise TypeError(
             f"{caller} takes a batch, but got a {type(given).__name__}: use dgltree.batch(trees, cell.vocabulary)"
         )

@@ -95,6 +95,8 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
     order = np.lexsort((arity, level))
     for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
+        # A node and the first twins of its children are the digits of one number with the base n. Ranks take it back
+        # below n before a digit more would leave int64: then equal keys still are equal subtrees.
         key, bound = own[nodes], n
         for slot in range(int(arity[nodes[0]])):
             if bound > most:

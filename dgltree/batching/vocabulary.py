@@ -12,7 +12,7 @@ from typing import Any
 from dgltree.arguments import nearest
 from dgltree.batching.number_scales import NumberScales, ScaleTable
 from dgltree.batching.token_parts import part_ids, words_of
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, flat_trees
 
 ANY_ARITY = None
 UNKNOWN = "<unk>"
@@ -103,7 +103,7 @@ class Vocabulary:
             raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
         functions: set[tuple[str, int | None]] = set()
         counts: Counter[str] = Counter()
-        for tree in (tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)):
+        for tree in flat_trees(trees):
             for node in tree.distinct():
                 functions.add((node.function, ANY_ARITY if any_arity else len(node.children)))
                 if node.token is not None:

@@ -1,5 +1,7 @@
 """``dgltree check``."""
 
+import argparse
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -14,73 +16,231 @@ examples:
   dgltree check "2x^2 - 18 = _" "2(x^2 - 9)" --form factored
   dgltree check "x^2 = 16, x = _" "x = 4 or x = -4" "±4" -4 5 "no solution"
   dgltree check "x^2 - 5x + 6 = (x - _1)(x - _2)" "2, 3"
+  dgltree check "2/3 = _" 0,667 "66,7%" --decimal comma --significant 3
   dgltree check "5 m + 20 cm = _" "5.2 m" "520 cm" 5.2 --units
   dgltree check "5/2 = _" "2 1/2" --mixed
   cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
+  dgltree check --table answers.csv --question-column q --answer-column a --id-column pupil
+  dgltree check "x^2 = 4, x = _" --table answers.csv --points right=2,incomplete=share --to marks.csv
 
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
 a point shows it. If an unknown is asked for, an answer lists all real solutions.
+
+Marks are right, form (right, but not in the form), part (on a part of the numbers), positive (for positive letters),
+incomplete (other solutions are missing), wrong, undecided, unreadable (with the reason), empty, not-asked (the question
+cannot be read) and out-of-time.
+
+With --table, the table is written with a mark, points and a sentence in each row, to --to or to the standard output. A
+row without an answer is marked empty, one whose question cannot be read not-asked.
 """
+
+
+ANY_PLACES = "any"
+"""The value of ``--rounded`` without one."""
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    from dgltree.commands.equation_input import add_names, shield_equations
-    from dgltree.equations.checking.check import Checker
+    from dgltree.commands.equation_input import shield_equations
+    from dgltree.equations.checking.points import POINTS, read_points
+
+    parser = _parser(name)
+    options = parser.parse_intermixed_args(shield_equations(parser, _with_places(arguments)))
+    table_of_points = POINTS if options.points is None else read_points(options.points)
+    options.sentences = _read_sentences(options.sentences)
+    settings = {
+        "form": options.form,
+        "names": tuple(options.names),
+        "rounded": options.rounded,
+        "mixed": options.mixed,
+        "units": options.units,
+        "significant": options.significant,
+        "decimal": options.decimal,
+        "assume": tuple(options.assume),
+    }
+    if options.table is not None:
+        from dgltree.commands.check_table import mark_table
+
+        if options.answers:
+            parser.error("--table has the answers; give at most a question for all of them")
+        if options.to is not None:
+            if options.json:
+                parser.error("--json prints its lines; write them to a file with >")
+            if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
+                parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
+        return mark_table(options, settings, table_of_points)
+    if options.equation is None or not options.answers:
+        parser.error("give an equation and answers to it, or --table")
+    for option, value in (("--to", options.to), ("--id-column", options.id_column)):
+        if value is not None:
+            parser.error(f"{option} is for --table")
+    return _mark_answers(options, settings, table_of_points if options.points is not None else None)
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    from dgltree.commands.equation_input import add_assumptions, add_names, count
     from dgltree.equations.checking.forms import FORMS
+    from dgltree.equations.checking.numerals import DECIMALS
 
     made = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
-    made.add_argument("equation", metavar="EQUATION", help="an equation with a blank, as you would type it")
+    made.add_argument("equation", nargs="?", metavar="EQUATION", help="an equation with a blank, as you would type it")
     made.add_argument(
         "answers",
-        nargs="+",
+        nargs="*",
         metavar="ANSWER",
         help="what goes into the blank; - reads the standard input, one per line",
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
     add_names(made)
     made.add_argument(
-        "--rounded", action="store_true", help="take a decimal that is the value rounded to its digits, and say so"
+        "--decimal",
+        choices=DECIMALS,
+        help="the decimal mark of the question and the answers (default: that of the decimals in the question)",
     )
-    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2")
+    made.add_argument(
+        "--rounded",
+        nargs="?",
+        const=True,
+        default=False,
+        type=_places,
+        metavar="PLACES",
+        help="take a decimal that is the value rounded to its digits, and say so; with --rounded=3 it has to have "
+        "three decimal places",
+    )
+    made.add_argument(
+        "--significant",
+        type=count,
+        metavar="N",
+        help="take a decimal that is rounded to N significant digits",
+    )
+    add_assumptions(made)
+    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2, with --units 1 h 30 min, too")
     made.add_argument(
         "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"
     )
-    made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
-    options = made.parse_intermixed_args(shield_equations(made, arguments))
-    checker = Checker(
-        options.equation.strip(), options.form, options.names, options.rounded, options.mixed, options.units
+    made.add_argument(
+        "--points",
+        metavar="MARK=N,...",
+        help="points for each mark, as right=2,form=1,incomplete=share; share is the part of the solutions that is "
+        "right (default: right=1)",
     )
+    made.add_argument("--seconds", type=positive, metavar="N", help="stop judging an answer after N seconds")
+    made.add_argument(
+        "--sentences", metavar="FILE", help="words of your own: a JSON object of codes and templates (see the docs)"
+    )
+    made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
+    table = made.add_argument_group("tables")
+    table.add_argument("--table", metavar="FILE", help="mark a CSV, TSV or Parquet file of answers; - reads CSV")
+    table.add_argument("--question-column", default="question", metavar="NAME", help="default: question")
+    table.add_argument("--answer-column", default="answer", metavar="NAME", help="default: answer")
+    table.add_argument("--id-column", metavar="NAME", help="the column that names pupils in messages")
+    table.add_argument("--to", metavar="FILE", help="write the table to this .csv, .tsv or .parquet file")
+    table.add_argument("--encoding", default="utf-8", metavar="NAME", help="of the table (default: utf-8)")
+    table.add_argument("--processes", type=count, metavar="N", help="judge in so many processes (default: up to 4)")
+    return made
+
+
+def _places(text: str) -> int | bool:
+    """A whole number from 0, or True, for argparse."""
+    if text == ANY_PLACES:
+        return True
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a number of decimal places")
+    return int(text)
+
+
+def positive(text: str) -> float:
+    """A number above 0, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a number of seconds")
+    return value
+
+
+def _with_places(arguments: list[str]) -> list[str]:
+    """Keep ``--rounded`` from taking the answer behind it: a number of places comes after ``=``.
+
+    Raises ``ValueError`` for ``--rounded 3``, which could be both.
+    """
+    made: list[str] = []
+    for place, argument in enumerate(arguments):
+        following = arguments[place + 1] if place + 1 < len(arguments) else ""
+        if argument == "--rounded" and following.isdigit() and len(following) <= 2:
+            raise ValueError(
+                f"'--rounded {following}' can mean {following} decimal places or the answer {following}; write "
+                f"--rounded={following}, or the answer before --rounded"
+            )
+        made.append(f"{argument}={ANY_PLACES}" if argument == "--rounded" else argument)
+    return made
+
+
+def _read_sentences(path: str | None) -> dict[str, str]:
+    """The sentences of a person's own. Raises ``ValueError`` for a file that has none."""
+    from dgltree.equations.checking.sentences import check_sentences
+    from dgltree.read.text import read_text
+
+    if path is None:
+        return {}
+    try:
+        table = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
+    if not isinstance(table, dict):
+        raise ValueError(f'{path}: expected a JSON object, {{"right": "richtig"}}')
+    return check_sentences(table)
+
+
+def _mark_answers(options: argparse.Namespace, settings: dict[str, Any], table_of_points: Any) -> int:
+    from dgltree.equations.checking.checker import Checker
+    from dgltree.equations.checking.marks import Checked, Mark, unjudged
+    from dgltree.equations.checking.points import points
+
+    equation = options.equation.strip()
+    checker = Checker(equation, **settings)
+
+    def mark(text: str) -> Checked:
+        if options.seconds is None or not text:
+            return checker.mark(text)
+        from dgltree.equations.checking.timed import MarkingTask, mark_within
+
+        return mark_within(MarkingTask(equation, text, tuple(settings.items())), options.seconds)
+
     if not options.json:
         for note in checker.asked.notes:
             print(f"({note})")
     bad = 0
     for number, (line, text) in enumerate(_answers(options.answers), 1):
+        checked = mark(text) if isinstance(text, str) else unjudged(Mark.UNREADABLE, "", error=str(text))
+        text = text if isinstance(text, str) else ""
         given: dict[str, Any] = {"given": text} | ({} if line is None else {"line": line})
-        before = "" if line is None else f"{line}: "
-        if not text:
-            print(write_json({**given, "mark": "empty"}) if options.json else f"{before}no answer")
-            continue
-        try:
-            checked = checker.check(text)
-        except ValueError as error:
+        earned = {} if table_of_points is None else {"points": points(checked, table_of_points)}
+        if checked.mark in (Mark.UNREADABLE, Mark.OUT_OF_TIME):
             bad += 1
-            if options.json:
-                print(write_json({**given, "error": str(error)}))
-            print(f"dgltree: answer {number}, {text!r}: {error}", file=sys.stderr)
-            continue
+            print(f"dgltree: answer {number}, {text!r}: {checked.error or checked}", file=sys.stderr)
         if options.json:
             notes = [*checker.asked.notes, *checked.notes]
-            print(write_json({**given, **checked.described, "notes": notes}))
-        else:
-            lines = [before + checked.answer, str(checked), *(f"({note})" for note in checked.notes)]
-            print("\n      ".join(lines))
+            record = checked._replace(notes=tuple(notes)).record
+            print(write_json({**given, **earned, **record, "sentence": checked.sentence(options.sentences)}))
+        elif checked.mark is not Mark.UNREADABLE:
+            _print_mark("" if line is None else f"{line}: ", checked, options.sentences, earned)
     return 1 if bad else 0
 
 
-def _answers(texts: list[str]) -> Iterator[tuple[int | None, str]]:
+def _print_mark(before: str, checked: Any, sentences: dict[str, str], earned: dict[str, float]) -> None:
+    sentence = checked.sentence(sentences) + "".join(f" [{value:g}]" for value in earned.values())
+    if not checked.answer:
+        print(f"{before}{sentence}")
+        return
+    lines = [before + checked.answer, sentence, *(f"({note})" for note in checked.noted(sentences))]
+    print("\n      ".join(lines))
+
+
+def _answers(texts: list[str]) -> Iterator[tuple[int | None, str | ValueError]]:
     """Those of the command line; and of standard input each line with its number, an empty one too: who left it empty
-    has a mark of their own, and all below keep theirs.
+    has a mark of their own, and all below keep theirs. A line that is not UTF-8 text is an error.
     """
     from dgltree.read.text import decode
 
@@ -89,4 +249,7 @@ def _answers(texts: list[str]) -> Iterator[tuple[int | None, str]]:
             yield None, text.strip()
             continue
         for number, line in enumerate(sys.stdin.buffer, 1):
-            yield number, decode(line, "standard input").strip()
+            try:
+                yield number, decode(line, f"line {number}").strip()
+            except ValueError as error:
+                yield number, error

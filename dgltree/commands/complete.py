@@ -2,11 +2,18 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.equation_input import EquationCommand, EquationInput, count, parse_arguments, parser
+from dgltree.commands.equation_input import (
+    EquationCommand,
+    EquationInput,
+    add_assumptions,
+    count,
+    parse_arguments,
+    parser,
+)
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.signals import within
@@ -84,6 +91,7 @@ def run(name: str, arguments: list[str]) -> int:
         metavar="N",
         help="answer many equations by up to N processes, at most as many as there are cores (default: all cores)",
     )
+    add_assumptions(made)
     add_ray(made, "the equations")
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
     made.add_argument("--column", metavar="NAME", help="with --ray: the column of the equations (default: equation)")
@@ -95,6 +103,8 @@ def run(name: str, arguments: list[str]) -> int:
         made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
     if options.ray and options.distractors:
         made.error("--distractors is for answers that are printed, and --ray writes files")
+    if options.ray and options.assume:
+        made.error("--assume is for answers that are printed, and --ray writes files")
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
@@ -132,12 +142,21 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _with_commas(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A writer whose decimals have commas."""
+    from dgltree.equations.checking.sentences import with_decimal_commas
+
+    return lambda written: with_decimal_commas(write(written))
+
+
 class CompleteCommand(EquationCommand):
     """Reads questions, completes them and prints what was found."""
 
     def __init__(self, options: argparse.Namespace) -> None:
+        from dgltree.equations.completion.assumptions import read_assumptions
         from dgltree.ranking.batch_completion import BatchCompletion
 
+        self.assumed = read_assumptions(options.assume)
         self.options, self._spent = options, 0.0
         self.completing = BatchCompletion(options.model, **_completing(options))
         super().__init__(options.json, options.names, self.completing.together)
@@ -157,11 +176,15 @@ class CompleteCommand(EquationCommand):
         yield from answer_each(self.completing, ((one, read(one)) for one in asked), processes)
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
+        from dgltree.equations.completion.assumptions import check_assumptions
+        from dgltree.equations.expressions.names import variables
         from dgltree.read.typed import read_question
 
         begun = time.monotonic()
         try:
-            return [(text, read_question(text, self.names))]
+            question = read_question(text, self.names)
+            check_assumptions(self.assumed, [*variables(*question.equation), *filter(None, [question.unknown])])
+            return [(text, question)]
         finally:
             self._spent = time.monotonic() - begun
 
@@ -170,17 +193,22 @@ class CompleteCommand(EquationCommand):
             return self.completing.answer([asked.typed for asked in block], self._spent)
 
     def show(self, asked: EquationInput, found: "Completion") -> None:
+        from dgltree.equations.checking.numerals import decimal_mark
+        from dgltree.equations.completion.assumptions import as_assumed
         from dgltree.read.infix_writer import write_equation, write_infix
         from dgltree.read.latex_writer import write_latex, write_latex_equation
 
-        latex = self.options.latex
-        write = write_latex if latex else write_infix
+        found, latex = as_assumed(found, self.assumed), self.options.latex
+        write: Callable[[Any], str] = write_latex if latex else write_infix
+        equation: Callable[[Any], str] = write_latex_equation if latex else write_equation
+        if not latex and decimal_mark(asked.text) == "comma":  # as in the question
+            write, equation = _with_commas(write), _with_commas(equation)
         wrong = wrong_answers(found, self.options.distractors, write) if self.options.distractors else None
         if self.as_json:
             self._show_json(asked, found, wrong)
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
-        understood = found.understood(write_latex_equation if latex else write_equation)
+        understood = found.understood(equation)
         print("\n".join([asked.place + understood, *found.lines(write, self.options.forms), *notes]), flush=True)
         if wrong is not None:
             print(wrong, flush=True)

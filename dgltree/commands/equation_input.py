@@ -71,6 +71,17 @@ def add_names(made: argparse.ArgumentParser) -> None:
     )
 
 
+def add_assumptions(made: argparse.ArgumentParser) -> None:
+    """The option on what is assumed of variables."""
+    made.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='assume "T > 0", "x in [0, 2π)" or "n integer"; several times for several variables',
+    )
+
+
 def _names(text: str) -> tuple[str, ...]:
     from dgltree.read.notation import is_name
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.equation_input import EquationCommand, EquationInput, parse_arguments, parser
+from dgltree.commands.equation_input import EquationCommand, EquationInput, add_assumptions, parse_arguments, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.read.json_text import write_json
 
@@ -15,6 +15,7 @@ EXAMPLES = """\
 examples:
   dgltree verify "sin(2x) = 2 sin x cos x" "-x = x"
   dgltree verify "sqrt(x^2) = x" --json
+  dgltree verify "sqrt(x^2) = x" --assume "x > 0"
   dgltree verify "log(x^2) = 2 log(x)" --why
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
@@ -33,11 +34,12 @@ class VerifyCommand(EquationCommand):
     Args:
         as_json, names: as of every command for equations.
         why: whether the proofs are printed.
+        assume: of the variables.
     """
 
-    def __init__(self, as_json: bool, names: Sequence[str] = (), why: bool = False) -> None:
+    def __init__(self, as_json: bool, names: Sequence[str] = (), why: bool = False, assume: Sequence[str] = ()) -> None:
         super().__init__(as_json, names)
-        self.why = why
+        self.why, self.assume = why, assume
 
     def read(self, text: str) -> "list[tuple[str, Typed]]":
         """The equation, or those of a calculation in steps."""
@@ -48,14 +50,16 @@ class VerifyCommand(EquationCommand):
     def answer(self, block: list[EquationInput]) -> "list[Verification]":
         from dgltree.equations.completion.answers import verify
 
-        return [verify(asked.typed.equation) for asked in block]
+        return [verify(asked.typed.equation, assume=self.assume) for asked in block]
 
     def show(self, asked: EquationInput, found: "Verification") -> None:
         from dgltree.read.infix_writer import write_equation
 
         understood, notes = write_equation(found.equation), list(asked.typed.notes)
         if self.as_json:
-            unit = {"imaginary_unit": found.unit} if found.unit else {}
+            unit: dict[str, Any] = {"imaginary_unit": found.unit} if found.unit else {}
+            if found.assumed:
+                unit |= {"assumed": found.assumed, "holds_as_assumed": found.holds_as_assumed}
             notes += [f"{found.variable} is a variable here"] if found.variable else []
             row: dict[str, Any] = {"equation": asked.text, **asked.line, "understood": understood}
             why = {"why": [reason.described for reason in found.why]} if self.why else {}
@@ -75,5 +79,6 @@ def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
     made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
+    add_assumptions(made)
     options = parse_arguments(made, arguments)
-    return VerifyCommand(options.json, options.names, options.why).run(options.equations)
+    return VerifyCommand(options.json, options.names, options.why, options.assume).run(options.equations)

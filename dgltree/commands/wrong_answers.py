@@ -17,7 +17,8 @@ class WrongAnswers(NamedTuple):
     def __str__(self) -> str:
         if self.reason:
             return f"      no wrong answers are made: {self.reason}"
-        return f"      wrong: {', '.join(self.texts)}" if self.texts else "      no slip makes a wrong answer"
+        between = "; " if any("," in text for text in self.texts) else ", "
+        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no slip makes a wrong answer"
 
 
 def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:

@@ -14,6 +14,7 @@ from dgltree.encoders.make import make_encoder
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import linearize
 from dgltree.encoders.sequence.lstm import LSTM, SequenceLSTM
+from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent import RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
 from dgltree.encoders.sequence.sequences import Sequences
@@ -49,6 +50,7 @@ __all__ = [
     "SequenceEncoder",
     "SequenceGumbelTree",
     "SequenceLSTM",
+    "SequenceNeuralDataRouter",
     "SequenceONLSTM",
     "SequenceOrderedMemory",
     "SequenceRecurrentGRC",

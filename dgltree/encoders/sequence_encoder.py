@@ -24,6 +24,7 @@ from dgltree.encoders.latent.pair_attention import PairAttention
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
+from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
 from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, Sequences, join_pairs, nodes_of
 from dgltree.encoders.sequence.transformer import SequenceTransformer
@@ -243,6 +244,7 @@ SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
     "recurrent_grc": SequenceRecurrentGRC,
     "transformer": SequenceTransformer,
     "universal_transformer": SequenceUniversalTransformer,
+    "neural_data_router": SequenceNeuralDataRouter,
     "tree_transformer": TreeTransformer,
 }
 """The cores by name: what :class:`dgltree.encoders.SequenceEncoder` and ``--encoder`` take, and model files name."""

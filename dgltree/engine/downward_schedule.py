@@ -125,6 +125,9 @@ def _contexts(
     for start, stop in run_lengths(depth[nodes], parents[nodes]):
         same = nodes[start:stop]
         edges = order[pointer[same][:, None] + np.arange(parents[same[0]])]
+        # As in the refinement of partitions (Hopcroft 1971): nodes are alike if their parents are, which were done
+        # before, and have the same slots. A set of ways is sorted, as parents have no order. Products stay below
+        # n * (slots) and, after ranks, n^2, so that they fit into int64 up to three thousand million nodes.
         ways = np.sort(context[parent[edges]] * wide + slot[edges], 1)
         key = twin[same]
         for way in ways.T:

@@ -86,6 +86,8 @@ def propagate(
 
     See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """
+    if not isinstance(cell, Cell | DownwardCell):
+        raise TypeError(f"propagate takes a batch, then a cell, but got a {type(cell).__name__} for the cell")
     _check_direction(cell, direction, up)
     more = {"up": up} if direction == "down" else {}
     return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute, **more))

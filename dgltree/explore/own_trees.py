@@ -1,25 +1,103 @@
 """The room of own trees: a model of ``fit``, its errors, and any tree with its states, neighbours and place."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dgltree.batching.batch import batch, unbatch
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.durations import in_seconds
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
-from dgltree.explore.as_given import node_names
-from dgltree.explore.decisive import decisive
+from dgltree.explore.as_given import node_names, write_tree
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.model_answers import ModelAnswers, answers_of, read_card
 from dgltree.explore.open_models import Opened, OwnTrees
-from dgltree.explore.projection import STAGES, neighbouring, principal
 from dgltree.explore.tree_drawing import list_nodes, trace_trees, unfold_tree
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
+from dgltree.training.explaining import Explanation
 from dgltree.training.folder import EPOCHS, read_epochs
 from dgltree.training.neighbours import nearest_vectors
+
+# Vectors as points in the plane: by their principal components at once, by t-SNE in stages. Needs scikit-learn.
+STAGES = 4
+ITERATIONS = 250
+"""Of a stage: the fewest that scikit-learn makes."""
+PERPLEXITY = 30
+COMPONENTS = 30
+"""That t-SNE sees of longer vectors."""
+MIN_VECTORS = 5
+
+
+def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
+    """(E, components), with zeros if there are fewer. Raises ``ValueError`` for fewer than five vectors."""
+    from sklearn.decomposition import PCA
+
+    if len(vectors) < MIN_VECTORS:
+        raise ValueError(f"{len(vectors)} trees; a map needs {MIN_VECTORS}")
+    there = min(components, *vectors.shape)
+    with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
+        found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())
+    return np.pad(found, ((0, 0), (0, components - there)))
+
+
+def neighbouring(vectors: Tensor) -> Iterator[np.ndarray]:
+    """(E, 2) after each stage of t-SNE (van der Maaten and Hinton 2008), which begins from the principal components.
+
+    A stage continues where the last one ended, so that it can be looked at and stopped on the way; the first one alone
+    exaggerates. Errors as in :func:`principal`.
+    """
+    from sklearn.manifold import TSNE
+
+    reduced = principal(vectors, COMPONENTS)
+    plane = reduced[:, :2] / max(float(reduced[:, 0].std()), 1e-12) * 1e-4
+    perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
+    for stage in range(STAGES):
+        made = TSNE(
+            perplexity=perplexity,
+            init=plane.astype(np.float32),
+            early_exaggeration=1.0 if stage else 12.0,
+            max_iter=ITERATIONS,
+            random_state=0,
+        )
+        plane = made.fit_transform(reduced.astype(np.float32))
+        yield plane
+
+
+# Which subtrees decide an answer, by the places that the page gives the nodes of an example.
+LISTED = 5
+"""Subtrees of the list."""
+
+
+def decisive(found: Explanation, reading: Reading) -> dict[str, Any]:
+    """The effect of each node, and the first subtrees of the ranking, in the notation of their file.
+
+    ``effects`` has one entry a node, in the order in which all trees of the example are drawn: by how much the
+    probability of the predicted class, or the number, falls without the subtree below it; None for a root.
+    """
+    starts = [0, found.trees[0].size]
+    effects: list[float | None] = [None] * sum(tree.size for tree in found.trees)
+    for each in found.effects:
+        effects[starts[each.side] + each.node] = each.effect
+    return {
+        "prediction": found.prediction,
+        "support": found.support,
+        "effects": effects,
+        "ranked": [
+            {
+                "node": starts[each.side] + each.node,
+                "subtree": write_tree(each.tree, reading),
+                "effect": each.effect,
+                "evidence": each.evidence,
+            }
+            for each in found.ranked[:LISTED]
+        ],
+    }
+
 
 PAGE = 12
 """Examples of a list."""

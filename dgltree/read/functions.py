@@ -96,7 +96,10 @@ RECORDS: tuple[MathFunction, ...] = (
         name="log", inverts="exp", use=_COMMON, arities=(1, 2), spellings=("ln",),
         cut=Cut.NEGATIVE,
     ),
-    MathFunction(name="sqrt", use=_COMMON, relatives=("abs",)),
+    MathFunction(
+        name="sqrt", use=_COMMON, relatives=("abs",),
+        called=("raiz", "raíz", "racine", "wurzel", "Wurzel", "Raiz", "Raíz", "Racine"),
+    ),
     MathFunction(
         name="abs", use=_COMMON, latex="\\left|#1\\right|", sympy="Abs", cut=Cut.NEGATIVE, arguments=("_", "-_"),
         parity="even", relatives=("sqrt",),
@@ -108,7 +111,7 @@ RECORDS: tuple[MathFunction, ...] = (
     ),
     # circular
     MathFunction(
-        name="sin", kind="circular", use=_COMMON, latex="\\sin", numpy="sin", flint=True, at=_ODD,
+        name="sin", kind="circular", use=_COMMON, spellings=("sen",), latex="\\sin", numpy="sin", flint=True, at=_ODD,
         exponential="((exp(i*x) - 1/exp(i*x))/2)/i", derivative="cos(x)", arguments=("asin(_)", "pi - asin(_)"),
         parity="odd", partner="cos", relatives=("cos", "tan"),
     ),
@@ -152,7 +155,8 @@ RECORDS: tuple[MathFunction, ...] = (
     MathFunction(name="acsc", inverts="csc", latex="\\operatorname{arccsc}", definition="asin(x^(-1))"),
     # hyperbolic
     MathFunction(
-        name="sinh", kind="hyperbolic", use=_COMMON, short="sh", latex="\\sinh", numpy="sinh", flint=True, at=_ODD,
+        name="sinh", kind="hyperbolic", use=_COMMON, spellings=("senh",), short="sh", latex="\\sinh", numpy="sinh",
+        flint=True, at=_ODD,
         exponential="(exp(x) - 1/exp(x))/2", derivative="cosh(x)", arguments=("asinh(_)",), parity="odd",
         partner="cosh", relatives=("cosh", "tanh", "exp"),
     ),

@@ -1,7 +1,7 @@
 """Trees: immutable, hashable, and legal at any depth. No torch here."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from dgltree.trees.picture import frame_pictures, node_name, tree_svg
@@ -189,6 +189,18 @@ class Tree:
         """A copy with some of ``function, children, token, value, label`` changed."""
         now = {name: getattr(self, name) for name in ("function", "children", "token", "value", "label")}
         return Tree(**{**now, **fields})
+
+
+def flat_trees(trees: Iterable[Tree | tuple[Tree, ...]]) -> Iterator[Tree]:
+    """Trees one after the other, those of tuples too. ``TypeError`` with the place, from 0, of anything else."""
+    if isinstance(trees, Tree | str) or not isinstance(trees, Iterable):
+        raise TypeError(f"trees come as a list, not as a {type(trees).__name__}")
+    for i, item in enumerate(trees):
+        for tree in (item,) if isinstance(item, Tree | str) or not isinstance(item, Iterable) else item:
+            if not isinstance(tree, Tree):
+                read = "; read it first, for example by dgltree.read_infix" if isinstance(tree, str) else ""
+                raise TypeError(f"tree {i} is a {type(tree).__name__}{read}")
+            yield tree
 
 
 def name_of(node: Tree) -> str:

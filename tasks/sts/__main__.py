@@ -12,7 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.linalg import svds
 from scipy.stats import spearmanr
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
@@ -20,8 +23,30 @@ from torch.nn.functional import cosine_similarity
 from dgltree import Vocabulary
 from dgltree.models import Autoencoder, Swept, make_autoencoder
 from dgltree.training.unlabelled import learn
-from tasks.sts.baseline import count_pairs
 from tasks.sts.data import SETS, corpus, pad, pairs, vocabulary_of
+
+# Vectors of words by counting: positive pointwise mutual information and its singular vectors.
+WINDOW = 5
+
+
+def count_pairs(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, size: int) -> Tensor:
+    """(V, size), of pairs of words at most five words apart: log-ratios above 0, and their largest singular vectors."""
+    left, right = [], []
+    for sentence in sentences:
+        ids = [vocabulary.token_id(word) for word in sentence]
+        for apart in range(1, WINDOW + 1):
+            left += ids[:-apart]
+            right += ids[apart:]
+    count = len(vocabulary.tokens)
+    found = csr_matrix(coo_matrix((np.ones(len(left)), (left, right)), (count, count)))
+    found = found + found.T
+    total = np.asarray(found.sum(1)).ravel()
+    shares = coo_matrix(found)
+    ratio = np.log(shares.data * total.sum() / (total[shares.row] * total[shares.col]))
+    positive = coo_matrix((ratio.clip(min=0), (shares.row, shares.col)), shares.shape)
+    u, s, _ = svds(csr_matrix(positive), k=min(size, count - 1), random_state=0)
+    return torch.from_numpy(np.ascontiguousarray(u * np.sqrt(s))).float()
+
 
 NETWORKS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "banyan": ("banyan", {}, {}),

@@ -2,7 +2,9 @@
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,8 +12,8 @@ from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree import Equation, Tree, TreeBatch, Vocabulary, batch, propagate, select, unbatch
-from dgltree.cells import TreeRNN
+from dgltree import Equation, Tree, TreeBatch, Vocabulary, batch, plan, propagate, select, unbatch
+from dgltree.cells import TreeLSTM, TreeRNN
 from dgltree.engine.schedule import schedule
 
 FOREST = [random_tree(depth, 3, depth) for depth in (0, 1, 4, 12, 160)]
@@ -27,6 +29,27 @@ def fixture_dgl():
 @pytest.mark.parametrize("trees", [*EDGE_CASES.values(), FOREST])
 def test_unbatch_gives_the_trees_back(trees: list[Tree]) -> None:
     assert unbatch(batch(trees, VOCABULARY)) == trees
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda v, t: batch(["x + y"], v), "tree 0 is a str; read it first, for example by dgltree.read_infix"),
+        (lambda v, t: batch([t, (t, 3)], v), "tree 1 is a int"),
+        (lambda v, t: batch([t, 3], v), "tree 1 is a int"),
+        (lambda v, t: batch("x + y", v), "trees come as a list, not as a str"),
+        (lambda v, t: batch(t, v), "trees come as a list, not as a Tree"),
+        (lambda v, t: batch(v, [t]), r"the trees come first: dgltree.batch\(trees, vocabulary\)"),
+        (lambda v, t: Vocabulary.from_trees(["x"]), "tree 0 is a str"),
+        (lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)), "propagate takes a batch, then a cell, but got a Tree"),
+        (lambda v, t: propagate("x + y", TreeLSTM(v, 4)), "propagate takes a batch, but got a str"),
+        (lambda v, t: plan(TreeLSTM(v, 4), batch([t], v)), "plan takes a batch first, but got a TreeLSTM"),
+    ],
+)
+def test_what_is_no_tree_and_swapped_arguments_are_refused_by_name(call: Callable[..., Any], message: str) -> None:
+    tree = Tree("f", (Tree("leaf", token="x"),))
+    with pytest.raises(TypeError, match=message):
+        call(Vocabulary.from_trees([tree]), tree)
 
 
 def test_labels_and_values_come_back() -> None:

@@ -353,3 +353,14 @@ def test_over_ids_the_maximum_is_over_the_slots_that_it_is_told(allowed_maximum:
         p = steps.p.flip(1) if direction else steps.p
         vanished = bool((p[:, 1:].sum(2) < 0.5).any())
         assert vanished != allowed_maximum
+
+
+def test_padding_and_the_number_of_slots_may_be_left_out() -> None:
+    x = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
+    memory = OrderedMemory(3, 6, num_slots=4)
+    nothing = torch.zeros(2, 5, dtype=torch.bool)
+    for a, b in zip(memory(x)[:3], memory(x, nothing, 4)[:3], strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
+    assert memory(x, num_slots=7).p.shape == (2, 5, 7)
+    with pytest.raises(ValueError, match="num_slots is 0"):
+        OrderedMemory(3, 6, num_slots=0)

@@ -356,6 +356,12 @@ def test_a_root_of_a_square_is_not_in_lowest_terms(answer: str, lack: str) -> No
     assert check("sqrt(2)/2 = _", "sqrt(2)/2", "lowest-terms").mark is Mark.RIGHT
 
 
+@pytest.mark.parametrize(("answer", "factor"), [("√8/4", 2), ("2√2/4", 2), ("√12/6", 2), ("√8/3", 1), ("√(54)/9", 3)])
+def test_a_root_with_a_square_in_it_is_not_in_lowest_terms(answer: str, factor: int) -> None:
+    lack = check(f"{answer} = _", answer, "lowest-terms").lacking
+    assert (lack is None) if factor == 1 else (lack is not None and lack.values["factor"] == str(factor))
+
+
 def test_an_answer_without_its_form_is_shown_as_it_was_given() -> None:
     assert check("6/8 = _", " 6/8", "lowest-terms").answer == "6/8"
     with pytest.raises(ValueError, match="can mean an interval or a pair; write 2;3 for two solutions"):
@@ -428,7 +434,7 @@ def test_what_cannot_be_marked_is_refused(equation: str, answer: str, form: str 
 @pytest.mark.parametrize(
     ("equation", "answer", "understood"),
     [
-        ("0,5 + _ = 2", "1,5", "1.5"),
+        ("0,5 + _ = 2", "1,5", "1,5"),
         ("x^2 - 5x + 6 = (x - _1)(x - _2)", "2,3", "2, 3"),
         ("x^2 - 5x + 6 = (x - _1)(x - _2)", "2; 3", "2, 3"),
         ("x^2 - 4x + 3.75 = (x - _1)(x - _2)", "1,5, 2,5", "1.5, 2.5"),
@@ -466,14 +472,15 @@ def test_the_command_reads_answers_and_refuses_one_by_one(
     assert main(["check", "sqrt(x^2) = _", "-", "--json"]) == 1
     found = capsys.readouterr()
     first, second, third = map(json.loads, found.out.splitlines())
-    assert first == {
+    assert first | {
         "given": "|x|", "line": 1, "answer": "abs(x)", "mark": "right",
         "verdict": "holds on the reals", "grade": "proved", "domain": "reals",
         "part": [{"from": None, "to": None, "from_included": False, "to_included": False}], "only": True,
         "notes": [],
-    }  # fmt: skip
-    assert second == {"given": "", "line": 2, "mark": "empty"}
-    assert third == {"given": "sqrt(", "line": 3, "error": "line 1, column 5: the '(' is never closed"}
+    } == first  # fmt: skip
+    assert (second["given"], second["line"], second["mark"]) == ("", 2, "empty")
+    assert (third["given"], third["line"], third["mark"]) == ("sqrt(", 3, "unreadable")
+    assert third["error"] == "line 1, column 5: the '(' is never closed"
     assert found.err == "dgltree: answer 3, 'sqrt(': line 1, column 5: the '(' is never closed\n"
 
 

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 from pathlib import Path
 
 import mpmath
@@ -81,6 +82,34 @@ def test_each_is_wrong_and_no_two_are_equal(made: dict[tuple[str, str], list[Tre
             assert set(variables(tree)) <= set(variables(*equation, read_infix(key)))
         same = [pair for pair in itertools.combinations(trees, 2) if not differ(*pair)]
         assert same == [], question
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "written"),
+    [
+        ("0,5 + 0,25 = _", "0,75", r"-?\d+\.\d\d"),
+        ("0.5 + 0.25 = _", read_infix("0.75"), r"-?\d+\.\d\d"),
+        ("1/2 + 1/4 = _", "3/4", r"-?\d+/\d+"),
+        ("x^2 = 9, x = _", "3", r"-?\d+"),
+        ("x^2 = 9, x = _", "x = -3", r"-?\d+"),
+        ("12.5*2 = _", "25", r"-?\d+"),
+    ],
+)
+def test_they_have_the_form_of_the_key(question: str, answer: str | Tree, written: str) -> None:
+    texts = [write_infix(tree) for tree in distractors(question, answer, 5)]
+    assert len(texts) == len(set(texts)) == 5 and all(re.fullmatch(written, text) for text in texts), texts
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("x^2 = 16, x = _", "4, -4", "made of one solution; give one of 4, -4"),
+        ("x^2 = -16, x = _", "no solution", "'no solution' is neither"),
+    ],
+)
+def test_lists_and_claims_are_refused_in_words(question: str, answer: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        distractors(question, answer)
 
 
 def test_the_first_ones_to_a_binomial() -> None:

@@ -10,7 +10,7 @@ import pytest
 import dgltree
 from dgltree.commands.main import main
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.truth.verdict import undecided
+from dgltree.equations.truth.verdict import Doubt, undecided
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.typed import read_typed_expression
 
@@ -94,7 +94,20 @@ def test_a_notebook_has_a_table_and_latex() -> None:
 
 def test_the_table_is_below_50_kilobytes_and_escapes_what_it_shows() -> None:
     long = read_infix(" + ".join(f"a{number}*b{number}" for number in range(60)))
-    filler = Filler((long,), undecided("<b>"), "<script>", forms=(long,) * 8)
+    filler = Filler((long,), undecided("<b>", Doubt.NOT_READ), "<script>", forms=(long,) * 8)
     table = Completion(read_equation("x = _"), ("_",), (filler,) * 100, 0, 0.0, False, 0)._repr_html_()
     assert len(table.encode()) < 50_000
     assert "<script>" not in table and "&lt;script&gt;" in table
+
+
+def test_answers_have_the_decimal_mark_of_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "0,5 + 0,25 = _", "0.5 + 0.25 = _", "--distractors", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "expressions tried" not in line] == [
+        "0,5 + 0,25 = _",
+        "   1  0,75  holds everywhere (proved)  (a number)",
+        "      wrong: 0,33; 0,17",
+        "0.5 + 0.25 = _",
+        "   1  0.75  holds everywhere (proved)  (a number)",
+        "      wrong: 0.33, 0.17",
+    ]

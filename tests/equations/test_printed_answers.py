@@ -11,7 +11,7 @@ from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth import verdict as verdicts
-from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
+from dgltree.equations.truth.verdict import Counterexample, Domain, Doubt, Grade, Verdict, undecided
 from dgltree.trees.equation import blank
 
 EQUATION = read_equation("x + _ = 2*x")
@@ -54,7 +54,7 @@ def test_memory_is_in_millions_of_bytes(memory: int, stopped: bool, effort: str)
 
 
 def test_guesses_and_the_imaginary_unit_are_named() -> None:
-    open_ = Filler((Y,), undecided("there was no time"), "search")
+    open_ = Filler((Y,), undecided("there was no time", Doubt.NO_TIME), "search")
     assert completion([open_], unit="i").lines() == [
         "      nothing was found that holds; guesses:",
         "   1  y  undecided  (search)",
@@ -99,7 +99,7 @@ def test_what_holds_at_least_on_positive_reals_holds(domain: Domain) -> None:
     place, holds = PLACES[domain]
     verdict = Verdict(Grade.PROVED if holds else Grade.REFUTED, domain)
     assert (verdict.place, verdict.holds) == (place, holds)
-    assert not undecided("why").holds
+    assert not undecided("why", Doubt.NO_VALUE).holds
 
 
 def test_a_verdict_is_one_sentence_with_all_that_there_is() -> None:

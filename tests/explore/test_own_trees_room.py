@@ -22,7 +22,7 @@ from dgltree.durations import in_seconds
 from dgltree.explore.app import make_app
 from dgltree.explore.model_answers import ClassAnswers
 from dgltree.explore.open_models import open_all
-from dgltree.explore.projection import neighbouring, principal
+from dgltree.explore.own_trees import neighbouring, principal
 from dgltree.training.neighbours import nearest
 
 pytestmark = QUIET

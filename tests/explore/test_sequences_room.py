@@ -20,7 +20,7 @@ pytest.importorskip("starlette", reason="the explore extra is not installed")
 from dgltree.explore import sequences as room
 from dgltree.explore.app import make_app
 from dgltree.explore.open_models import Opened
-from dgltree.explore.true_answers import true_class
+from dgltree.explore.sequences import true_class
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
 

@@ -148,7 +148,7 @@ def test_dropout_is_one_mask_a_node() -> None:
 def test_a_batch_that_memory_cannot_hold_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
     model = network("self_strae")
     swept = model.sentences(*padded(drawn(1)))
-    monkeypatch.setattr("dgltree.models.reconstruction.available_bytes", lambda device: 2000)
+    monkeypatch.setattr("dgltree.models.autoencoder.available_bytes", lambda device: 2000)
     with pytest.raises(MemoryError, match=r"the contrastive loss of \d+ nodes needs .* use smaller batches, or loss="):
         model(swept)
 

@@ -35,11 +35,23 @@ def test_the_temperature_minimises_the_loss_of_tempered_answers() -> None:
     objective, count = Classes(tuple("abc")), int((labels != UNSEEN).sum())
 
     def lost(log: float) -> float:
-        return count * objective.answer_loss(objective.tempered(answers.double(), math.exp(log)), labels) + log**2 / 2
+        tempered = objective.tempered(answers.double(), math.exp(log))
+        other = [-math.log(p) for row, k in zip(tempered.tolist(), labels.tolist(), strict=True) if k != UNSEEN
+                 for j, p in enumerate(row) if j != k]  # fmt: skip
+        return count * objective.answer_loss(tempered, labels) + sum(other) / len(other) / 4 + log**2 / 2
 
     wanted = math.exp(minimize_scalar(lost, bounds=(-3, 3), method="bounded").x)
     assert objective.temperature(answers, labels) == pytest.approx(wanted, rel=1e-4)
     assert objective.temperature(answers, torch.full_like(labels, UNSEEN)) == 1
+
+
+def test_a_validation_without_an_error_does_not_make_answers_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure, labels = torch.tensor([[0.9995, 0.0005]]).expand(40, 2), torch.zeros(40, dtype=torch.int64)
+    objective = Classes(("a", "b"))
+    cooler = objective.tempered(sure, objective.temperature(sure, labels))[0, 1]
+    assert 0.001 < float(cooler) < 0.01  # about a quarter of one error in 40
+    monkeypatch.setattr(classes, "OTHER_LABEL", 0.0)
+    assert objective.temperature(sure, labels) < 1
 
 
 def test_the_temperature_of_very_many_probabilities_is_that_of_some_examples(monkeypatch: pytest.MonkeyPatch) -> None:

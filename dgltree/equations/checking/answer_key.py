@@ -1,10 +1,16 @@
 """The solutions of an equation with an unknown, or the fillers of a blank, which an answer has to list."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
+from typing import Any
 
+from flint import acb, fmpq
+
+from dgltree.equations.checking.numerals import RoundedNumber
 from dgltree.equations.checking.periodic import periods_between
-from dgltree.equations.checking.rounding import rounds, rounds_number
+from dgltree.equations.checking.rounding import number_in_units, number_of
+from dgltree.equations.checking.tree_parts import whole
+from dgltree.equations.completion.assumptions import Assumption, excludes
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.names import variables
@@ -21,8 +27,8 @@ from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
-BUDGET, MAX_FILLERS = 60_000, 30
-"""Values of a search for fillers, which no clock ends, and how many fillers are looked for."""
+BUDGET, MAX_FILLERS, MAX_PERIODS = 60_000, 30, 12
+"""Values of a search for fillers, which no clock ends; how many fillers are looked for, and in how many periods."""
 
 
 class AnswerKey:
@@ -32,11 +38,13 @@ class AnswerKey:
         asked: the equation.
         names: its variables but the unknown.
         judge: of its claims.
-        rounded: whether a decimal is the value that it rounds.
+        assumed: of its variables.
     """
 
-    def __init__(self, asked: Question, names: Collection[str], judge: Judge, rounded: bool) -> None:
-        self.asked, self._names, self._judge, self._rounded = asked, names, judge, rounded
+    def __init__(
+        self, asked: Question, names: Collection[str], judge: Judge, assumed: Sequence[Assumption] = ()
+    ) -> None:
+        self.asked, self._names, self._judge, self._assumed = asked, names, judge, assumed
 
     @cached_property
     def solutions(self) -> Solutions | None:
@@ -50,35 +58,99 @@ class AnswerKey:
         number = None if self.solutions is None else _number(given)
         return None if number is None or self.solutions is None else self.solutions.put(number)
 
-    def rounded_root(self, given: Tree) -> Tree | None:
-        """The solution or the filler that a decimal rounds; None if there is none."""
-        if self.solutions is not None and self.solutions.roots:
-            roots = (root for root in self.solutions.roots if rounds_number(given, root.number))
-            return next((self._forms.plainest(root) for root in roots), None)
-        return next((tree for tree in self.known if rounds(given, tree)), None)
+    def rounded_root(self, given: RoundedNumber, unit: Tree | None = None) -> Tree | None:
+        """The solution or the filler that a decimal rounds; None if there is none.
 
-    def missing(self, given: list[Tree]) -> list[Tree]:
-        """Solutions that are not given, as far as they are known; of periodic equations those of one period."""
+        Args:
+            given: the number.
+            unit: of the number, in base units as variables; None for a number alone.
+        """
+        if unit is None and self.roots:
+            roots = (root for root in self.roots if given.rounds(root.number))
+            return next((self._forms.plainest(root) for root in roots), None)
+        for tree in self._values:
+            number = number_of(tree) if unit is None else number_in_units(tree, unit)
+            if number is not None and given.rounds(number):
+                return tree
+        return None
+
+    @property
+    def _values(self) -> list[Tree]:
+        """The other side of a blank that is one, which needs no search; else what is known."""
+        alone = self.asked.unknown is None and BLANK in self.asked.equation
+        return [self.asked.equation[1 - self.asked.equation.index(BLANK)]] if alone else self.known
+
+    @property
+    def required(self) -> int | None:
+        """How many solutions there are; 1 for the filler of a blank, None if that is not known."""
+        if self.asked.unknown is None:
+            return 1
+        if self.solutions is None or not self.solutions.are_all or self.solutions.intervals:
+            return None
+        if self.is_periodic:
+            return None if self.in_window is None else len(self.in_window)
+        return len(self.roots)
+
+    @cached_property
+    def roots(self) -> list[Root]:
+        """The real solutions that are as assumed; of periodic equations those of one period."""
+        if self.solutions is None or self.is_periodic:
+            return [] if self.solutions is None else list(self.solutions.roots)
+        return [root for root in self.solutions.roots if self._is_allowed(root.number)]
+
+    @cached_property
+    def in_window(self) -> list[Tree] | None:
+        """The solutions of a periodic equation in an interval that is assumed; None without one."""
+        about = [one for one in self._assumed if one.name == self.asked.unknown and one.low and one.high]
+        if not about or self.period is None or not self.roots:
+            return None
+        found = []
+        for root in self.roots:
+            first = self._forms.plainest(root)
+            shifted = [_shifted(first, self.period, k) for k in range(-MAX_PERIODS, MAX_PERIODS + 1)]
+            found += [tree for tree in shifted if self._is_allowed(_number(tree))]
+        return found
+
+    @property
+    def excludes_all(self) -> bool:
+        """Whether there are solutions, and none is as assumed."""
+        if self.solutions is None or not self.solutions.are_all or self.solutions.intervals or not self.solutions.roots:
+            return False
+        return not (self.roots if self.in_window is None else self.in_window)
+
+    def _is_allowed(self, number: Number | None) -> bool:
+        about = [one for one in self._assumed if one.name == self.asked.unknown]
+        return number is not None and not any(one.allows(_as_ball(number)) is False for one in about)
+
+    def missing(self, given: Sequence[tuple[Tree, RoundedNumber | None]]) -> list[Tree]:
+        """Solutions that are not given, as far as they are known; of periodic equations those of one period.
+
+        Args:
+            given: solutions, each with the decimal that it is if what it rounds is given, too.
+        """
         if self.is_periodic and self.period is None:
             return []
-        if self.solutions is not None and self.solutions.roots:
-            numbers = [(tree, _number(tree)) for tree in given]
+        if self.in_window is not None:
+            values = [_number(tree) for tree, _ in given]
+            return [tree for tree in self.in_window if not any(_is_same(tree, number) for number in values)]
+        if self.roots:
+            numbers = [(_number(tree), rounded) for tree, rounded in given]
             return [
                 self._forms.plainest(root)
-                for root in self.solutions.roots
-                if not any(self._is_root(root, tree, number) for tree, number in numbers)
+                for root in self.roots
+                if not any(self._is_root(root, number, rounded) for number, rounded in numbers)
             ]
         missing: list[Tree] = []
         for solution in self.known:
-            if not any(self._same(solution, tree) for tree in (*given, *missing)):
+            if not any(self._same(solution, *one) for one in (*given, *((tree, None) for tree in missing))):
                 missing.append(solution)
         return missing
 
     @property
     def a_real_one(self) -> Tree | None:
         """A real solution, if one is known."""
-        if self.solutions is not None and self.solutions.roots:
-            return self._forms.plainest(self.solutions.roots[0])
+        if self.roots:
+            return self._forms.plainest(self.roots[0])
         if self.asked.unknown is None or variables(*self.known):
             return None
         return next((tree for tree in self.known if _number(tree) is not None), None)
@@ -88,17 +160,20 @@ class AnswerKey:
         """Whether there may be solutions that are not known."""
         return self.found.more if self.solutions is None else not self.solutions.are_all
 
-    def _is_root(self, root: Root, given: Tree, number: Number | None) -> bool:
+    def _is_root(self, root: Root, number: Number | None, rounded: RoundedNumber | None) -> bool:
         """Whether an answer is a root: no other number within its ball is one."""
         if number is not None and self.solutions is not None and same(root.number, self.solutions.reduced(number)):
             return True
-        return self._rounded and rounds_number(given, root.number)
+        return rounded is not None and rounded.rounds(root.number)
 
-    def _same(self, solution: Tree, given: Tree) -> bool:
+    def _same(self, solution: Tree, given: Tree, rounded: RoundedNumber | None) -> bool:
         if self.period is not None and periods_between(solution, given, self.period) is not None:
             return True
         equal = Equation(*map(_with_one_unit, (solution, given)))
-        return self._judge.verdict(equal).holds or (self._rounded and rounds(given, solution))
+        if self._judge.verdict(equal).holds:
+            return True
+        number = None if rounded is None else number_of(solution)
+        return rounded is not None and number is not None and rounded.rounds(number)
 
     @cached_property
     def every(self) -> Verdict | None:
@@ -129,7 +204,8 @@ class AnswerKey:
     def known(self) -> list[Tree]:
         """Fillers of the blank, or solutions for the unknown: the real values if there are any."""
         grades = (Grade.PROVED, Grade.TESTED, Grade.ROUNDED)
-        return [filler.trees[0] for filler in self.found.fillers if filler.verdict.grade in grades]
+        trees = [filler.trees[0] for filler in self.found.fillers if filler.verdict.grade in grades]
+        return [tree for tree in trees if excludes(self._assumed, self.asked.unknown or "", tree) is None]
 
     @property
     def is_periodic(self) -> bool:
@@ -149,6 +225,23 @@ def _number(tree: Tree) -> Number | None:
         return value(tree)
     except Unjudged:
         return None
+
+
+def _as_ball(number: Number) -> Any:
+    return number if isinstance(number, fmpq) else acb(number)
+
+
+def _shifted(first: Tree, period: Tree, count: int) -> Tree:
+    """A solution some periods further."""
+    if not count:
+        return first
+    step = period if count == 1 else Tree("Mul", (whole(count), period))
+    return Tree("Add", (first, step))
+
+
+def _is_same(tree: Tree, number: Number | None) -> bool:
+    other = _number(tree)
+    return other is not None and number is not None and same(other, number)
 
 
 def _with_one_unit(tree: Tree) -> Tree:

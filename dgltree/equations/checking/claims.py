@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dgltree.equations.checking.answer_key import AnswerKey
 from dgltree.equations.checking.marks import Checked, Mark
+from dgltree.equations.checking.sentences import Cause
 from dgltree.equations.checking.solution_lists import ALL, Claim
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
@@ -25,16 +26,19 @@ def mark_claim(claim: Claim, text: str, key: AnswerKey, judge: Judge) -> Checked
             return _on_a_part(text, verdict)
         mark = Mark.RIGHT if _is_all(verdict) else Mark.WRONG if known else Mark.UNDECIDED
         return Checked(text, mark, verdict)
+    if key.excludes_all:
+        return Checked(text, Mark.RIGHT, verdict, cause=Cause("right-none-assumed"))
     if key.solutions is not None and key.solutions.are_none:
-        return Checked(text, Mark.RIGHT, verdict, said=f"right: {key.solutions.none}")
+        basis = "proved" if key.solutions.is_proved else "digits"
+        return Checked(text, Mark.RIGHT, verdict, cause=Cause("right-none", {"basis": basis}))
     if verdict.domain is not Domain.NONE and known:
-        return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
+        return Checked(text, Mark.WRONG, verdict, cause=Cause("wrong-claim", {"verdict": verdict.short}))
     if key.solutions is None and verdict.domain is Domain.NONE and verdict.only:
-        return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
+        return Checked(text, Mark.RIGHT, verdict, cause=Cause("right-none", {"basis": "proved"}))
     if (solved := key.a_real_one) is not None:
-        said = f"wrong: {key.asked.unknown} = {write_infix(solved)} is a solution"
-        return Checked(text, Mark.WRONG, verdict, said=said)
-    return Checked(text, Mark.UNDECIDED, verdict, said="undecided: no solution was found, which is no proof")
+        solution = f"{key.asked.unknown} = {write_infix(solved)}"
+        return Checked(text, Mark.WRONG, verdict, cause=Cause("wrong-none", {"solution": solution}))
+    return Checked(text, Mark.UNDECIDED, verdict, cause=Cause("undecided-none"))
 
 
 def mark_all_but(left_out: Sequence[Checked], text: str, key: AnswerKey, judge: Judge) -> Checked:
@@ -47,8 +51,9 @@ def mark_all_but(left_out: Sequence[Checked], text: str, key: AnswerKey, judge: 
         return Checked(text, Mark.WRONG if verdict.grade is not Grade.UNDECIDED else Mark.UNDECIDED, verdict)
     unknown = key.asked.unknown
     if solved := next((one for one in left_out if one.mark is Mark.RIGHT), None):
-        said = f"right, but not all solutions: {unknown} = {solved.answer} is one, too"
-        return Checked(text, Mark.INCOMPLETE, verdict, said=said)
+        solution = f"{unknown} = {solved.answer}"
+        cause = Cause("incomplete-excluded", {"solution": solution})
+        return Checked(text, Mark.INCOMPLETE, verdict, cause=cause, missing=(solution,))
     given = [read_typed_expression(one.answer, ()) for one in left_out]
     if all(_is_among(condition.partition(f"{unknown} = ")[2], given, judge) for condition in verdict.conditions):
         return Checked(text, Mark.RIGHT, verdict)
@@ -66,7 +71,7 @@ def _is_all(verdict: Verdict) -> bool:
 
 
 def _on_a_part(text: str, verdict: Verdict) -> Checked:
-    return Checked(text, Mark.PART, verdict, said=f"right on a part only: it {verdict.place}")
+    return Checked(text, Mark.PART, verdict, cause=Cause("part-claim", {"place": verdict.place}))
 
 
 def _is_among(value: str, given: Sequence[Tree], judge: Judge) -> bool:

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from dgltree.equations.checking.check import Checker, Mark
+from dgltree.equations.checking.checker import Checker
+from dgltree.equations.checking.key_form import KeyForm
+from dgltree.equations.checking.marks import Mark
 from dgltree.equations.checking.slips import SLIPS, Slip, opposite
 from dgltree.equations.expressions.canonical_form import CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.sample_points import points
-from dgltree.read.infix import read_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -41,26 +42,43 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
 
     Args:
         equation: with one blank, as a person types it, or read already.
-        answer: the right one.
+        answer: the right one; of several solutions one.
         count: how many, at most.
 
-    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` if the equation has not one blank or
-    the answer is not right.
+    Each is refuted by the judge, no two are equal, and if the right one is a number, they are numbers of its form:
+    decimals with as many places, fractions, or whole numbers. Raises ``ValueError`` if the equation has not one blank
+    or the answer is not right.
     """
     checker = Checker(equation)
     if len(checker.asked.blanks) != 1:
         raise ValueError(f"wrong answers are made for one blank, and the equation has {len(checker.asked.blanks)}")
-    checked = checker.check(answer)
-    if checked.mark is not Mark.RIGHT:
-        raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
-    key = read_infix(checked.answer)
+    key = _key(checker, answer)
+    form = KeyForm(key)
+    candidates = [form.written(candidate) for candidate in _candidates(checker.asked.equation, key)]
     found: list[Tree] = []
-    for candidate in _candidates(checker.asked.equation, key):
+    for candidate in [*candidates, *form.near()]:
         if len(found) == count:
             break
-        if _is_wrong(checker, candidate) and all(_differ(candidate, other) for other in found):
+        if candidate is None or not _is_wrong(checker, candidate):
+            continue
+        if all(_differ(candidate, other) for other in found):
             found.append(candidate)
     return found
+
+
+def _key(checker: Checker, answer: str | Tree) -> Tree:
+    """The right answer. Raises ``ValueError`` for what is not right, and for what is not one expression."""
+    checked = checker.check(answer)
+    is_one_solution = checked.mark is Mark.INCOMPLETE and len(checked.solutions) == 1
+    if checked.mark is not Mark.RIGHT and not is_one_solution:
+        raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
+    if len(checked.solutions) > 1:
+        raise ValueError(f"wrong answers are made of one solution; give one of {checked.answer}")
+    if isinstance(answer, Tree):
+        return answer
+    if checker.asked.unknown is not None and not checked.solutions:
+        raise ValueError(f"wrong answers are made of a number or an expression, and {checked.answer!r} is neither")
+    return checker.read(checked.answer)
 
 
 def _candidates(equation: Equation, key: Tree) -> list[Tree]:

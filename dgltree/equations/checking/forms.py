@@ -1,8 +1,10 @@
 """Whether an answer has the form that was asked for, and what it still lacks."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from math import gcd
+from math import gcd, prod
 
+from dgltree.equations.checking.marks import Lack
 from dgltree.equations.checking.polynomial import Poly, Polynomials, common_factor, content
 from dgltree.equations.checking.tree_parts import factors, terms, whole
 from dgltree.equations.truth.exact import exact, exact_value
@@ -10,16 +12,14 @@ from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.tree import Tree
 
-Lack = str | None
-"""The missing part as a message; None if nothing is missing."""
 
-
-def exact_numbers(tree: Tree) -> Lack:
+def exact_numbers(tree: Tree) -> Lack | None:
     """No decimal."""
-    return next((f"{node.token} is a decimal" for node in tree.distinct() if node.function == "Float"), None)
+    decimal = next((node.token for node in tree.distinct() if node.function == "Float"), None)
+    return None if decimal is None else _lack("decimal", part=decimal)
 
 
-def is_expanded(tree: Tree) -> Lack:
+def is_expanded(tree: Tree) -> Lack | None:
     """No bracket to multiply out, and no terms to add."""
     written = terms(tree)
     for term in written:
@@ -33,47 +33,47 @@ def is_expanded(tree: Tree) -> Lack:
             or any(base.function in ("Mul", "Pow") for base in powers)
             or len({*bases}) < len(bases)
         ):
-            return f"{_text(term)} can be multiplied out"
+            return _lack("multiply-out", part=_text(term))
     whole = Polynomials().of(tree)
-    return "some terms can be added" if whole is not None and len(whole) < len(written) else None
+    return _lack("add-terms") if whole is not None and len(whole) < len(written) else None
 
 
-def is_factored(tree: Tree) -> Lack:
+def is_factored(tree: Tree) -> Lack | None:
     """A product whose factors have no factors themselves, over the rational numbers."""
     parts = list(_factors(tree))
     top, bottom = _quotient(parts)
     if top is not None and bottom is not None and not top.gcd(bottom).is_constant():
-        return "numerator and denominator have a common factor"
+        return _lack("common-factor")
     for base, _ in parts:
         if base.function != "Add":
             continue
         if any(_is_quotient(node) and exact(node.children[0]) is None for node in base.distinct()):
-            return f"{_text(base)} has a fraction with a variable"
+            return _lack("fraction-with-variable", part=_text(base))
         poly = Polynomials().of(base)
         if poly is None:
-            return f"{_text(base)} is too long to look for factors"
+            return _lack("too-long-to-factor", part=_text(base))
         if poly.is_constant():
-            return f"{_text(base)} is a number"
+            return _lack("number", part=_text(base))
         if common_factor(poly) != 1:
-            return f"{_text(base)} has the factor {common_factor(poly)}"
+            return _lack("factor", part=_text(base), factor=str(common_factor(poly)))
         if [exponent for _, exponent in poly.factor()[1]] != [1]:
-            return f"{_text(base)} can be factored"
+            return _lack("factorable", part=_text(base))
     return None
 
 
-def one_fraction(tree: Tree) -> Lack:
+def one_fraction(tree: Tree) -> Lack | None:
     """No sum with a fraction in it, no fraction in another, and no decimal."""
     if (lack := exact_numbers(tree)) is not None:
         return lack
     below = [factor.children[0] for factor in factors(tree) if _is_quotient(factor)]
     if any(map(_has_quotient, below)) or any(_has_quotient(base) for base, _ in _factors(tree)):
-        return "there is a fraction in a sum or in a fraction"
+        return _lack("nested-fraction")
     if sum(_is_quotient(factor) for factor in factors(tree)) > 1:
-        return "there is more than one fraction"
+        return _lack("several-fractions")
     return None
 
 
-def lowest_terms(tree: Tree) -> Lack:
+def lowest_terms(tree: Tree) -> Lack | None:
     """One fraction, of which numerator and denominator have no common factor."""
     lack = one_fraction(tree)
     if lack is not None:
@@ -81,25 +81,31 @@ def lowest_terms(tree: Tree) -> Lack:
     parts = list(_factors(tree))
     top, bottom = _quotient(parts)
     if top is None or bottom is None:
-        return "it is too long to look for common factors"
+        return _lack("too-long-to-reduce")
     for base, _ in parts:
         if base.function == "Add" and exact_value(base) is not None:
-            return f"{_text(base)} can be added"
+            return _lack("add", part=_text(base))
         if _is_worked_out_easily(base):
-            return f"{_text(base)} can be worked out"
+            return _lack("work-out", part=_text(base))
     if sum((exact(base) or 0) < 0 for base, _ in parts) > 1:
-        return "there is more than one minus sign"
+        return _lack("several-signs")
     if any(sum(abs(e) for base, e in parts if e * way > 0 and abs(exact(base) or 1) != 1) > 1 for way in (1, -1)):
-        return "some numbers can be multiplied"
-    common = gcd(int(content(top)), int(content(bottom)))
+        return _lack("multiply")
+    before_roots = prod(_before_root(base) ** abs(e) for base, e in parts if e > 0)
+    common = gcd(int(content(top)) * before_roots, int(content(bottom)))
     if common > 1:
-        return f"numerator and denominator have the factor {common}"
+        return _lack("common-number", factor=str(common))
     if not top.gcd(bottom).is_constant():
-        return "numerator and denominator have a common factor"
-    return "the denominator is 1" if any(exact(base) == 1 and e < 0 for base, e in parts) else None
+        return _lack("common-factor")
+    return _lack("denominator-one") if any(exact(base) == 1 and e < 0 for base, e in parts) else None
 
 
-FORMS: Mapping[str, Callable[[Tree], Lack]] = {
+MAX_BEFORE_ROOT = 1000
+"""Up to which a whole number is taken out of a root."""
+MAX_PLACED_NODES = 400
+"""Nodes of an answer in which the place of a part is looked for."""
+
+FORMS: Mapping[str, Callable[[Tree], Lack | None]] = {
     "expanded": is_expanded,
     "factored": is_factored,
     "lowest-terms": lowest_terms,
@@ -107,14 +113,42 @@ FORMS: Mapping[str, Callable[[Tree], Lack]] = {
     "exact": exact_numbers,
 }
 """By name: what a tree that was read as it is written lacks (a fraction of numbers is a quotient)."""
-NAMES = {
-    "expanded": "expanded",
-    "factored": "factored",
-    "lowest-terms": "in lowest terms",
-    "one-fraction": "one fraction",
-    "exact": "exact",
-}
-"""In a sentence that an answer is not so."""
+
+
+def form_lack(form: str, tree: Tree, text: str) -> Lack | None:
+    """The part of a form that an answer lacks, with its place in the tree as it is written, and in the text."""
+    lack = FORMS[form](tree)
+    if lack is None:
+        return None
+    part = lack.values.get("part")
+    if part is None:
+        return lack._replace(form=form)
+    return lack._replace(form=form, path=_path(tree, part), span=_span(text, part))
+
+
+def _lack(code: str, **values: str) -> Lack:
+    return Lack(code, values)
+
+
+def _path(tree: Tree, part: str) -> tuple[int, ...] | None:
+    """The place of the first node, from the root down, that is written so."""
+    waiting: list[tuple[Tree, tuple[int, ...]]] = [(tree, ())] if tree.size <= MAX_PLACED_NODES else []
+    while waiting:
+        node, path = waiting.pop(0)
+        if _text(node) == part:
+            return path
+        waiting += [(child, (*path, place)) for place, child in enumerate(node.children)]
+    return None
+
+
+def _span(text: str, part: str) -> tuple[int, int] | None:
+    """The place of a part in a text that may have other spaces and no ``*``, if it is there once."""
+    places = [place for place, character in enumerate(text) if character not in " *"]
+    bare, wanted = "".join(text[place] for place in places), re.sub("[ *]", "", part)
+    first = bare.find(wanted)
+    if not wanted or first < 0 or bare.find(wanted, first + 1) >= 0:
+        return None
+    return places[first], places[first + len(wanted) - 1] + 1
 
 
 def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:
@@ -161,6 +195,17 @@ def _is_worked_out_easily(node: Tree) -> bool:
     if exponent is None or exponent.denominator == 1 or number < 0:
         return False
     return all(_is_power(part, exponent.denominator) for part in (number.numerator, number.denominator))
+
+
+def _before_root(node: Tree) -> int:
+    """The whole number that comes before a root when it is worked out as far as it can be: 2 of sqrt(8)."""
+    number = exact(node.children[0]) if node.function == "Pow" and node.children else None
+    exponent = exact(node.children[1]) if node.function == "Pow" else None
+    if number is None or exponent is None or number.denominator > 1 or not 1 < number < 10**12:
+        return 1
+    if exponent.numerator != 1 or exponent.denominator == 1:
+        return 1
+    return max(k for k in range(1, MAX_BEFORE_ROOT) if number % k**exponent.denominator == 0)
 
 
 def _is_power(number: int, exponent: int) -> bool:

@@ -3,6 +3,7 @@
 import enum
 import re
 from collections.abc import Collection, Iterator
+from unicodedata import normalize
 
 
 class Claim(enum.Enum):
@@ -15,12 +16,19 @@ class Claim(enum.Enum):
 NONE, ALL = Claim.NONE, Claim.ALL
 _NONE = re.compile(
     r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|answers?|roots?|numbers?)|none|dne|does not exist|impossible"
-    r"|undefined|not possible|never|n/a|∅|\\emptyset|\\varnothing|\{\s*\}",
+    r"|undefined|not possible|never|n/a|∅|\\emptyset|\\varnothing|\{\s*\}"
+    r"|(?:es gibt )?keine (?:reelle )?(?:lösung|loesung|lösungen)|(?:nicht|un)\s?lösbar|unlösbar|leere menge"
+    r"|(?:il n'y a )?(?:pas de|aucune) solutions?(?: réelles?| reelles?)?|ensemble vide|n'existe pas"
+    r"|(?:sin|no (?:tiene|hay|existe)(?: ninguna)?) soluci(?:ón|on|ones)(?: real(?:es)?)?"
+    r"|no existe|ninguna(?: soluci[oó]n)?|imposible|incompatible|conjunto vac[ií]o",
     re.IGNORECASE,
 )
 _ALL = re.compile(
     r"(?:all|every|any) (?:real )?(?:numbers?|reals?|values?|x)|infinitely many(?: solutions)?|always"
-    r"|(?:x ?(?:∈|\\in|in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)",
+    r"|(?:x ?(?:∈|\\in|in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)"
+    r"|(?:alle|jede) (?:reellen? )?(?:zahl(?:en)?|x)|(?:jedes|alle) (?:reelle )?x|unendlich viele(?: lösungen)?|immer"
+    r"|(?:tous|tout) (?:les )?(?:nombres? )?r[ée]els?|une infinité de solutions|toujours"
+    r"|todos los (?:números )?reales|(?:cualquier|todo) (?:número(?: real)?|real|x)|infinitas soluciones|siempre",
     re.IGNORECASE,
 )
 _BUT = re.compile(
@@ -28,6 +36,9 @@ _BUT = re.compile(
 )
 _UNEQUAL = re.compile(r"\s*([^\W\d]\w*)\s*(?:≠|!=|<>|\\neq?(?![A-Za-z]))")
 _WORDS = r"\s(?:or|and|oder|und|∨|∧)\s|\\(?:lor|vee|land|wedge|text\{\s*(?:or|and)\s*\})"
+_CONJUNCTIONS = {"ou": "or", "et": "and", "o": "or", "y": "and", "v": "or"}
+"""French, Spanish, and the sign of logic as people type it."""
+_FOREIGN = re.compile(r"(?<=[\w)}°%])\s(?:ou|et|o|y|v|V)\s(?=\s*[\w({√+\\−±-])")
 _BETWEEN = re.compile(rf"(?<!\\);|(?<!\\),|{_WORDS}")
 _LOOSE = re.compile(rf"(?<!\\),(?=\s)|{_WORDS}")
 _TIGHT = re.compile(r"[0-9],[0-9]")
@@ -59,9 +70,24 @@ _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
 
+def with_english_words(text: str, letters: Collection[str]) -> str:
+    """``2 or 3`` of ``2 ou 3``, ``2 o 3`` and ``x = 2 v x = 3``; a word that is a variable stays.
+
+    Args:
+        text: an answer that lists solutions.
+        letters: the variables of its question.
+    """
+
+    def plain(found: re.Match[str]) -> str:
+        word = found[0].strip()
+        return found[0] if word in letters else found[0].replace(word, _CONJUNCTIONS[word.lower()])
+
+    return _FOREIGN.sub(plain, text)
+
+
 def parse_claim(text: str) -> Claim | None:
     """The claim of an answer in words."""
-    said = " ".join(text.strip().rstrip(".!").split())
+    said = " ".join(normalize("NFC", text).replace("’", "'").strip().rstrip(".!").split())
     return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
 
 

@@ -6,16 +6,34 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from dgltree.equations.checking.marks import Checked, Mark
+from dgltree.equations.checking.numerals import NUMERAL, POWER_OF_TEN
+from dgltree.equations.checking.sentences import CHECKING_NOTES, Cause
+from dgltree.read.typed.notes import Note, make_note
+from dgltree.read.typed.spelling import SUPERSCRIPTS
 
-_NAME = "[A-Za-zµμΩ]+"
-_FACTOR = rf"{_NAME}(?:\s*(?:\^|\*\*)\s*\{{?\s*-?[0-9]+\s*\}}?|[²³])?"
+_NAME = "[A-Za-zµμΩèéí]+"
+_RAISED = "[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
+_FACTOR = rf"{_NAME}(?:\s*(?:\^|\*\*)\s*[({{]?\s*[-−]?[0-9]+\s*[)}}]?|{_RAISED})?"
 _UNIT = rf"{_FACTOR}(?:\s*(?:[*·⋅/]|\\cdot|\s)\s*{_FACTOR})*"
 _QUANTITY = re.compile(
-    r"(?P<number>(?<![\w.,])(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:/[0-9]+)?|(?<=\)))(?P<gap>(?:\s|~|\\[,; ])*)"
+    rf"(?P<number>(?<![\w.,^])(?<!\^[-−])(?:(?>{POWER_OF_TEN}|{NUMERAL})(?:/[0-9]+)?)|(?<=\)))"
+    r"(?P<gap>(?:\s|~|\\[,; ])*)"
     rf"(?:\\(?:text|mathrm|operatorname)\s*\{{\s*(?P<roman>{_UNIT})\s*\}}(?P<raised>\^[0-9])?|(?P<unit>{_UNIT}))"
 )
-_PART = re.compile(rf"(?P<name>{_NAME})(?:\s*(?:\^|\*\*)\s*\{{?\s*(?P<power>-?[0-9]+)\s*\}}?|(?P<square>[²³]))?")
+_PART = re.compile(
+    rf"(?P<name>{_NAME})(?:\s*(?:\^|\*\*)\s*[({{]?\s*(?P<power>[-−]?[0-9]+)\s*[)}}]?|(?P<raised>{_RAISED}))?"
+)
 
+_OTHER_NAMES = {
+    **dict.fromkeys(["stunde", "stunden", "heure", "heures", "hora", "horas"], "hour"),
+    **dict.fromkeys(["minuten", "minuto", "minutos"], "minute"),
+    **dict.fromkeys(["sekunde", "sekunden", "seconde", "secondes", "segundo", "segundos"], "second"),
+    **dict.fromkeys(["tag", "tage", "jour", "jours", "día", "días"], "day"),
+    **dict.fromkeys(["mètre", "mètres", "metro", "metros"], "meter"),
+    **dict.fromkeys(["gramm", "gramme", "grammes", "gramo", "gramos"], "gram"),
+    **dict.fromkeys(["litro", "litros"], "liter"),
+}
+"""German, French and Spanish names of everyday units."""
 MAX_SYMBOL_LETTERS = 3
 """Letters of a name that is a symbol, however it is written: mL."""
 
@@ -27,6 +45,10 @@ class WithUnits(NamedTuple):
     """With base units as variables: ``5*(meter) + 20*(1/100*meter)``."""
     bases: frozenset[str]
     """The base units in it."""
+    numeral: str = ""
+    """The number of a text that is one quantity."""
+    unit: str = ""
+    """Its unit, in base units."""
 
 
 def _check_apart(text: str) -> None:
@@ -41,12 +63,38 @@ def _check_apart(text: str) -> None:
         before = found if known else None
 
 
+def with_sums_of_quantities(text: str) -> tuple[str, tuple[Note, ...]]:
+    """``(1 h + 30 min)`` of ``1 h 30 min``, two quantities of one kind side by side, and a note on each."""
+    notes: list[Note] = []
+    groups: list[list[re.Match[str]]] = []
+    for found in _QUANTITY.finditer(text):
+        last = groups[-1][-1] if groups else None
+        joined = last is not None and not text[last.end() : found.start()].strip() and _kind(last) == _kind(found)
+        if joined and found["number"] and _kind(found):
+            groups[-1].append(found)
+        else:
+            groups.append([found])
+    for group in reversed([group for group in groups if len(group) > 1]):
+        start, stop = group[0].start(), group[-1].end()
+        sum_ = " + ".join(found[0].strip() for found in group)
+        notes.append(make_note("mixed", text=text[start:stop].strip(), sum=sum_))
+        text = f"{text[:start]}({sum_}){text[stop:]}"
+    return text, tuple(reversed(notes))
+
+
+def _kind(found: re.Match[str]) -> str:
+    """The base units of a quantity with one unit; empty of what is no such quantity."""
+    base = _base((found["roman"] or found["unit"]).strip())
+    return "" if base is None else base.text.partition("*")[2]
+
+
 def with_units(text: str) -> WithUnits:
     """The text with base units in place of units. ``ValueError`` for ``20 °C``, which is not a multiple of one.
 
     A name after a number that is not a unit stays as it is: a variable, which the reader sees.
     """
     bases: set[str] = set()
+    quantities: list[tuple[str, str]] = []
 
     def replaced(found: re.Match[str]) -> str:
         unit = found["roman"] or found["unit"]
@@ -58,17 +106,24 @@ def with_units(text: str) -> WithUnits:
         for part, base in zip(parts, known, strict=True):
             assert base is not None
             between = unit[place : part.start()]
-            power = part["power"] or {"²": "2", "³": "3"}.get(part["square"] or "", "1")
+            raised = "".join(SUPERSCRIPTS[sign] for sign in part["raised"] or "").lstrip("+")
+            power = (part["power"] or raised or "1").replace("−", "-")
             written += f"{'/' if '/' in between else '*'}({base.text})^({power})"
             bases.update(base.bases)
             place = part.end()
-        whole = f"({found['number'].replace(',', '.')})" if found["number"] else ""
+        number = (found["number"] or "").replace(",", ".")
+        if number and found.span() == (start, stop) and not found["raised"]:
+            quantities.append((number, f"1{written}"))
+        whole = f"({number})" if number else ""
         return f"({whole}{written}){found['raised'] or ''}" if whole else f"{written}{found['raised'] or ''}"
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
         raise ValueError("a temperature in °C or °F is not a multiple of a unit; write kelvin")
     _check_apart(text)
-    return WithUnits(_QUANTITY.sub(replaced, text), frozenset(bases))
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    written = _QUANTITY.sub(replaced, text)
+    numeral, unit = quantities[0] if quantities else ("", "")
+    return WithUnits(written, frozenset(bases), numeral, unit)
 
 
 def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozenset[str]) -> Checked:
@@ -80,14 +135,15 @@ def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozense
         bases: its base units.
         asked: those of the question.
     """
-    found = found._replace(answer=answer.strip(), notes=())
+    kept = tuple(note for note in found.notes if note.code in CHECKING_NOTES or note.code == "mixed")
+    found = found._replace(answer=answer.strip(), notes=kept, solutions=(), missing=())
     if found.mark is Mark.RIGHT:
-        return found._replace(said="right: the same quantity" if asked else "")
+        rounded = found.cause is not None and found.cause.code == "right-rounded"
+        return found if rounded else found._replace(cause=Cause("right-quantity") if asked else None)
     if found.mark is not Mark.WRONG or not (asked or bases):
         return found
-    if not bases:
-        return found._replace(said="wrong: the unit is missing, or another quantity")
-    return found._replace(said="wrong: another quantity" if bases <= asked else "wrong: another unit")
+    code = "no-unit" if not bases else "quantity" if bases <= asked else "unit"
+    return found._replace(cause=Cause(f"wrong-{code}"))
 
 
 @cache
@@ -95,7 +151,7 @@ def _base(name: str) -> WithUnits | None:
     """A unit as a number times powers of base units: ``1/100*meter`` of cm; None of what is not a unit."""
     registry = _registry()
     try:
-        names = registry.parse_unit_name(name)
+        names = registry.parse_unit_name(name := _OTHER_NAMES.get(name.lower(), name))
     except Exception:  # pint raises errors of many kinds
         return None
     spelled = [one for one in names if _is_spelled(registry, name, *one)]

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dgltree.above import from_above
+from dgltree.equations.completion.assumptions import as_assumed, check_assumptions, read_assumptions, verdict_under
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.names import variables
@@ -30,6 +31,10 @@ class Verification(NamedTuple):
     """The name that was read as the imaginary unit."""
     variable: str | None = None
     """The name of a variable that could be the imaginary unit."""
+    assumed: tuple[str, ...] = ()
+    """The assumptions on variables, as they are shown."""
+    holds_as_assumed: bool = False
+    """Whether it is shown, by the grade of the verdict, that it holds wherever they are true."""
 
     @property
     def counterexample(self) -> Counterexample | None:
@@ -47,6 +52,8 @@ class Verification(NamedTuple):
         return [] if line is None else reasons(line)
 
     def __str__(self) -> str:
+        if self.holds_as_assumed:
+            return f"holds where {' and '.join(self.assumed)} ({self.verdict.grade.value})"
         if self.unit:
             return f"{self.verdict}; {self.unit} is the imaginary unit"
         return f"{self.verdict}; {self.variable} is a variable here" if self.variable else str(self.verdict)
@@ -59,6 +66,7 @@ def complete(
     budget: int = BUDGET,
     seconds: float | None = None,
     names: Collection[str] = (),
+    assume: Collection[str] = (),
 ) -> Completion:
     """Find the fillers of an equation's blanks: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
 
@@ -79,6 +87,7 @@ def complete(
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
         names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.
+        assume: of the variables, as ``["T > 0"]``: solutions for an unknown that are not so are left out.
 
     Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
     without a blank, and a function without a value.
@@ -86,7 +95,7 @@ def complete(
     See also: :func:`dgltree.verify`, :func:`dgltree.check`.
     """
     asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
-    return completer(model, budget, seconds).answer(asked, top)
+    return as_assumed(completer(model, budget, seconds).answer(asked, top), read_assumptions(assume))
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
@@ -95,7 +104,7 @@ def completer(model: str | Any = "default", budget: int = BUDGET, seconds: float
     return Completer(from_above("ListGuesser")(model), budget, seconds)
 
 
-def verify(equation: str | Equation, names: Collection[str] = ()) -> Verification:
+def verify(equation: str | Equation, names: Collection[str] = (), assume: Collection[str] = ()) -> Verification:
     """Whether and where an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
 
     Examples:
@@ -106,6 +115,7 @@ def verify(equation: str | Equation, names: Collection[str] = ()) -> Verificatio
     Args:
         equation: as a person types it, or read already.
         names: as of :func:`complete`.
+        assume: of the variables, as ``["x > 0", "y in [0, 1]"]``: whether it holds where they are so.
 
     Raises ``ValueError`` for a text that cannot be read, a blank, and infinity.
 
@@ -117,6 +127,11 @@ def verify(equation: str | Equation, names: Collection[str] = ()) -> Verificatio
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
         raise ValueError("infinity (oo) is not a number; an equation is verified for numbers")
     unit, judge = imaginary_unit(asked), Judge()
+    if assume:
+        assumed = check_assumptions(read_assumptions(assume), variables(*asked))
+        verdict, holds = verdict_under(judge, asked, assumed)
+        texts = tuple(one.text for one in assumed)
+        return Verification(asked, verdict, assumed=texts, holds_as_assumed=holds)
     if unit is not None:
         return Verification(asked, judge.verdict(with_unit(asked, unit)), unit)
     verdict, [name, *others] = judge.verdict(asked), [*possible_units(asked), None]

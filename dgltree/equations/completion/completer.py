@@ -22,7 +22,7 @@ from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, name_unit, with_unit
 from dgltree.equations.truth.solutions.solutions import Root
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
@@ -156,7 +156,7 @@ class Completer:
         liked = [] if asked.clock.late else self.guesser.guess(asked.equation)
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
-        valued = [filler for filler in fillers if "value" not in filler.verdict.reason]
+        valued = [filler for filler in fillers if filler.verdict.doubt in (None, Doubt.NO_TIME)]
         kept = [filler for filler in valued if filler.verdict.grade is not Grade.REFUTED]
         return sorted(kept, key=lambda filler: filler.verdict.rank)
 

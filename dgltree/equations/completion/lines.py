@@ -16,7 +16,7 @@ from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.fingerprint import Reach
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.verdict import Domain, Verdict, undecided
+from dgltree.equations.truth.verdict import Domain, Doubt, Verdict, undecided
 from dgltree.read.notation import OPERATORS
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -151,7 +151,7 @@ class Lines:
 
     def verdict(self, *trees: Tree) -> Verdict:
         """The verdict on a filler for each blank; undecided, too, if there was no time to look into it."""
-        return self._verdicts.of(*trees) or undecided("there was no time to judge it")
+        return self._verdicts.of(*trees) or undecided("there was no time to judge it", Doubt.NO_TIME)
 
 
 def _longest(equation: Equation) -> float:

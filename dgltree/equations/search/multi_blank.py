@@ -54,12 +54,17 @@ def search_multi_blank(
         for region in regions():
             at = points(region, variables(*equation), TABLE_POINTS)
             search = _Combinations(equation, blanks, last, at, budget, clock)
-            candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
+            candidates = sorted(dict.fromkeys(search.run()), key=_rank)
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
             found = [fillers for fillers in candidates[:SHORTEST] if verdicts.likely(*fillers)]
             if found or clock.late:
                 break
     return MultiBlankResult(found, tried, clock.late, memory)
+
+
+def _rank(fillers: Fillers) -> tuple[bool, int]:
+    """Numbers first, which blanks of partial fractions and coefficients ask for; then the shortest."""
+    return bool(variables(*fillers)), sum(map(symbols, fillers))
 
 
 def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:

@@ -62,6 +62,9 @@ class ValueTable:
         self.names = (*operations.unary, *operations.binary)
         points = leaves[0].values.shape[0]
         kind = np.result_type(*(leaf.values for leaf in leaves))
+        # One random sum stands for the values at all points. Two different rows of values have keys that agree to BITS
+        # with probability about 2^-38: some 0.1 such pairs in a table of 200,000. Then the later value is lost, and
+        # its forms are those of the earlier one: a filler may be missed, none is wrongly accepted, as each is judged.
         weights = np.random.default_rng(0).uniform(0.5, 1.5, (2, points))
         self._weights = weights[0] + 1j * weights[1] if kind.kind == "c" else weights[0]
         self.values = np.empty((0, points), kind)

@@ -15,7 +15,7 @@ from dgltree.equations.truth.judged_equation import (
 from dgltree.equations.truth.proofs.domains import have_plainly_same_domain
 from dgltree.equations.truth.proofs.verdicts import place_on_reals
 from dgltree.equations.truth.sample_points import points
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict, undecided
 
 
 def everywhere(case: JudgedEquation) -> Verdict | None:
@@ -30,7 +30,7 @@ def everywhere(case: JudgedEquation) -> Verdict | None:
         return None
     agreed = checked.agreed + real.agreed
     if not agreed:
-        return undecided("a side has no value at any point that was tried")
+        return undecided("a side has no value at any point that was tried", Doubt.NO_VALUE)
     if not sure and (agreed < 2 * MIN_TESTED_POINTS or case.fails_on_a_cut()):
         return None
     if len(case.names) == 1:

@@ -9,7 +9,7 @@ from dgltree.equations.truth.judged_equation import ROOTS, JudgedEquation, no_va
 from dgltree.equations.truth.proof import gap, prove
 from dgltree.equations.truth.rational_functions import NoValue
 from dgltree.equations.truth.region import Region
-from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Tested, Verdict, undecided
+from dgltree.equations.truth.verdict import Counterexample, Domain, Doubt, Grade, Tested, Verdict, undecided
 
 LARGE = 300
 """Powers of ten beyond which values are called large, or small."""
@@ -39,7 +39,7 @@ def constant(case: JudgedEquation) -> Verdict:
 def _blurred(case: JudgedEquation, found: Comparison) -> Verdict:
     """Where numbers do not tell the values apart, the difference may: 9^9^9 is not 9^9^9 + 1."""
     if no_value(found):
-        return undecided(no_value(found))
+        return undecided(no_value(found), Doubt.NO_VALUE)
     sign = gap(case.equation)
     if sign == 0:
         return Verdict(Grade.PROVED, Domain.EVERYWHERE)
@@ -50,10 +50,10 @@ def _blurred(case: JudgedEquation, found: Comparison) -> Verdict:
     balls = [ball(side) for side in (found.left, found.right) if side is not None]
     sizes = [abs(one).mid() for one in balls]
     if not all(one.is_finite() for one in balls) or max(sizes) > arb(10) ** LARGE:
-        return undecided("the values are too large to compare")
+        return undecided("the values are too large to compare", Doubt.NOT_COMPARED)
     if max(sizes) < arb(10) ** -LARGE:
-        return undecided("the values are too small to compare")
-    return undecided("the values cannot be told apart with 1,024 bits")
+        return undecided("the values are too small to compare", Doubt.NOT_COMPARED)
+    return undecided("the values cannot be told apart with 1,024 bits", Doubt.NOT_COMPARED)
 
 
 def _constant_note(domain: Domain, principal: Comparison) -> str:

@@ -7,7 +7,7 @@ from dgltree.equations.truth.fingerprint import Fingerprint, Reach
 from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.one_variable import one_variable
 from dgltree.equations.truth.several_variables import several
-from dgltree.equations.truth.verdict import Verdict, undecided
+from dgltree.equations.truth.verdict import Doubt, Verdict, undecided
 from dgltree.trees.equation import Equation, share_equal_parts
 
 
@@ -32,9 +32,9 @@ class Judge:
             try:
                 self._known[equation] = _verdict(JudgedEquation(share_equal_parts(equation)))
             except Unjudged as error:
-                self._known[equation] = undecided(str(error))
+                self._known[equation] = undecided(str(error), Doubt.NOT_READ)
             except RecursionError:
-                self._known[equation] = undecided("it is too large")
+                self._known[equation] = undecided("it is too large", Doubt.NOT_READ)
         return self._known[equation]
 
 

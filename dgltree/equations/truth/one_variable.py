@@ -17,7 +17,7 @@ from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.verdicts import line_verdict, place_on_reals, points_verdict
 from dgltree.equations.truth.sample_points import Point, points
 from dgltree.equations.truth.solutions.solutions import Solutions
-from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
+from dgltree.equations.truth.verdict import Counterexample, Domain, Doubt, Grade, Verdict, undecided
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -28,7 +28,7 @@ def one_variable(case: JudgedEquation) -> Verdict:
     if line is not None:
         against = _against(case, line) if line.is_broken else None
         if line.states <= {CellState.NONE, CellState.ALONE} and (reason := _reason(case, line)):
-            return undecided(reason)
+            return undecided(reason, Doubt.NO_VALUE)
         shown = line_verdict(line, against, exceptional_points(case, line), root_notes(case, line))
         if shown is not None:
             return replace(shown, agrees=_agreeing(case, line))
@@ -99,7 +99,7 @@ def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
     if against is None:
         elsewhere = _complex_against(case)
         if elsewhere is None:
-            return undecided("too few points at which both sides have a value")
+            return undecided("too few points at which both sides have a value", Doubt.NOT_COMPARED)
         return Verdict(Grade.REFUTED, Domain.NONE, case.name, counterexample=elsewhere)
     shown = case.counterexample(*against)
     window, turn = _window(case)

@@ -122,6 +122,8 @@ class Ring:
         return found
 
     def _check_power(self, base: RationalFunction, exponent: int) -> None:
+        # The bits of a power of a number are the exponent times its own; those of a sum's power grow with its terms,
+        # which are bounded next. So bits are counted of one or two terms alone, and 8 stand for the rest.
         bits = max(_bits(base.num), _bits(base.den))
         if exponent > 10**6 or exponent * bits > MOST_BITS * 4:
             raise TooLarge

@@ -22,6 +22,15 @@ class Grade(enum.Enum):
     UNDECIDED = "undecided"
 
 
+class Doubt(enum.Enum):
+    """Why an equation is undecided."""
+
+    NO_VALUE = "a side has no value"
+    NOT_COMPARED = "values are too large, too small, too much alike or too few"
+    NOT_READ = "a part has no rules, or there are too many parts"
+    NO_TIME = "there was no time"
+
+
 class Domain(enum.Enum):
     """Where an equation holds, from the strongest to the weakest; the values are the codes in JSON."""
 
@@ -92,8 +101,10 @@ class Verdict:
     counterexample: Counterexample | None = None
     notes: tuple[str, ...] = ()
     """Readings: of odd roots, of ``i``."""
+    doubt: Doubt | None = None
+    """Why it is undecided, and"""
     reason: str = ""
-    """Why it is undecided."""
+    """the same in words."""
 
     @property
     def rank(self) -> int:
@@ -186,5 +197,5 @@ class Verdict:
 _RANKS = {domain: rank for rank, domain in enumerate((*list(Domain)[:4], None, Domain.NONE))}
 
 
-def undecided(reason: str) -> Verdict:
-    return Verdict(Grade.UNDECIDED, reason=reason)
+def undecided(reason: str, doubt: Doubt) -> Verdict:
+    return Verdict(Grade.UNDECIDED, doubt=doubt, reason=reason)

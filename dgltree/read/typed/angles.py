@@ -1,6 +1,7 @@
 """Angles that may be meant in degrees."""
 
 from dgltree.read.functions import names
+from dgltree.read.typed.notes import Note, make_note
 from dgltree.trees.tree import Tree
 
 CIRCULAR = frozenset(names("circular", inverse=False))
@@ -8,7 +9,7 @@ MIN_DEGREES, DEGREE_STEP, MAX_DEGREE_DIGITS = 10, 5, 3
 """Of whole numbers that may be degrees."""
 
 
-def in_radians(*trees: Tree) -> tuple[str, ...]:
+def in_radians(*trees: Tree) -> tuple[Note, ...]:
     """A note on the first angle with a multiple of five, ten or more, as a term and without pi: it is in radians."""
     for node in (node for tree in trees for node in tree.distinct()):
         if node.function not in CIRCULAR or len(node.children) != 1:
@@ -16,7 +17,7 @@ def in_radians(*trees: Tree) -> tuple[str, ...]:
         angle = node.children[0]
         for term in angle.children if angle.function == "Add" else (angle,):
             if text := _degrees(term):
-                return (f"{text} in {node.function} is in radians; write {text}° for degrees",)
+                return (make_note("radians", angle=text, function=node.function),)
     return ()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dgltree.read.typed.notes import Note, make_note
 from dgltree.read.typed.patterns import LATEX
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS
 from dgltree.read.typed.token import Token
@@ -38,18 +39,18 @@ class Runs(NamedTuple):
     """Letters before a sum in brackets that are factors, and no functions."""
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """For people: each run once."""
-        notes = []
+        notes: list[Note] = []
         if self.split:
             products = ", ".join(f"{run} is {'*'.join(factors)}" for run, factors in self.split.items())
             keeps = ",".join(self.split)
-            notes.append(f"letters side by side are a product: {products}; --names {keeps} keeps names")
+            notes.append(make_note("products", products=products, names=keeps))
         if self.kept:
-            one = "is one name" if len(self.kept) == 1 else "are one name each"
-            notes.append(f"{', '.join(self.kept)} {one}; write * for a product")
+            kept = ", ".join(self.kept)
+            notes.append(make_note("name", name=kept) if len(self.kept) == 1 else make_note("names", names=kept))
         if self.before_brackets:
-            notes.append(f"before brackets {', '.join(self.before_brackets)} is a factor, not a function")
+            notes.append(make_note("factors", letters=", ".join(self.before_brackets)))
         return tuple(notes)
 
 

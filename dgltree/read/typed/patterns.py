@@ -58,6 +58,8 @@ COEFFICIENT = re.compile("[0-9]+/[0-9]+")
 """A factor by itself if a space follows it: ``1/2 x``."""
 SCIENTIFIC = re.compile(r"(?<=[0-9])(\s*)[xX](?=\s*10\s*(?:\^|\*\*|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]))")
 """The x of 3.0x10^8."""
+INDEXED_ROOT = re.compile(r"\[[^][]*\]\s*\{")
+"""An index of a root, and its argument in braces."""
 GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")

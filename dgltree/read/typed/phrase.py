@@ -80,6 +80,10 @@ class _Phrase:
         """Where the denominator after it begins."""
 
     def run(self) -> Pieces:
+        # A machine of operator precedence (Floyd 1963) with two states, a value or none, and what is still open; it
+        # writes as it reads. Of `2 sin 3x + 1`: 2 is a value; sin is a factor after it, so `*`, and `sin(` stays open;
+        # 3 is a coefficient so far; x continues the argument, so `*x`; + closes what is open, `)`; then 1. The result
+        # is 2*sin(3*x)+1.
         steps = {"function": self._function, "+": self._sign, "-": self._sign, "*": self._operator, "/": self._operator}
         steps |= {"^": self._raise, ",": self._comma, **dict.fromkeys(OPERANDS, self._operand)}
         while self.at < len(self.items):
@@ -218,6 +222,10 @@ class _Phrase:
             function = self.open[-1]
             start, stop = following.start, following.stop
             raise self.refusals.argument(function.head, function.start, last.stop, item.kind, start, stop)
+        if last.kind == "closed" and not item.gap and following.kind in OPERANDS and not self._is_sum(following):
+            shown = self.text[last.start : last.stop].rstrip()
+            if shown[-1:].isalpha() and " " in shown and not shown.lstrip("\\").startswith(ROOTS):  # ln xy
+                raise self.refusals.run(last, item.kind, following)
         if item.kind == "/" and self.power and last.text == "1" and following.kind == "number":
             raise self.refusals.root(self.power.base, self.power.start, last, following)
 

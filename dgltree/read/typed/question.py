@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from dgltree.read.typed.notes import Note
 from dgltree.read.typed.reader import read_typed
+from dgltree.read.typed.same_letters import letter_key
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -34,7 +36,7 @@ class Question(NamedTuple):
     """The form that is asked for, a value of ``FORMS``."""
     unknown: str | None = None
     """The variable that the blank replaces, in all its places."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """As of :class:`dgltree.read.typed.Typed`."""
 
 
@@ -109,6 +111,8 @@ def _solved(text: str, unknown: Tree, names: Collection[str]) -> Question:
             f"the equation has another blank than {unknown.token}; write {unknown.token} = _ alone for one"
         )
     leaves = {node for side in equation for node in side.distinct() if not node.children}
+    spelled = letter_key(unknown.token or "")
+    unknown = next((leaf for leaf in leaves if spelled and letter_key(leaf.token or "") == spelled), unknown)
     if unknown not in leaves:
         found = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
         there = f"its variables are {', '.join(found)}" if found else "it has no variables"

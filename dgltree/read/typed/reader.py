@@ -13,7 +13,9 @@ from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
 from dgltree.read.typed.letters import Runs
 from dgltree.read.typed.names import factors_of_sums, split_names, standing
+from dgltree.read.typed.notes import Note, make_note
 from dgltree.read.typed.postfix import with_postfixes
+from dgltree.read.typed.same_letters import other_spellings, with_one_name
 from dgltree.read.typed.separators import with_separators
 from dgltree.read.typed.sheets import without_layout
 from dgltree.read.typed.subjects import check_subject
@@ -22,7 +24,7 @@ from dgltree.read.typed.tokens import tokens
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-LOGARITHM = "log is the natural logarithm ln; log10 and lg have base 10"
+LOGARITHM = make_note("logarithm")
 
 
 class Typed(NamedTuple):
@@ -32,7 +34,7 @@ class Typed(NamedTuple):
     blanks: tuple[str, ...]
     """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
     Where there is only one it is called ``_``, whatever it was called in the text."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """Notes on other possible readings: which logarithm ``log`` is, what letters side by side are."""
 
 
@@ -72,7 +74,7 @@ class TypedExpression(NamedTuple):
     """The reading of a typed expression."""
 
     tree: Tree
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     """As of :class:`Typed`."""
 
 
@@ -106,8 +108,9 @@ def read_noted_expression(
 
 def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[list[Token], Runs]:
     check_subject(text)
-    split, runs = split_names(text, with_separators(text, tokens(text)), known, names)
-    found = with_postfixes(text, split)
+    spellings = other_spellings(known)
+    split, runs = split_names(text, with_separators(text, tokens(text)), spellings, names)
+    found = with_postfixes(text, with_one_name(split, known))
     alone = standing(found).union(known, *runs.split.values())
     runs = runs._replace(before_brackets=tuple(sorted(factors_of_sums(found) - alone)))
     if len({token.text for token in found if token.kind == "blank"}) > 1:

@@ -47,6 +47,13 @@ class Refusals:
         one, other = f"{head.name}({inner}){operator}{factor}", f"{head.name}({inner}{operator}{factor})"
         return self._either(head.start, end, one, other)
 
+    def run(self, last: Item, operator: str, following: Item) -> ValueError:
+        """``ln xy/z``: letters side by side as an argument without brackets, and what may be part of it."""
+        said, factor = self._said(last.start, last.stop), self._said(following.start, following.stop)
+        name, _, inner = said.partition(" ")
+        one, other = f"{name}({inner}){operator}{factor}", f"{name}({inner}{operator}{factor})"
+        return self._either(last.start, following.stop, one, other)
+
     def root_of_power(self, head: Head, start: int, sign: Item, behind: Sequence[Item]) -> ValueError:
         """``√x^2``."""
         last = next((item for item in behind if item.kind in OPERANDS), sign)

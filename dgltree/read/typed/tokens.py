@@ -13,6 +13,7 @@ from dgltree.read.typed.patterns import (
     EULER_ELSEWHERE,
     EULER_POWER,
     GROUPED,
+    INDEXED_ROOT,
     LATEX,
     LATEX_NAME,
     MATHEMATICA,
@@ -174,7 +175,13 @@ class _Lexer:
 
     def named(self, name: str, stop: int, kind: str) -> Iterator[Token]:
         """The token of a name, with what is below it."""
-        if function := function_named(name) or self.called(name, stop):
+        if name == "sqrt" and INDEXED_ROOT.match(self.text, stop):
+            yield self.token("root", "sqrt", stop)  # sqrt[3]{8} without its backslash
+        elif name in ("Re", "Im") and self.text[stop : stop + 1] == "(":
+            part = {"Re": "real", "Im": "imaginary"}[name]
+            message = f"'{name}(...)' can mean the {part} part, which is not read, or a product; write {name}*(...)"
+            raise self.error(self.at, message)
+        elif function := function_named(name) or self.called(name, stop):
             yield self.token("function", function, stop)
             if function == "log":
                 yield from self.base()

@@ -8,14 +8,64 @@ than the textbook's; ``textbook``: the textbook's own form. All in % of the equa
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 from tqdm import tqdm
 
+from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
+from dgltree.equations.completion.answers import completer
+from dgltree.equations.completion.completer import Completer
 from dgltree.files import replacing
+from tasks.evidence.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.evidence.benchmark.problems import PARTS, Problem, read_problems
-from tasks.evidence.benchmark.scoring import Record, best_score, table
-from tasks.evidence.benchmark.solvers import SOLVERS
+from tasks.evidence.benchmark.scoring import SHOWN, Record, Solver, best_score, table
+
+Attempts = AbstractContextManager[Sequence[Solver]]
+"""Opens a solver and closes what it holds. Mostly one attempt; of several the best counts (``best_score``)."""
+
+
+@contextmanager
+def rank_list() -> Iterator[Sequence[Solver]]:
+    """The shipped model over the shipped list of fillers; nothing for an equation that the model cannot read."""
+    ranker = Ranker(open_model(), shipped_fillers())
+
+    def solve(equation: Equation) -> Sequence[Tree]:
+        try:
+            return ranker.rank([equation], top=SHOWN, any_variables=False)[0].fillers
+        except ValueError:
+            return ()
+
+    yield [solve]
+
+
+@contextmanager
+def run_search(invert: bool = True) -> Iterator[Sequence[Solver]]:
+    """The search of ``dgltree complete``, or the same without walking the path back."""
+    asked = Completer(completer().guesser, invert=invert)
+
+    def solve(equation: Equation) -> Sequence[Tree]:
+        return [filler.trees[0] for filler in asked.complete(equation, top=SHOWN).fillers]
+
+    yield [solve]
+
+
+@contextmanager
+def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]]:
+    """SymPy with plain symbols, then with positive ones."""
+    with Peer() as peer:
+        yield [peer.solver(positive, changes) for positive in (False, True)]
+
+
+SOLVERS: dict[str, Callable[[], Attempts]] = {
+    "search": run_search,
+    "search-by-trial": partial(run_search, invert=False),
+    "list": rank_list,
+    "sympy": sympy_peer,
+    "sympy-tidied": partial(sympy_peer, TIDIED),
+}
+
 
 INTERRUPTED = 130
 

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any, NamedTuple
 
 import mpmath
@@ -13,7 +14,8 @@ from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, WINDOW, stretches, whole_numbers
-from tasks.evidence.verdicts.shapes import DrawnEquation, draw
+from tasks.evidence.verdicts.shapes import DrawnEquation, Y, contains, draw
+from tasks.evidence.verdicts.two_variables import complex_point_against, is_refuted, point_against
 
 FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION = "false proof", "false test", "missed part", "missed exception"
 KINDS = (FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION)
@@ -30,14 +32,16 @@ class Fault(NamedTuple):
     point: str
 
 
-def row(job: tuple[int, int, bool]) -> dict[str, Any]:
-    """The verdict on the equation of a number and a seed, and what values contradict."""
+def row(job: tuple[int, int, bool], two: bool = False) -> dict[str, Any]:
+    """The verdict on the equation of a number and a seed, in one variable or two, and what values contradict."""
     number, seed, kept = job
-    drawn = draw(number, seed, kept)
+    drawn = draw(number, seed, kept, two)
     started = time.process_time()
     verdict = Judge().verdict(read_equation(str(drawn)))
     seconds = time.process_time() - started
-    fault = fault_of(drawn, verdict)
+    random = Random(f"points {seed} {number}")
+    in_plane = contains(drawn.left, Y) or contains(drawn.right, Y)
+    fault = fault_in_plane(drawn, verdict, random) if in_plane else fault_of(drawn, verdict, random)
     return {
         "number": number,
         "family": drawn.family,
@@ -68,11 +72,30 @@ def report(rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def fault_of(drawn: DrawnEquation, verdict: Verdict) -> Fault | None:
-    """The first fault of a verdict."""
+def fault_in_plane(drawn: DrawnEquation, verdict: Verdict, random: Random) -> Fault | None:
+    """The first fault of a verdict on an equation in two variables."""
+    point = _point_against(drawn, verdict, random) or point_against(drawn, verdict, random)
+    return Fault(_kind(verdict), point) if point else None
+
+
+def _point_against(drawn: DrawnEquation, verdict: Verdict, random: Random) -> str:
+    """A counterexample at which the sides agree, or a complex point at which they differ; empty if there is none."""
+    if not is_refuted(drawn, verdict):
+        return f"the sides agree at {verdict.counterexample}"
+    return complex_point_against(drawn, random) if verdict.domain is Domain.EVERYWHERE else ""
+
+
+def _kind(verdict: Verdict) -> str:
+    return FALSE_PROOF if verdict.grade in (Grade.PROVED, Grade.REFUTED) else FALSE_TEST
+
+
+def fault_of(drawn: DrawnEquation, verdict: Verdict, random: Random) -> Fault | None:
+    """The first fault of a verdict on an equation in one variable."""
     if verdict.grade is Grade.UNDECIDED:
         return None
-    kind = FALSE_PROOF if verdict.grade in (Grade.PROVED, Grade.REFUTED) else FALSE_TEST
+    kind = _kind(verdict)
+    if point := _point_against(drawn, verdict, random):
+        return Fault(kind, point)
     for stretch in stretches(drawn.left, drawn.right):
         ends = (*verdict.part, *verdict.agrees)
         inner = [(x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(ends, float(x))]

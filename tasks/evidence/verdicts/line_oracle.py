@@ -164,6 +164,8 @@ def _function(name: str, a: Any) -> Any:
         raise NoRealValueError
     if name in ("exp", "sinh", "cosh") and abs(a) > 9000:
         raise BeyondRangeError
+    if name in ("exp", "cos", "cosh") and 0 < abs(a) < ROUNDING ** (mpmath.mp.dps // DIGITS[0]):
+        raise BeyondRangeError  # it would not be seen next to 1
     if name in ("sin", "cos", "tan") and abs(a) > 1e25:
         raise BeyondRangeError
     if name == "tanh" and abs(mpmath.tanh(a)) == 1:

@@ -1,7 +1,7 @@
-"""Equations in x drawn by shape, as text and as tuples: f(A*B) = f(A)*f(B), |A| = -A and the like, true and false ones.
+"""Equations in x, or x and y, drawn by shape, as text and as tuples: f(A*B) = f(A)*f(B), |A| = -A, true and false ones.
 
-An expression is ``("x",)``, ``("pi",)``, ``("number", q)``, ``("+", a, b)``, ``("*", a, b)``, ``("/", a, b)``,
-``("^", a, b)`` or ``(function, a)``: no code of the reader or of the judge is used.
+An expression is ``("x",)``, ``("y",)``, ``("pi",)``, ``("number", q)``, ``("+", a, b)``, ``("*", a, b)``,
+``("/", a, b)``, ``("^", a, b)`` or ``(function, a)``: no code of the reader or of the judge is used.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 Expression = tuple[Any, ...]
 
 X: Expression = ("x",)
+Y: Expression = ("y",)
 FUNCTIONS = (
     "sqrt", "log", "exp", "abs", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh",
@@ -33,12 +34,16 @@ class DrawnEquation(NamedTuple):
         return f"{text(self.left)} = {text(self.right)}"
 
 
-def draw(number: int, seed: int, kept: bool = False) -> DrawnEquation:
-    """The equation of a number and a seed, always the same."""
-    random = Random(f"shapes {seed} {number} {kept}")
+def draw(number: int, seed: int, kept: bool = False, two: bool = False) -> DrawnEquation:
+    """The equation of a number and a seed, always the same; B is in y or in both variables if there are two."""
+    random = Random(f"shapes {seed} {number} {kept}" + " two" * two)
     families = KEPT if kept else FAMILIES
     name = random.choice(sorted(families))
-    sides = families[name](random, _inner(random), _inner(random))
+    a, b = _inner(random), _inner(random)
+    if two:
+        b = replaced(b, X, random.choice((Y, Y, Y, ("*", X, Y), ("+", X, Y), ("/", Y, X))))
+        a = replaced(a, X, random.choice((X, X, ("+", X, Y), ("*", X, Y), minus(X, Y))))
+    sides = families[name](random, a, b)
     return DrawnEquation(name, *(sides if random.random() < 0.8 else reversed(sides)))
 
 
@@ -48,7 +53,7 @@ def text(e: Expression) -> str:
         case ("number", q):
             shown = str(abs(q.numerator)) + (f"/{q.denominator}" if q.denominator > 1 else "")
             return f"({'-' * (q < 0)}{shown})" if q < 0 or q.denominator > 1 else shown
-        case ("x" | "pi" as name,):
+        case ("x" | "y" | "pi" as name,):
             return name
         case ("+" | "*" | "/" | "^" as sign, a, b):
             return f"({text(a)} {sign} {text(b)})"
@@ -110,6 +115,17 @@ def _inner(random: Random) -> Expression:
     if random.random() < 0.1:
         found = ("*", found, _line(random))
     return found
+
+
+def replaced(e: Expression, old: Expression, new: Expression) -> Expression:
+    """With one part for another, wherever that is."""
+    if e == old:
+        return new
+    return (e[0], *(replaced(part, old, new) if isinstance(part, tuple) else part for part in e[1:]))
+
+
+def contains(e: Expression, part: Expression) -> bool:
+    return e == part or any(contains(one, part) for one in e[1:] if isinstance(one, tuple))
 
 
 def _applied(name: str, a: Expression) -> Expression:

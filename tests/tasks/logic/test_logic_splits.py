@@ -6,10 +6,9 @@ import pytest
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from tasks.logic.data import LogicPairs
+from tasks.logic.data import LogicPairs, Split, contains, divide, for_test, keep_pairs
 from tasks.logic.files import PARTS, Pair, read_pairs
 from tasks.logic.generate import PUBLISHED
-from tasks.logic.splits import Split, contains, divide, for_test, keep_pairs
 
 
 @pytest.fixture(scope="module")

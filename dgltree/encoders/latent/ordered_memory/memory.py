@@ -4,13 +4,54 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.latent.ordered_memory.attention import ATTENTIONS, allocate
-from dgltree.encoders.latent.ordered_memory.slots import Slots
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.padding import check_vectors
+
+
+# Memory that Ordered Memory hands from one word to the next.
+class Slots(NamedTuple):
+    """The state of b sequences before a step: of the k slots that can have been reached, the last."""
+
+    M: Tensor
+    """(b, k, D)"""
+    M_hat: Tensor
+    """(b, k, D)"""
+    pi: Tensor
+    r"""(b, k), :math:`\overrightarrow\pi`."""
+    x: Tensor
+    """(b, D), x~ of the last word, which M_hat equals before the k slots."""
+
+    @property
+    def state(self) -> Tensor:
+        """(b, D), the last slot of M_hat."""
+        return self.M_hat[:, -1] if self.M_hat.shape[1] else self.x
+
+    def all_slots(self, count: int) -> Tensor:
+        """(b, count, D), M_hat of those that cannot have been reached, too."""
+        return torch.cat([self.x.unsqueeze(1).expand(-1, count - self.M_hat.shape[1], -1), self.M_hat], 1)
+
+    def first(self, count: int) -> "Slots":
+        """Of the first sequences; the others have ended."""
+        return Slots(*(front(part, count) for part in self))
+
+    def where(self, here: Tensor, other: "Slots") -> "Slots":
+        """Where ``here`` (b,) is true; ``other`` elsewhere."""
+        return Slots(
+            *(part.where(here.view(-1, *[1] * (part.dim() - 1)), old) for part, old in zip(self, other, strict=True))
+        )
+
+    def opened(self, slots: int) -> "Slots":
+        """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
+        if slots == self.M.shape[1]:
+            return self
+        M, pi = pad(self.M, (0, 0, 1, 0)), pad(self.pi, (1, 0))
+        return Slots(M, torch.cat([self.x.unsqueeze(1), self.M_hat], 1), pi, self.x)
+
 
 OPERATORS = ("tree_cell", "grc", "tree_rnn")
 """Those of the compositions that the papers run in it."""
@@ -41,6 +82,14 @@ class MemorySteps(NamedTuple):
 class OrderedMemory(nn.Module):
     r"""Ordered Memory over vectors (Shen et al. 2019, arXiv 1910.13466), from the first to the last.
 
+    Examples:
+        >>> import torch
+        >>> from dgltree.encoders import OrderedMemory
+        >>> memory = OrderedMemory(5, 8, num_slots=6)
+        >>> steps = memory(torch.randn(2, 7, 5))
+        >>> steps.root.shape, steps.p.shape  # (B, D), (B, T, N)
+        (torch.Size([2, 8]), torch.Size([2, 7, 6]))
+
     Slots i = 1 ... N; memories M and :math:`\hat M`, (N, D), at first 0; :math:`\tilde x_t = LN(W x_t + b)`. At each
     step the attention over the slots of :math:`\hat M_{t-1}`
     (:mod:`dgltree.encoders.latent.ordered_memory.attention`) gives p; at the first word p = 0.
@@ -61,6 +110,7 @@ class OrderedMemory(nn.Module):
     Args:
         input_size: of a vector.
         hidden_size: D.
+        num_slots: N of a call that names no other number.
         operator: the cell: "tree_cell" is the Gated Recursive Cell, "grc" the same with GELU, as the papers on latent
             trees run it (arXiv 2305.19999), "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
         attention: "published" or "paper".
@@ -79,6 +129,7 @@ class OrderedMemory(nn.Module):
         input_size: int,
         hidden_size: int,
         *,
+        num_slots: int = 12,
         operator: str = "tree_cell",
         attention: str = "published",
         allowed_maximum: bool = False,
@@ -89,20 +140,23 @@ class OrderedMemory(nn.Module):
         super().__init__()
         check_size("input_size", input_size)
         check_size("hidden_size", hidden_size)
+        check_size("num_slots", num_slots)
         for dropout in (cell_dropout, attention_dropout):
             check_dropout(dropout)
         if operator not in OPERATORS:
             raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
         if attention not in ATTENTIONS:
             raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
-        self.input_size = input_size
+        self.input_size, self.num_slots = input_size, num_slots
         self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
         self.input = nn.Linear(input_size, hidden_size)
         self.norm = nn.LayerNorm(hidden_size)
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
         self.cell = COMPOSITIONS[operator](hidden_size, cell_dropout)
 
-    def forward(self, x: Tensor, padding: Tensor, num_slots: int, trace: bool = False) -> MemorySteps:
+    def forward(
+        self, x: Tensor, padding: Tensor | None = None, num_slots: int | None = None, trace: bool = False
+    ) -> MemorySteps:
         """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
         No weight depends on the number of slots, so it may differ from call to call. With ``trace`` all slots are kept.
@@ -110,7 +164,9 @@ class OrderedMemory(nn.Module):
         Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
         """
         check_vectors(x, padding, self.input_size)
+        num_slots = self.num_slots if num_slots is None else num_slots
         check_size("num_slots", num_slots)
+        padding = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device) if padding is None else padding
         ends = Ragged.of(padding)
         x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
         attended = present & (present.cumsum(1) > 1)  # all words but the first

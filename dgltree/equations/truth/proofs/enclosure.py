@@ -179,6 +179,15 @@ def _function(name: str, argument: Range) -> Range:
         case "atan":
             half = up(arb.pi() / 2)
             return Range(-half if a == -INFINITY else down(a.atan()), half if b == INFINITY else up(b.atan()), nonzero)
+        case "tanh":
+            return Range(
+                arb(-1) if a == -INFINITY else down(a.tanh()), arb(1) if b == INFINITY else up(b.tanh()), nonzero
+            )
+        case "asinh":
+            return Range(a if a == -INFINITY else down(a.asinh()), b if b == INFINITY else up(b.asinh()), nonzero)
+        case "acosh":
+            low, high = (arb(0) if v <= 1 else v if v == INFINITY else v.acosh() for v in (a, b))
+            return Range(down(low), up(high), False)
     a, b = largest([a, arb(-1)]), least([b, arb(1)])
     if not a <= b:  # it has no value
         return EVERYTHING

@@ -5,7 +5,7 @@
 made of these by their definition in the table.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,8 @@ Signs = frozenset[int]
 """Of a value: a subset of -1, 0 and 1."""
 
 FUNCTIONS = ("abs", "sqrt", "exp", "log", "sin", "cos", "asin", "acos", "atan")
+ENCLOSED = (*FUNCTIONS, "tanh", "asinh", "acosh")
+"""Those with an enclosure of their own; that of log(x + sqrt(x^2 + 1)) is everything for negative numbers."""
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset({1}), frozenset({-1}), frozenset({0}), frozenset({-1, 1})
 NOT_NEGATIVE, NOT_POSITIVE, ANY = frozenset({0, 1}), frozenset({-1, 0}), frozenset({-1, 0, 1})
 LARGEST_POWER = 200
@@ -58,17 +60,20 @@ def minus(a: Expression, b: Expression) -> Expression:
     return ("+", a, negative(b))
 
 
-def from_tree(tree: Tree, letters: Mapping[str, Expression], school: bool = True) -> Expression:
+def from_tree(
+    tree: Tree, letters: Mapping[str, Expression], school: bool = True, functions: Container[str] = FUNCTIONS
+) -> Expression:
     """The expression of a tree whose names are among ``letters``. Raises ``Unsupported``.
 
     Args:
         school: whether odd roots of negative numbers are real; else they have no real value.
+        functions: that are not replaced by their definitions.
     """
     if tree.size > MAX_NODES or tree.depth > MAX_DEPTH:
         raise Unsupported("it is too large")
 
     def combine(node: Tree, parts: list[Expression]) -> Expression:
-        return _combined(node, parts, school) if parts else _leaf(node, letters)
+        return _combined(node, parts, school, functions) if parts else _leaf(node, letters)
 
     return tree.fold(combine)
 
@@ -86,7 +91,7 @@ def _leaf(leaf: Tree, letters: Mapping[str, Expression]) -> Expression:
     return number(value)
 
 
-def _combined(node: Tree, parts: list[Expression], school: bool) -> Expression:
+def _combined(node: Tree, parts: list[Expression], school: bool, functions: Container[str]) -> Expression:
     name = node.function
     if name in ("Add", "Mul"):
         whole = parts[0]
@@ -100,7 +105,7 @@ def _combined(node: Tree, parts: list[Expression], school: bool) -> Expression:
         return ("power", *parts) if exponent is None else _rational_power(parts[0], exponent, school)
     if name == "log" and len(parts) == 2:
         return ("log", parts[0]) if parts[1] == ("exp", ONE) else ("*", ("log", parts[0]), ("^", ("log", parts[1]), -1))
-    if len(parts) == 1 and name in FUNCTIONS:
+    if len(parts) == 1 and name in functions:
         return (name, parts[0])
     record = BY_NAME.get(name)
     text = "" if record is None else record.definition
@@ -108,7 +113,7 @@ def _combined(node: Tree, parts: list[Expression], school: bool) -> Expression:
         text = record.exponential  # of real functions
     if record is None or not text or len(parts) != 1 or is_continued(record.name):
         raise Unsupported(f"there are no rules for {name}")
-    return from_tree(table_expression(text), {"x": parts[0]})
+    return from_tree(table_expression(text), {"x": parts[0]}, school, functions)
 
 
 def _rational_power(a: Expression, exponent: Fraction, school: bool) -> Expression:
@@ -209,6 +214,8 @@ def last_conditions(t: Expression) -> list[Condition]:
             return [(("+", a, ONE), NOT_NEGATIVE), (minus(ONE, a), NOT_NEGATIVE)]
         case ("^", a, n) if n <= 0:
             return [(a, NONZERO)]
+        case ("acosh", a):
+            return [(minus(a, ONE), NOT_NEGATIVE)]
     return []
 
 
@@ -311,6 +318,12 @@ def _outer_derivative(t: Expression, a: Expression, rest: Expression) -> Express
             return negative(("sin", a))
         case "atan":
             return ("^", ("+", ONE, ("^", a, 2)), -1)
+        case "tanh":
+            return minus(ONE, ("^", t, 2))
+        case "asinh":
+            return ("^", ("sqrt", ("+", ("^", a, 2), ONE)), -1)
+        case "acosh":
+            return ("^", ("*", ("sqrt", ("+", a, ONE)), ("sqrt", minus(a, ONE))), -1)
         case "asin":
             return ("^", ("sqrt", rest), -1)
         case "acos":

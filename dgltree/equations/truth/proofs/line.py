@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -190,8 +190,13 @@ class Line:
 
 def real_line(equation: Equation, name: str, school: bool = True) -> Line | None:
     """The line of an equation in one variable; None if it has a function without rules."""
+    return line_along(equation, {name: X}, name, school)
+
+
+def line_along(equation: Equation, letters: Mapping[str, Expression], name: str, school: bool = True) -> Line | None:
+    """The line of a parameter of which all variables are expressions."""
     try:
-        left, right = (from_tree(side, {name: X}, school) for side in equation)
+        left, right = (from_tree(side, letters, school) for side in equation)
         proof = find((left, right))
     except REFUSALS as reason:
         LOG.debug("no proof is looked for: %s", reason)

@@ -1,17 +1,16 @@
 """Zeros of an expression by its derivatives: Taylor's theorem on an interval and on a tail."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
+from math import inf
 
 from flint import arb, fmpq
 
-from dgltree.equations.truth.isolation import Hints
-from dgltree.equations.truth.proofs.enclosure import INFINITY, Range, signs_by_balls
+from dgltree.equations.truth.proofs.enclosure import Range, signs_by_balls
 from dgltree.equations.truth.proofs.expression import (
     NEGATIVE,
     POSITIVE,
-    Condition,
     Expression,
     Unsupported,
     derivative,
@@ -27,31 +26,14 @@ CACHED, MAX_PARTS = 256, 200
 """Derivatives that are remembered, and parts of an expression whose derivatives are looked at."""
 
 
-class KnownParts(Hints):
-    """Where a part of an equation is not real, and what derivatives say.
-
-    Args:
-        t: the expression whose zeros are looked for; None if nothing is known of it.
-        conditions: of real values.
-        flat: intervals whose zeros are known.
-    """
-
-    def __init__(self, t: Expression | None, conditions: Sequence[Condition], flat: Sequence[tuple[float, float]]):
-        self._t, self._conditions, self._flat = t, conditions, flat
-
-    def is_free_from(self, end: float, way: int) -> bool:
-        return self._t is not None and goes_away_from_0(self._t, end, way)
-
-    def is_settled(self, low: float, high: float) -> bool:
-        if any(a <= low and high <= b for a, b in self._flat):
-            return True
-        place = Range(arb(low), arb(high), low > 0 or high < 0)
-        return any(not signs_by_balls(t, place, 0) & signs for t, signs in self._conditions)
+def span(low: float, high: float) -> Range:
+    """All numbers from one to another, which may be infinite."""
+    return Range(arb(low), arb(high), low > 0 or high < 0)
 
 
 def is_only_zero(t: Expression, r: fmpq, low: float, high: float) -> bool:
     """Whether r is the only zero in an interval: t(x) = t^(n)(y)*(x - r)^n/n! for a y in between (Taylor)."""
-    place = Range(arb(low), arb(high), low > 0 or high < 0)
+    place = span(low, high)
     try:
         for _ in range(HIGHEST_DERIVATIVE):
             if not is_zero(t, r):
@@ -79,7 +61,7 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
     if abs(end) > FARTHEST or _size(t) > MAX_PARTS:
         return False
     number = fmpq(*end.as_integer_ratio())
-    beyond = Range(arb(end), INFINITY, end >= 0) if way > 0 else Range(-INFINITY, arb(end), end <= 0)
+    beyond = span(end, inf) if way > 0 else span(-inf, end)
     outwards = None
     try:
         for n in range(HIGHEST_DERIVATIVE + 1):

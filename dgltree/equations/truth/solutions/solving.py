@@ -12,12 +12,12 @@ from flint import arb, ctx, fmpq
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.isolation import Doubt, Isolation, isolate
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
 from dgltree.equations.truth.proofs.expression import (
+    ENCLOSED,
     NONZERO,
     POSITIVE,
     Condition,
@@ -34,8 +34,9 @@ from dgltree.equations.truth.proofs.fractions import Refused
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.equations.truth.real_roots import narrow, sign_changes
-from dgltree.equations.truth.solutions.derivatives import KnownParts, is_only_zero, is_zero
+from dgltree.equations.truth.solutions.derivatives import is_only_zero, is_zero
 from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
+from dgltree.equations.truth.solutions.isolation import Doubt, Isolating, Isolation, loose
 from dgltree.equations.truth.solutions.normal import normal
 from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
 from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
@@ -104,8 +105,8 @@ class _Solving:
 
     def solutions(self) -> Solutions:
         pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
-        self.has_rules = all(t is not None for _, t in pieces)
-        self.conditions = [condition for _, t in pieces if t is not None for condition in domain(t)]
+        self.has_rules = all(t is not None and _is_plain(t) for _, t in pieces)
+        self.conditions = [condition for _, t in pieces if t is not None for condition in domain(loose(t))]
         try:
             for tree, t in pieces:
                 self._of_piece(tree, t)
@@ -114,20 +115,17 @@ class _Solving:
         return self._solutions(() if self.is_whole else self._intervals())
 
     def _expression(self, tree: Tree) -> Expression | None:
-        """For elimination; None of a function without rules, and of a power that may be real for a negative base."""
+        """None of a function without rules."""
         try:
-            t = from_tree(tree, {self.name: X})
+            return from_tree(tree, {self.name: X})
         except Unsupported:
             return None
-        bases = [u[1] for u in subexpressions(t) if u[0] == "power"]
-        plain = all(X not in subexpressions(base) and signs_by_balls(base, EVERYTHING) == POSITIVE for base in bases)
-        return t if plain else None
 
     def _of_piece(self, tree: Tree, t: Expression | None) -> None:
         """Put the zeros of a factor as it was written into the equation."""
-        if t is None:
+        if t is None or not _is_plain(t):
             self.polynomials.append(None)
-            self._by_intervals(tree)
+            self._by_intervals(tree, t)
             return
         found = factors(t)
         poles = [u for u, signs in self.conditions if signs == NONZERO and 0 in signs_by_balls(u, EVERYTHING)]
@@ -218,31 +216,26 @@ class _Solving:
                 numbers += [zero._replace(ball=zero.ball + k * zero.period) for k in range(-turns, turns + 1)]
         return found._replace(numbers=tuple(numbers))
 
-    def _by_intervals(self, tree: Tree, factor: Expression | None = None) -> None:
-        """The zeros of an expression by intervals in which its slope has one sign.
-
-        Args:
-            tree: the expression.
-            factor: the same, if its derivatives may tell more.
-        """
+    def _by_intervals(self, tree: Tree, t: Expression | None) -> None:
+        """The zeros of a tree, which are those of an expression, by intervals in which its slope has one sign."""
         try:
             program = Program(Equation(tree, ZERO), school=True)
         except Unjudged:
             self.is_whole = False
             return
-        try:
+        found = Isolation([], [], False)
+        if t is not None:
             within = None if self.period is None else self.period.value
-            flat = [] if factor is None else list(self._flat_zeros(factor))
-            hints = KnownParts(factor, self.conditions, flat)
-            found = isolate(tree, program, self.name, within, hints)
-        except (Unjudged, RecursionError):
-            found = Isolation([], [], False)
+            with suppress(Unjudged, Unsupported, RecursionError):
+                flat = list(self._flat_zeros(t)) if _is_plain(t) else []
+                enclosed = from_tree(tree, {self.name: X}, functions=ENCLOSED)
+                found = Isolating(enclosed, t, program, self.name, within, self.conditions, flat).run()
         brackets = list(found.brackets)
         if not found.whole or found.doubtful:
             brackets += sign_changes(program, self.name)
         for low, high in brackets:
             self._put(ZeroCandidate(narrow(program, self.name, low, high, BITS)))
-        settled = [self._is_settled(doubt, factor, program) for doubt in found.doubtful]
+        settled = [t is not None and self._is_settled(doubt, t, program) for doubt in found.doubtful]
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
 
@@ -257,11 +250,11 @@ class _Solving:
                 widths = (2.0**-k for k in range(HALVED))
                 yield from islice(((r - h, r + h) for h in widths if is_only_zero(t, fmpq(r), r - h, r + h)), 1)
 
-    def _is_settled(self, doubt: Doubt, factor: Expression | None, program: Program) -> bool:
+    def _is_settled(self, doubt: Doubt, t: Expression, program: Program) -> bool:
         """Whether a rational number is the only zero in an interval, or the domain ends there and all are known."""
         edge = edge_within(doubt.low, doubt.high, self.conditions)
-        if edge is not None and factor is not None:
-            sides = [zeros_beside(factor, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
+        if edge is not None and _is_plain(t):
+            sides = [zeros_beside(t, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
             for bracket in [bracket for side in sides if side is not None for bracket in side.brackets]:
                 self._put(ZeroCandidate(narrow(program, self.name, *bracket, BITS)))
             self._put_rational(edge)
@@ -271,7 +264,7 @@ class _Solving:
         if abs(float(near) - doubt.least) > OPEN_ROOT_DISTANCE * max(1.0, abs(doubt.least)):
             return False
         self._put_rational(near)
-        return factor is not None and is_only_zero(factor, to_fmpq(near), doubt.low, doubt.high)
+        return is_only_zero(t, to_fmpq(near), doubt.low, doubt.high)
 
     def _put_rational(self, q: Fraction) -> None:
         """Keep a rational number if it solves the equation."""
@@ -300,6 +293,12 @@ class _Solving:
             self.is_whole = True
             self.reasons.append("every part of the real line is shown")
         return ()
+
+
+def _is_plain(t: Expression) -> bool:
+    """Whether it can be eliminated from: no power may be real for a negative base."""
+    bases = [u[1] for u in subexpressions(t) if u[0] == "power"]
+    return all(X not in subexpressions(base) and signs_by_balls(base, EVERYTHING) == POSITIVE for base in bases)
 
 
 def _factors(equation: Equation) -> list[Tree]:

@@ -21,7 +21,7 @@ from sklearn.manifold import TSNE
 
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_infix
-from tasks.equations.compositionality import command, sets, substitutivity, training
+from tasks.equations.compositionality import command, substitutivity, training
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.results import Spread
 from tasks.equations.compositionality.trainings import TESTS, TrainingJob, jobs
@@ -50,7 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         text = REAL[name].replace("hidden_size: 50", "hidden_size: 8").replace("max_epochs: 15", "max_epochs: 1")
         (configs / f"{name}.yaml").write_text(text.replace("batch_size: 256", "batch_size: 64"), encoding="utf-8")
     monkeypatch.setattr(command, "CONFIGS", configs)
-    monkeypatch.setitem(sets.PRESETS, "small", TINY)
+    monkeypatch.setitem(command.PRESETS, "small", TINY)
     monkeypatch.setattr(substitutivity, "MIN_CLASS_SIZE", 2)
     monkeypatch.setattr("sklearn.manifold.TSNE", partial(TSNE, max_iter=250))  # the fewest that it takes
     with warnings.catch_warnings():

@@ -22,12 +22,11 @@ from tasks.equations.generator import generate as program
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import PAPER_TRAIN, Part, part_of
-from tasks.equations.generator.published.changes import mutate, operate
 from tasks.equations.generator.published.judge import judgements
 from tasks.equations.generator.published.labels import Labeller
 from tasks.equations.generator.published.process import PUBLISHED, Process
 from tasks.equations.generator.published.rules import PatternTree
-from tasks.equations.generator.published.run import EquationGrowth, GrownEquation
+from tasks.equations.generator.published.run import EquationGrowth, GrownEquation, mutate, operate
 from tasks.equations.generator.published.seeds import FAULTS, seeds
 from tasks.equations.generator.rewrite import LETTERS, in_growing
 from tasks.equations.leaves import with_leaves

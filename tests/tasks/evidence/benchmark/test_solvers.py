@@ -8,8 +8,8 @@ import pytest
 from dgltree import read_equation, read_infix, write_infix
 from tasks.equations.__main__ import main
 from tasks.evidence.benchmark import command, peer
+from tasks.evidence.benchmark.command import SOLVERS
 from tasks.evidence.benchmark.problems import KNOWN, read_problems
-from tasks.evidence.benchmark.solvers import SOLVERS
 from tasks.evidence.benchmark.values import same_value
 
 

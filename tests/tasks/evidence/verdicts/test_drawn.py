@@ -8,21 +8,23 @@ import pytest
 
 from dgltree import read_equation
 from dgltree.equations.truth.part import End, Interval
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 from tasks.equations.__main__ import main
 from tasks.evidence.verdicts.drawn_verdicts import (
     FALSE_PROOF,
     FALSE_TEST,
     MISSED_EXCEPTION,
     MISSED_PART,
+    fault_in_plane,
     fault_of,
     row,
 )
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, outcome
-from tasks.evidence.verdicts.shapes import FAMILIES, KEPT, DrawnEquation, Expression, X, draw, minus, number, power
+from tasks.evidence.verdicts.shapes import FAMILIES, KEPT, DrawnEquation, Expression, X, Y, draw, minus, number, power
 
 SAMPLE = 24
 ROOT = DrawnEquation("", ("sqrt", power(X, 2)), X)
+SQUARE = DrawnEquation("", power(("sqrt", X), 2), X)
 HOLE = DrawnEquation("", ("/", X, X), number(1))
 
 
@@ -57,12 +59,41 @@ def test_every_family_is_drawn() -> None:
         (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x"), MISSED_EXCEPTION),
         (HOLE, Verdict(Grade.PROVED, Domain.REALS, "x", conditions=("x = 0",)), None),
         (ROOT, Verdict(Grade.UNDECIDED), None),
-        (ROOT, Verdict(Grade.PROVED, Domain.EVERYWHERE, notes=("by principal values; ...",)), None),
+        (ROOT, Verdict(Grade.PROVED, Domain.EVERYWHERE, notes=("by principal values; ...",)), FALSE_PROOF),
+        (SQUARE, Verdict(Grade.PROVED, Domain.EVERYWHERE, notes=("by principal values; ...",)), None),
+        (ROOT, Verdict(Grade.REFUTED, counterexample=Counterexample({"x": "2"}, "2", "-2")), FALSE_PROOF),
     ],
 )
 def test_the_oracle_sees_each_kind_of_fault(drawn: DrawnEquation, verdict: Verdict, kind: str | None) -> None:
-    fault = fault_of(drawn, verdict)
+    fault = fault_of(drawn, verdict, Random(1))
     assert (fault and fault.kind) == kind
+
+
+SUM = DrawnEquation("", ("abs", ("+", X, Y)), ("+", ("abs", X), ("abs", Y)))
+LOGS = DrawnEquation("", ("log", ("*", X, Y)), ("+", ("log", X), ("log", Y)))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "verdict", "kind"),
+    [
+        (SUM, Verdict(Grade.PROVED, Domain.REALS), FALSE_PROOF),
+        (SUM, Verdict(Grade.TESTED, Domain.EVERYWHERE), FALSE_TEST),
+        (SUM, Verdict(Grade.PROVED, Domain.POSITIVE), None),
+        (SUM, Verdict(Grade.REFUTED, counterexample=Counterexample({"x": "1", "y": "-2"}, "1", "3")), None),
+        (SUM, Verdict(Grade.REFUTED, counterexample=Counterexample({"x": "1", "y": "2"}, "3", "-3")), FALSE_PROOF),
+        (LOGS, Verdict(Grade.PROVED, Domain.EVERYWHERE), FALSE_PROOF),
+        (LOGS, Verdict(Grade.PROVED, Domain.REALS), FALSE_PROOF),
+        (LOGS, Verdict(Grade.PROVED, Domain.POSITIVE), None),
+    ],
+)
+def test_the_oracle_sees_faults_in_two_variables(drawn: DrawnEquation, verdict: Verdict, kind: str | None) -> None:
+    fault = fault_in_plane(drawn, verdict, Random(3))
+    assert (fault and fault.kind) == kind
+
+
+def test_no_verdict_of_a_small_draw_in_two_variables_is_false() -> None:
+    rows = [row((k, 5, k % 2 == 1), two=True) for k in range(12, 20)]
+    assert [one for one in rows if one["fault"]] == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""Marks within a time: answers are judged by further processes, which are ended if one takes too long."""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dgltree.equations.checking.checker import Checker
+from dgltree.equations.checking.marks import Checked, Mark, unjudged
+from dgltree.equations.checking.sentences import Cause
+
+START = 60.0
+"""Seconds that the start of a process may take on a busy machine; they do not count."""
+MAX_CHECKERS = 256
+"""Questions that a process keeps in mind."""
+
+
+class MarkingTask(NamedTuple):
+    """An answer to mark.
+
+    Args:
+        question: as a person types it.
+        answer: to it.
+        settings: the other arguments of :class:`dgltree.equations.checking.checker.Checker`.
+    """
+
+    question: str
+    answer: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+class Marking:
+    """Marks tasks, and keeps the questions of the last ones in mind."""
+
+    def __init__(self) -> None:
+        self._checkers: dict[tuple[Any, ...], Checker | str] = {}
+
+    def mark(self, task: MarkingTask) -> Checked:
+        """The mark of an answer whatever it is, and ``not-asked`` if the question cannot be read."""
+        checker = self._checker(task)
+        if isinstance(checker, str):
+            return unjudged(Mark.NOT_ASKED, task.answer.strip(), error=checker)
+        return checker.mark(task.answer)
+
+    def _checker(self, task: MarkingTask) -> Checker | str:
+        key = (task.question, task.settings)
+        if key not in self._checkers:
+            if len(self._checkers) >= MAX_CHECKERS:
+                self._checkers.clear()
+            self._checkers[key] = _open(task.question, dict(task.settings))
+        return self._checkers[key]
+
+
+def _open(question: str, settings: Mapping[str, Any]) -> Checker | str:
+    """A checker of answers to a question, or why it cannot be read."""
+    if not question.strip():
+        return "there is no question"
+    try:
+        return Checker(question.strip(), **settings)
+    except ValueError as error:
+        return str(error)
+
+
+class TimedMarking:
+    """The same in a process of its own, which ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._owner = 0
+
+    def mark(self, task: MarkingTask, seconds: float) -> Checked:
+        """The mark of an answer; ``out-of-time`` if there is none within so many seconds."""
+        connection = self._running()
+        try:
+            connection.send(task)
+            if connection.poll(seconds):
+                found: Checked = connection.recv()
+                return found
+        except (EOFError, OSError):
+            self.stop()
+            ended = unjudged(Mark.OUT_OF_TIME, task.answer.strip())
+            return ended._replace(cause=Cause("ended"))
+        except BaseException:  # an interrupt: its answer must not answer another question
+            self.stop()
+            raise
+        self.stop()
+        return unjudged(Mark.OUT_OF_TIME, task.answer.strip(), seconds=f"{seconds:g}")
+
+    def stop(self) -> None:
+        """End the process; another task starts another one."""
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
+
+    def _running(self) -> "Connection[Any, Any]":
+        if self._process is None or self._connection is None or self._owner != os.getpid():
+            here, there = socket.socketpair()
+            paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # the modules that this process has
+            with there:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "dgltree.equations.checking.serve", str(there.fileno())],
+                    env={**os.environ, "PYTHONPATH": paths},
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[there.fileno()],
+                )
+            self._connection, self._owner = Connection(here.detach()), os.getpid()
+            if not self._connection.poll(START) or self._connection.recv() != "ready":
+                self.stop()
+                raise OSError("the process that marks answers does not start")
+        return self._connection
+
+
+_idle: list[TimedMarking] = []
+_lock = threading.Lock()
+
+
+def mark_within(task: MarkingTask, seconds: float) -> Checked:
+    """The mark of an answer within a time, by a process that no other thread uses."""
+    with _lock:
+        if not _idle:
+            atexit.register(_end)
+        marking = _idle.pop() if _idle else TimedMarking()
+    try:
+        return marking.mark(task, seconds)
+    finally:
+        with _lock:
+            _idle.append(marking)
+
+
+def _end() -> None:
+    """End the processes that wait for tasks."""
+    with _lock:
+        for marking in _idle:
+            marking.stop()
+        _idle.clear()

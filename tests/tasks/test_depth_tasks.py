@@ -1,0 +1,102 @@
+"""The data of lookup and arithmetic: counts, values by another way, and what training must not have."""
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import command_line
+import pytest
+
+from dgltree import TreeDataset
+from dgltree.read.bracket import write_unlabelled
+from tasks.arithmetic.data import Arithmetic
+from tasks.lookup.__main__ import main
+from tasks.lookup.data import TABLES, VALUES, Lookup, reserved_compositions
+
+
+def text(data: TreeDataset, k: int) -> str:
+    written: str = write_unlabelled(data[k][0])  # type: ignore[arg-type]
+    return written
+
+
+def words(data: TreeDataset, k: int) -> list[str]:
+    return text(data, k).replace("(", " ").replace(")", " ").split()
+
+
+def test_a_chain_has_the_value_of_its_functions_one_after_the_other_in_either_direction() -> None:
+    assert TABLES["a"] == (6, 1, 5, 7, 0, 4, 2, 3)  # as published
+    assert all(sorted(table) == list(range(8)) for table in TABLES.values())
+    for direction, way in (("forward", 1), ("backward", -1)):
+        data = Lookup(direction, count=50).sets().tests["test"]  # type: ignore[arg-type]
+        for k in range(0, len(data), 97):
+            chain = words(data, k)[::way]
+            assert data[k][1] == VALUES[reduce(lambda value, name: TABLES[name][value], chain[1:], int(chain[0], 2))]
+
+
+def test_the_sets_of_chains_are_those_published() -> None:
+    found = Lookup(count=2000).sets()
+    test, named = found.tests["test"], {n: rows for n, rows in found.parts.items() if not n.startswith("functions")}
+    assert {name: len(rows) for name, rows in named.items()} == {
+        "basic": 88, "trained_lengths": 4000, "function_j": 1000, "function_k": 1000, "reserved": 608, "longer": 1000,
+    }  # fmt: skip
+    assert (len(found.train), len(found.validation), len(test)) == (88 + 2000 + 480, 1000, 7696)
+    trained = {tuple(words(found.train, k)) for k in range(len(found.train))}
+    compositions = {"".join(chain[1:]) for chain in trained if len(chain) > 2}
+    assert not compositions & set(reserved_compositions())
+    assert not any(set(one) & set("jk") for one in compositions)
+    assert not {tuple(words(test, k)) for k in named["trained_lengths"]} & trained
+    assert {len(words(test, k)) - 1 for k in named["longer"]} == {9, 10}
+    assert {len(words(test, k)) - 1 for k in found.parts["functions_09"]} == {9}
+    assert {len(words(found.validation, k)) - 1 for k in range(1000)} == {6, 7, 8}
+    assert all(words(test, k).count("j") == 1 for k in named["function_j"])
+
+
+def test_expressions_have_the_value_that_python_gives_and_the_depth_of_their_part() -> None:
+    found = Arithmetic(count=40).sets()
+    test = found.tests["test"]
+    assert (len(found.train), len(found.validation), len(test)) == (200 + 160, 1000, 2200)
+    for data in (found.train, found.validation, test):
+        for k in range(0, len(data), 41):
+            expression = text(data, k).replace(" ", "")
+            assert re.fullmatch(r"[0-9+*()]{5,50}", expression)
+            assert data[k][1] == str(eval(expression) % 10)
+    for name, rows in found.parts.items():
+        depths = {_depth(text(test, k)) for k in rows}
+        assert depths == ({8, 9} if name == "deeper" else {2, 3, 4, 5, 6} if name[-1] == "s" else {int(name[-1])})
+
+
+def _depth(expression: str) -> int:
+    levels = [0]
+    for sign in expression:
+        levels.append(levels[-1] + {"(": 1, ")": -1}.get(sign, 0))
+    return 1 + max(levels)
+
+
+@pytest.mark.parametrize("make", [lambda seed: Arithmetic(5, seed), lambda seed: Lookup(count=5, seed=seed)])
+def test_a_seed_draws_the_same_data_and_another_one_other_data(make: Callable[[int], Any]) -> None:
+    one, same, other = (make(seed).sets().validation for seed in (0, 0, 1))
+    assert [text(one, k) for k in range(50)] == [text(same, k) for k in range(50)]
+    assert [text(one, k) for k in range(50)] != [text(other, k) for k in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Lookup("sideways"), "direction is 'sideways'; it must be forward or backward"),  # type: ignore[arg-type]
+        (lambda: Lookup(count=0), "count is 0; it must be from 1 to 53,136"),
+        (lambda: Arithmetic(count=0), "count is 0; it must be at least 1"),
+    ],
+)
+def test_impossible_options_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_command_trains_a_router(tmp_path: Path) -> None:
+    config = Path(__file__).parents[2] / "tasks/lookup/configs/neural_data_router.yaml"
+    small = {"fit.hidden_size": 8, "fit.epochs": 1, "data.count": 200, "fit.options.num_layers": 2}
+    found = command_line.fit(main, [config], tmp_path / "run", small)
+    assert {"longer", "reserved", "functions_10"} <= set(found)
+    assert all(0 < found[name] < 0.3 for name in ("longer", "trained_lengths"))
