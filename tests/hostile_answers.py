@@ -1,28 +1,28 @@
 """Answers of pupils with pieces changed, which all have a mark (also of ``scripts/fuzz``)."""
 
 import csv
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fuzzing import Target, mutated
 from hypothesis import strategies as st
 
-from dgltree.equations.checking.checker import Checker
 from dgltree.equations.checking.marks import Mark
+from dgltree.equations.checking.timed import MarkingTask, mark_within
 from dgltree.read.json_text import write_json
 
 with (Path(__file__).parent / "equations" / "platform_answers.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-@cache
-def checker(question: str, options: str) -> Checker:
-    """Of a row of the table; units need pint."""
-    pairs: dict[str, Any] = {}
-    for name, _, value in (option.partition("=") for option in options.split(",") if option):
-        pairs[name] = value or True
-    return Checker(question, **pairs)
+SECONDS = 10.0
+"""That an answer may take: powers of powers take very long, and are out of time then."""
+
+
+def settings(options: str) -> tuple[tuple[str, Any], ...]:
+    """Those of a row of the table; units need pint."""
+    pairs = (option.partition("=") for option in options.split(",") if option)
+    return tuple((name, value or True) for name, _, value in pairs)
 
 
 @st.composite
@@ -32,12 +32,13 @@ def changed_answer(draw: st.DrawFn) -> tuple[dict[str, str], str]:
 
 
 def marked(example: tuple[dict[str, str], str]) -> bool:
-    """Whether the answer can be read; any exception is a defect."""
+    """Whether the answer can be read in time; any exception is a defect, which ends the process that judges."""
     row, answer = example
-    found = checker(row["question"], row["options"]).mark(answer)
+    found = mark_within(MarkingTask(row["question"], answer, settings(row["options"])), SECONDS)
     assert write_json(found.record) and str(found)
+    assert found.explanation.code != "ended"
     assert (found.mark is Mark.EMPTY) == (not answer.strip())
-    return found.mark is not Mark.UNREADABLE
+    return found.mark not in (Mark.UNREADABLE, Mark.OUT_OF_TIME)
 
 
 def answer_targets() -> dict[str, Target]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -58,12 +59,14 @@ def finish(
     trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
     objective, validation = trained.objective, splits["validation"]
     targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
+    calibration = None
     if len(objective.classes) > MOST_OF_A_BASELINE:
         if not decision.options.no_baseline:
             say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
         compared = _many(trained, splits, targets)
     else:
-        answers = _answers(decision, trained, targets)
+        answers, temperature = _answers(decision, trained, targets)
+        calibration = _calibration(objective, temperature, answers["network"], targets)
         _choose_threshold(decision, trained, answers, targets["validation"])
         objective = trained.objective
         compared = Compared.of(objective, answers, targets)
@@ -92,17 +95,23 @@ def finish(
     made = card(decision, trained, compared, command, read_epochs(folder)) | {
         "parts": {name: found.metrics for name, found in of_parts.items()},
         "further": further,
+        "calibration": calibration,
     }
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
 
 
-def _answers(decision: Decision, trained: TrainedModel, targets: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Those of the network, and of a baseline and their average if there is one, by split; the model has both then."""
+def _answers(
+    decision: Decision, trained: TrainedModel, targets: Mapping[str, Tensor]
+) -> tuple[dict[str, dict[str, Tensor]], float]:
+    """Those of the network, and of a baseline and their average if there is one, by split; the model has both then.
+
+    And the temperature of the network.
+    """
     objective, validation = trained.objective, decision.splits["validation"]
     outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
-    temperature, calibrated = _calibrated(outputs, objective, targets["validation"])
-    _divide(trained, temperature)
+    of_network, calibrated = _calibrated(outputs, objective, targets["validation"])
+    _divide(trained, of_network)
     tested = {name: decision.splits[name] for name in targets if name != "validation"}
     answers = {
         "network": {"validation": calibrated} | {name: trained.answers_to(data) for name, data in tested.items()}
@@ -116,7 +125,25 @@ def _answers(decision: Decision, trained: TrainedModel, targets: Mapping[str, Te
         found = {name: baseline.answers(data) for name, data in tested.items()}
         answers["baseline"] = {"validation": calibrated} | found
         answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
-    return answers
+    return answers, of_network
+
+
+def _calibration(
+    objective: Objective, temperature: float, answers: Mapping[str, Tensor], targets: Mapping[str, Tensor]
+) -> dict[str, Any] | None:
+    """The log loss and calibration error before and after the temperature, by split; None of numbers."""
+    if not objective.classes:
+        return None
+
+    def measured(by: float) -> dict[str, dict[str, float]]:
+        found = {name: objective.evaluation(objective.tempered(of, by), targets[name]) for name, of in answers.items()}
+        return {
+            name: {"log_loss": of.probabilities["log_loss"], "calibration_error": of.metrics["calibration_error"]}
+            for name, of in found.items()
+            if of.probabilities
+        }
+
+    return {"temperature": temperature, "before": measured(1 / temperature), "after": measured(1.0)}
 
 
 def _choose_threshold(

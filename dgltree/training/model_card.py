@@ -100,6 +100,7 @@ def markdown(card: dict[str, Any]) -> str:
         f"- 95 % of bootstrap resamples, {card['intervals']['metric']}: {'; '.join(_intervals(card))}",
         *_intervals_of_tests(card),
         *_probabilities(card),
+        *_calibration(card),
         *_average(card),
         f"- Classes: {', '.join(map(_escaped, card['classes']))}"
         if card["classes"]
@@ -128,6 +129,16 @@ def _intervals_of_tests(card: dict[str, Any]) -> Iterator[str]:
     for split, of in card["tested"].items():
         each = "; ".join(f"{name} {low:.4g} to {high:.4g}" for name, (low, high) in of.items())
         yield f"- 95 % of bootstrap resamples of {split}, model: {each}"
+
+
+def _calibration(card: dict[str, Any]) -> Iterator[str]:
+    """The log loss of the network by split, before and after it was divided by its temperature."""
+    if found := card.get("calibration"):
+        each = "; ".join(
+            f"{split} {before['log_loss']:.4g} to {found['after'][split]['log_loss']:.4g}"
+            for split, before in found["before"].items()
+        )
+        yield f"- Temperature of the network: {found['temperature']:.3g}; its log loss: {each}"
 
 
 def _probabilities(card: dict[str, Any]) -> Iterator[str]:

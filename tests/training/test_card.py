@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from own_trees import QUIET, SMALL, written
 
-from dgltree import TrainedModel
+from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets import split
 from dgltree.durations import in_seconds
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -75,3 +77,22 @@ def test_the_seconds_of_a_training_that_went_on_are_those_of_all_its_epochs() ->
     prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={})
     assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.01  # type: ignore[arg-type]
     assert card(prepared, trained, compared, "fit", [])["seconds"] == 0  # type: ignore[arg-type]
+
+
+def test_a_card_has_the_log_loss_of_the_network_before_and_after_its_temperature(fitted: Path) -> None:
+    folder = fitted / "model"
+    found = json.loads((folder / "card.json").read_text())["calibration"]
+    network = TrainedModel.load(folder)
+    network.average = None
+    parts = split(TreeDataset.from_file(fitted / "trees.tsv"), 0)
+    for name in ("validation", "test"):
+        data = network.dataset(parts[name])
+        places = [network.classes.index(str(label)) for label in data.labels]
+        answers = np.concatenate([np.asarray(network.predict_proba(data))])
+        raw = answers ** found["temperature"]
+        for which, probabilities in (("after", answers), ("before", raw / raw.sum(1, keepdims=True))):
+            loss = -np.log(probabilities[np.arange(len(places)), places]).mean()
+            assert found[which][name]["log_loss"] == pytest.approx(loss, rel=1e-3)
+    low, high = found["before"]["validation"]["log_loss"], found["after"]["validation"]["log_loss"]
+    line = f"- Temperature of the network: {found['temperature']:.3g}; its log loss: validation {low:.4g} to {high:.4g}"
+    assert line in (folder / "card.md").read_text(encoding="utf-8")

@@ -110,8 +110,18 @@ class Checker(FillerChecker):
             point = inside(text).replace(",", ".")
             if (decimal := self._one([point])).mark is Mark.RIGHT:
                 return self._list([GivenSolution(decimal, point)])
-        readings = (self._list(*self._each(parts)) for parts in listings(text, self.asked.unknown))
+        *others, last = listings(text, self.asked.unknown)
+        readings = [found for parts in others if (found := self._listed(parts)) is not None]
+        if not any(found.mark is Mark.RIGHT for found in readings):
+            readings.append(self._list(*self._each(last)))
         return min(readings, key=lambda found: SEVERITY.index(found.mark))
+
+    def _listed(self, parts: list[str]) -> Checked | None:
+        """The mark of a list that can be read in another way, too; None if it cannot be read in this one."""
+        try:
+            return self._list(*self._each(parts))
+        except ValueError:
+            return None
 
     def _fill(self, text: str) -> Checked:
         """The mark of an expression for each blank."""

@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import pi
+from math import isfinite, pi
 from typing import Any, NamedTuple
 
 from dgltree.equations.checking.sentences import (
@@ -262,7 +262,8 @@ def _number(text: str) -> float | None:
     if found := _ANGLE.fullmatch(text):
         top = {"": 1, "-": -1}.get(found[1]) or int(found[1])
         return top * pi / int(found[2] or 1)
-    try:
-        return float(Fraction(text))
+    try:  # as a fraction, 1e1000000 would be worked out
+        number = float(text) if "e" in text else float(Fraction(text))
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
+    return number if isfinite(number) else None

@@ -146,6 +146,8 @@ def rounded_number(text: str) -> RoundedNumber | None:
         return None
     digits, places = found["digits"], found["places"] or ""
     raised = found["e"] or (found["power"] and _exponent(found["power"])) or "0"
+    if len(raised) > len(str(MAX_EXPONENT)) + 1:
+        return None
     exponent = int(raised.replace("−", "-")) - 2 * (found["percent"] is not None)
     significant = (digits + places).lstrip("0")
     if abs(exponent) > MAX_EXPONENT:

@@ -105,7 +105,9 @@ def split_set(text: str, unknown: str, names: Collection[str]) -> str:
 def exceptions(text: str, unknown: str) -> list[str] | None:
     """``["0"]`` of ``ℝ \\ {0}``, ``all numbers except 0`` and ``x ≠ 0``; None of an answer without exceptions."""
     if (but := _BUT.search(text)) and parse_claim(text[: but.start()]) is ALL:
-        return listings(text[but.end() :], unknown)[0]
+        behind = text[but.end() :]
+        ways = listings(behind, unknown)
+        return ways[0] if _LOOSE.search(behind) or _BOTH.search(behind) else ways[-1]
     parts = [part for part in _BETWEEN.split(text) if part.strip() and parse_claim(part) is not ALL]
     found = [_UNEQUAL.match(part) for part in parts]
     if not found or found[0] is None or any(one is not None and one[1] != unknown for one in found):
@@ -163,8 +165,7 @@ def thousands(text: str) -> str | None:
 def listings(text: str, unknown: str) -> list[list[str]]:
     """The solutions of a list, one by one, both of ``±2``, in each way that it can be read.
 
-    Next to semicolons, commas are those of decimals; next to words, to ``±`` and to commas with a blank behind them,
-    those between digits may be.
+    Next to semicolons, commas are those of decimals; else those between digits may be.
 
     Raises ``ValueError`` for ``(2, 3)`` and ``[2, 3]``, a pair or an interval.
     """
@@ -174,7 +175,7 @@ def listings(text: str, unknown: str) -> list[list[str]]:
         inside = text.strip()[1:-1].strip()
         raise ValueError(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")
     ways = [_SEMICOLON] if _SEMICOLON.search(text) else [_BETWEEN]
-    if ways == [_BETWEEN] and _TIGHT.search(text) and (_LOOSE.search(text) or _BOTH.search(text)):
+    if ways == [_BETWEEN] and _TIGHT.search(text):
         ways = [_LOOSE, _BETWEEN]
     lists = []
     for between in ways:

@@ -34,6 +34,13 @@ _OTHER_NAMES = {
     **dict.fromkeys(["litro", "litros"], "liter"),
 }
 """German, French and Spanish names of everyday units."""
+_PRODUCTS = {
+    f"{symbol}{both}": f"{prefix}{unit}"
+    for symbol, prefix in (("", ""), ("k", "kilo"), ("m", "milli"), ("M", "mega"))
+    for both, unit in (("Nm", "newton*meter"), ("Ws", "watt*second"), ("As", "ampere*second"), ("Ns", "newton*second"))
+} | {"Ohm": "ohm", "PS": "metric_horsepower"}
+"""Products of units that are written without a sign; pint has yarn counts and petasiemens for some."""
+_FRACTION = re.compile(rf"\\[dt]?frac\s*\{{\s*({_NAME})\s*\}}\s*\{{\s*({_FACTOR})\s*\}}")
 MAX_SYMBOL_LETTERS = 3
 """Letters of a name that is a symbol, however it is written: mL."""
 
@@ -119,6 +126,7 @@ def with_units(text: str) -> WithUnits:
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
         raise ValueError("a temperature in °C or °F is not a multiple of a unit; write kelvin")
+    text = _FRACTION.sub(lambda one: f"{one[1]}/{one[2]}" if _base(one[1]) is not None else one[0], text)
     _check_apart(text)
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     written = _QUANTITY.sub(replaced, text)
@@ -150,6 +158,8 @@ def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozense
 def _base(name: str) -> WithUnits | None:
     """A unit as a number times powers of base units: ``1/100*meter`` of cm; None of what is not a unit."""
     registry = _registry()
+    if name in _PRODUCTS:
+        return _in_base_units(registry.Quantity(1, _PRODUCTS[name]))
     try:
         names = registry.parse_unit_name(name := _OTHER_NAMES.get(name.lower(), name))
     except Exception:  # pint raises errors of many kinds
@@ -157,7 +167,11 @@ def _base(name: str) -> WithUnits | None:
     spelled = [one for one in names if _is_spelled(registry, name, *one)]
     if not spelled:
         return None
-    quantity = registry.Quantity(1, spelled[0][0] + spelled[0][1]).to_base_units()
+    return _in_base_units(registry.Quantity(1, spelled[0][0] + spelled[0][1]))
+
+
+def _in_base_units(quantity: Any) -> WithUnits | None:
+    quantity = quantity.to_base_units()
     number, units = Fraction(quantity.magnitude), dict(quantity.unit_items())
     if not units or "radian" in units or any(power != int(power) for power in units.values()):
         return None

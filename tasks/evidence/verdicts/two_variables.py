@@ -59,7 +59,7 @@ def _outcomes(drawn: DrawnEquation, random: Random, positive: bool) -> Iterator[
 
 
 def _curves(random: Random) -> Iterator[Expression]:
-    """Beside those on which x - y or x + y is 0: what one side alone has no value for is excepted there."""
+    """Next to the lines x = y and x = -y, and not on them: a point at which one side alone has a value is excepted."""
     slope, shift = (number(random.choice((-1, 1)) * random.randint(1, 40)) for _ in range(2))
     yield from (number(-2), number("7/3"), ("+", ("*", slope, X), shift), power(X, 2))
     yield from (("+", ("*", number(sign), X), number("1/1009")) for sign in (1, -1))
