@@ -77,6 +77,14 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "the nesting": '{"label": "f", "children": [{"label": "g", "children": ["a", "b", "c"]}, "d"]}',
         "the order": '{"label": "f", "children": [{"label": "g", "children": ["d", "b", "a", "c"]}]}',
     },
+    "newick": {
+        "as it is": "(A,(B,C,D,E)F);",
+        "the name of a clade": "(A,(B,C,D,E)G);",
+        "a token": "(A,(B,C,D,F)F);",
+        "a length": "(A,(B:1,C,D,E)F);",
+        "the nesting": "(A,(B,C,(D,E))F);",
+        "the order": "(A,(E,C,B,D)F);",
+    },
     "brackets": {
         "as it is": "( a ( b c d e ) )",
         "a token": "( a ( b c d f ) )",
