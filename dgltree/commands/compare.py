@@ -49,9 +49,8 @@ def run(_: str, arguments: list[str]) -> int:
     from dgltree.training.contest import compare_encoders
 
     paths = {"data": options.file, "validation": options.validation, "test": options.test}
-    files = {
-        name: TreeDataset.from_file(path, progress=True, **read_given(options)) for name, path in paths.items() if path
-    }
+    how = {"cached": not options.no_cache, "strict": options.strict, "progress": True, **read_given(options)}
+    files = {name: TreeDataset.from_file(path, **how) for name, path in paths.items() if path}
     found = compare_encoders(
         files.pop("data"),
         _names(options),
@@ -107,5 +106,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--validation", type=str | None, help="choose by the trees of this file")
     parser.add_argument("--test", type=str | None, help="compare on the trees of this file")
     parser.add_argument("--out", default="runs/compare", help="leave the models in this folder (default: runs/compare)")
+    parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
+    )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
     return parser.parse_args(arguments)

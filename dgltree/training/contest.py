@@ -280,10 +280,14 @@ def _of_seeds(values: list[float]) -> str:
 def _write(contest: Contest, out: Path) -> None:
     write(out / f"{SUMMARY}.md", f"{contest}\n")
     write(out / f"{SUMMARY}.json", write_json(contest.to_json(), indent=1) + "\n")
+    _draw(contest, out / SUMMARY)
+
+
+def _draw(contest: Contest, stem: Path) -> None:
     try:
         from dgltree.plotting import charts
     except ModuleNotFoundError as error:
         say(f"no picture: {error}; install it with: pip install {error.name}")
         return
     compared = {each.name: (each.validation, each.test) for each in contest.entries if each.failure is None}
-    charts.save(charts.encoders(compared, contest.metric), out / SUMMARY)
+    charts.save(charts.encoders(compared, contest.metric), stem)

@@ -153,3 +153,13 @@ def test_columns_of_python_are_numbers_texts_truths_dates_or_nothing() -> None:
         TreeDataset(trees, features={"a": [1, 2, 3]})
     with pytest.raises(ValueError, match="a: found \\[1\\]; expected a text or a finite number"):
         TreeDataset(trees, features={"a": [[1], 2, 3, 4]})
+
+
+def test_a_comment_of_a_sentence_and_a_key_that_may_be_absent_are_columns(tmp_path: Path) -> None:
+    words = "1\tcats\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    text = f"# label = a\n# age = 30\n{words}\n# label = b\n{words}"
+    data = TreeDataset.from_file(written(tmp_path, "trees.conllu", text), features="age")
+    assert data.feature_table(["age"]) == [["30", None]]
+    records = [{"tree": "(f a)", "label": "a", "age": 30}, {"tree": "(f b)", "label": "b"}]
+    path = written(tmp_path, "trees.jsonl", "\n".join(map(json.dumps, records)))
+    assert TreeDataset.from_file(path, features="age").feature_table(["age"]) == [["30", None]]

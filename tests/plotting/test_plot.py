@@ -32,9 +32,21 @@ def pictures() -> dict[str, object]:
         "share": charts.sample_efficiency(SERIES),
         "stack": charts.stack_usage(SERIES),
         "classes": charts.classes(points, np.arange(40) % 4, ["x + 1", "sin(x)"]),
+        "encoders": charts.encoders({"one": ([0.5, 0.6], [0.4, 0.7]), "a $ name": ([0.3], [0.2])}, "accuracy"),
         "trees": tree_pictures.trees(GIVEN, {"found": right_branching(list("abcd"))}),
         "attention": tree_pictures.attention(list("abcd"), np.eye(6)[[5, 5, 4, 5]]),
     }
+
+
+def test_each_seed_of_an_encoder_is_a_ring_and_a_disc_and_the_mean_a_line() -> None:
+    [axes] = charts.encoders({"one": ([0.5, 0.6], [0.4, 0.7]), "two": ([0.3], [0.2])}, "accuracy").axes
+    drawn = [
+        [(round(x, 6), y > row) for x, y in points.get_offsets()]
+        for row, points in zip((0, 0, 1, 1), axes.collections, strict=True)
+    ]
+    assert drawn == [[(0.5, False), (0.6, False)], [(0.4, True), (0.7, True)], [(0.3, False)], [(0.2, True)]]
+    assert [line.get_xdata()[0] for line in axes.lines] == pytest.approx([0.55, 0.2])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["one", "two"]
 
 
 def test_the_same_picture_has_the_same_bytes_without_a_date(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_metrics_and_differences_are_those_of_scikit_learn(
     means = [np.mean(entry["validation"]) for entry in entries]
     assert means == sorted(means, reverse=True), "the best in validation comes first"
     rng = np.random.default_rng(7)
-    drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(1000)]
+    drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(150)]
     for entry, own in zip(entries, predicted, strict=True):
         values = [score(labels, each) for each in own]
         assert entry["test"] == pytest.approx(values, abs=1e-4)
@@ -81,7 +81,7 @@ def test_metrics_and_differences_are_those_of_scikit_learn(
 
         assert entry["difference"] == pytest.approx(above(np.arange(len(labels))), abs=1e-4)
         ends = np.quantile([above(rows) for rows in drawn], [0.025, 0.975])
-        assert [entry["low"], entry["high"]] == pytest.approx(ends, abs=0.05 + 0.2 * float(np.ptp(ends)))
+        assert [entry["low"], entry["high"]] == pytest.approx(ends, abs=0.05 + 0.25 * float(np.ptp(ends)))
 
 
 def test_validation_chooses_the_setting_and_no_training_sees_the_test_set(compared: Compared) -> None:

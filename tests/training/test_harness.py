@@ -121,8 +121,8 @@ def test_a_loss_of_the_encoder_is_learnt_from_too() -> None:
         options=SimpleNamespace(nodes=False),
         shares=False,
         encoder=SimpleNamespace(encoded=lambda inputs, shares: encoded),
-        model=SimpleNamespace(read_out=lambda states: states),
+        model=SimpleNamespace(read_out=lambda states, features: states),
         objective=SimpleNamespace(loss=lambda found, labels, weights: (found.sum() + 1.5, 7)),
     )
-    given = SimpleNamespace(inputs=None, labels=None, weights=None)
+    given = SimpleNamespace(inputs=None, labels=None, weights=None, features=None)
     assert TreeTraining._loss(module, given) == (torch.tensor(5.5), 7)  # type: ignore[arg-type]
