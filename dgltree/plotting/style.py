@@ -22,7 +22,7 @@ MODEL_COLOURS = {
     "lstm": "#000000",
     "transformer": "#56B4E9",
     "universal_transformer": "#8C510A",
-    "neural_data_router": "#BF812D",
+    "neural_data_router": "#F1B6DA",
     "ordered_memory_tree_rnn": "#878787",
     "child_sum": "#F4A582",
     "stack_tree_rnn": "#66C2A5",
