@@ -16,11 +16,12 @@ from dgltree.equations.truth.proofs.enclosure import enclosure
 from dgltree.equations.truth.proofs.expression import ENCLOSED, X, derivative, domain, from_tree
 from dgltree.equations.truth.real_roots import narrow
 from dgltree.equations.truth.solutions.derivatives import span
-from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, loose
+from dgltree.equations.truth.solutions.isolation import WORK, Isolating, Isolation, loose
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import MINUS_ONE
+from dgltree.read.typed import read_typed
 from dgltree.trees.tree import Tree
 
 with (Path(__file__).parent / "no_answer.tsv").open(encoding="utf-8") as opened:
@@ -194,3 +195,13 @@ def test_a_root_of_a_polynomial_of_other_letters_is_said_to_be_one() -> None:
     welch = "n = (s1^2/n1 + s2^2/n2)^2/((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)), n1 = _"
     found = complete(welch)
     assert (found.fillers, found.reason) == ((), "n1 is a root of a polynomial of degree 3 in the other letters")
+
+
+def test_a_tower_of_powers_is_looked_at_less_often() -> None:
+    """Its slope has many parts, of which each costs as much as a plain expression."""
+    plain, tower = (
+        from_tree(read_typed(text).equation.left, {"x": X}) for text in ("e^x = 3", f"e^{{5x}}{'^{5x}' * 40} = 3")
+    )
+    program = Program(read_equation("exp(x) = 3"), school=True)
+    assert Isolating(plain, plain, program, "x").work == WORK
+    assert Isolating(tower, tower, program, "x").work < WORK / 2

@@ -22,6 +22,7 @@ from dgltree.equations.truth.proofs.expression import (
     Unsupported,
     derivative,
     domain,
+    parts_of,
 )
 from dgltree.equations.truth.real_roots import least, may_be_0, sign_at
 from dgltree.equations.truth.solutions.derivatives import goes_away_from_0, span
@@ -31,8 +32,8 @@ EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
 PIECES = 64
 NARROW = 1e-4
 """Width of an interval that is cut no further."""
-WORK = 1500
-"""Intervals that are looked at."""
+WORK, MAX_PARTS = 1500, 120
+"""Intervals that are looked at, and parts of an expression and its slope from which on these are fewer."""
 ASIDE = 1 / 9973
 """By which ends are off the numbers at which roots often are."""
 EITHER_SIGN: Expression = ("sin", ("any",))
@@ -94,7 +95,7 @@ class Isolating:
         self.conditions = tuple(dict.fromkeys((*domain(self.loose), *conditions)))
         self.inside = _open(domain(t))
         self.slope, self.smooth = _slope(t)
-        self.work = WORK
+        self.work = WORK * MAX_PARTS // max(MAX_PARTS, _count_parts(t, self.slope))
         self.brackets: list[tuple[fmpq, fmpq]] = []
         self.narrow: list[_Cell] = []
 
@@ -206,6 +207,18 @@ def _slope(t: Expression) -> tuple[Expression | None, list[Condition]]:
     except Unsupported:
         return None, []
     return slope, _open([one for one in domain(slope) if one not in domain(t)])
+
+
+def _count_parts(*expressions: Expression | None) -> int:
+    """Those that are different objects, as enclosures compute each once."""
+    parts: dict[int, Expression] = {}
+    waiting = [t for t in expressions if t is not None]
+    while waiting:
+        t = waiting.pop()
+        if id(t) not in parts:
+            parts[id(t)] = t
+            waiting += parts_of(t)
+    return len(parts)
 
 
 def _open(conditions: Sequence[Condition]) -> list[Condition]:
