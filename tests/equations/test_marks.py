@@ -116,6 +116,10 @@ def test_sentences_of_another_language_are_one_table() -> None:
         check_sentences({"rigth": "richtig"})
     with pytest.raises(ValueError, match="has to be a text"):
         check_sentences({"right": 1})
+    with pytest.raises(
+        ValueError, match=r"'right' has \{verdikt\}, and no value has that name \(nearest known: verdict"
+    ):
+        check_sentences({"right": "{verdikt}"})
 
 
 def test_a_template_reaches_no_attribute_of_a_value() -> None:
@@ -132,12 +136,20 @@ def test_every_explanation_that_the_code_gives_is_in_the_table() -> None:
     assert {one.value for one in Mark} - set(SENTENCES) - {"incomplete"} == set()
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"), [("x^2 = 4, x = _", "?"), ("x^2 = 4, x = _", "2; _"), ("2x = _", "x + _")]
+)
+def test_an_answer_with_a_blank_is_unreadable(question: str, answer: str) -> None:
+    found = mark(question, answer)
+    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer has a blank in it; write what goes there")
+
+
 def test_points_are_a_table_of_codes() -> None:
     table = read_points("right=2, incomplete=share, wrong=share, form=1.5")
     marks = [mark("x^3 = x, x = _", answer) for answer in ("0; 1; -1", "0; 1", "0; 1; 5", "5", "")]
     assert [round(points(one, table), 3) for one in marks] == [2, 1.333, 0.667, 0, 0]
     assert [points(one) for one in marks] == [1, 0, 0, 0, 0]
-    for text in ("rigth=1", "right=x", "right"):
+    for text in ("rigth=1", "right=x", "right", "right=share", "right=nan", "wrong=-inf"):
         with pytest.raises(ValueError, match=r"there is no mark|expected a number"):
             read_points(text)
 
