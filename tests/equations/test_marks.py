@@ -355,3 +355,28 @@ def test_the_page_has_every_code_with_its_sentence() -> None:
 )
 def test_words_between_solutions_are_no_letters(question: str, answer: str, code: str) -> None:
     assert mark(question, answer).mark.value == code
+
+
+@pytest.mark.parametrize("answer", ["2", "±2", "2; 5", "5"])
+def test_without_a_unit_anywhere_units_change_no_mark(answer: str) -> None:
+    pytest.importorskip("pint", reason="the extra units is not installed")
+    assert mark("x^2 = 4, x = _", answer, units=True) == mark("x^2 = 4, x = _", answer)
+
+
+def test_solutions_with_units_are_counted() -> None:
+    pytest.importorskip("pint", reason="the extra units is not installed")
+    several = mark("x^2 = 9 m^2, x = _", "3 m; -300 cm", units=True)
+    assert (several.mark, several.counts[:2], str(several)) == (Mark.RIGHT, (2, 2), "right: 2 solutions")
+    one = mark("x^2 = 9 m^2, x = _", "3 m; 5 m", units=True)
+    assert (one.mark, one.counts[:2], str(one)) == (Mark.WRONG, (1, 2), "wrong: another quantity")
+
+
+def test_zero_is_not_called_right_in_degrees_if_an_assumption_excludes_it() -> None:
+    found = mark("sin(x) = 0, x = _", "0", assume=("x > 0",))
+    assert (found.mark, found.notes) == (Mark.WRONG, ())
+
+
+def test_a_period_in_brackets_after_a_decimal_comma_is_one_number() -> None:
+    assert mark("3x = 1, x = _", "0,(3)", decimal="comma").mark is Mark.RIGHT
+    assert mark("3x = 1, x = _", "0,(6); 0,(3)", decimal="comma").counts[:2] == (1, 2)
+    assert mark("x^2 = 3x - 2, x = _", "1,(2)").mark is Mark.RIGHT, "a list, if nothing says how decimals are written"

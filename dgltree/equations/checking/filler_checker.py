@@ -101,7 +101,7 @@ class FillerChecker:
             found = self._rounded(found, texts[0])
         if found.mark is Mark.RIGHT and self.form is not None:
             return self._in_form(found, texts)
-        if found.mark is Mark.WRONG and self._key.is_periodic and len(fillers) == 1:
+        if found.mark is Mark.WRONG and mark is not Mark.RIGHT and self._key.is_periodic and len(fillers) == 1:
             right_so = self._verdict([in_degrees(fillers[0])])[1]
             notes += (checking_note("degrees", answer=understood),) * right_so
         return found._replace(notes=notes) if found.mark is Mark.WRONG else found
