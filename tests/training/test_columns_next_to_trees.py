@@ -52,6 +52,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_label_that_needs_tree_and_columns_is_learnt_by_the_network(trained: Path) -> None:
     card = json.loads((trained / "model" / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.8
+    shown = (trained / "model" / "card.md").read_text(encoding="utf-8")
+    assert "- Baseline: " in shown and "cross-validation" not in shown, "a fast one is fitted once"
     rows = [row for row in drawn(400, seed=1) if row[2]]
     data = TreeDataset([dgltree.read_infix(row[0]) for row in rows], [row[1] for row in rows])
     data = TreeDataset(
