@@ -15,7 +15,7 @@ from dgltree.read.text import decode
 DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[-+−]?[0-9]*[.,]?[0-9]+")
 _SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
-"""A first line by which spreadsheets are told what separates columns."""
+"""A first line that names for spreadsheets what separates columns."""
 _MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 _ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
