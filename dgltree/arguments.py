@@ -28,10 +28,10 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} is {size!r}; it must be a whole number, 1 or more")
 
 
-def check_dropout(dropout: float) -> None:
+def check_dropout(dropout: float, name: str = "dropout") -> None:
     """``ValueError`` for what is not a probability below 1."""
     if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout}; it must be a probability from 0 to below 1")
+        raise ValueError(f"{name} is {dropout}; it must be a probability from 0 to below 1")
 
 
 def check_types(settings: Any) -> None:

@@ -304,7 +304,8 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x: (N, d) floating, input vectors in public numbering.
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
-    children, a label that is not a class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+    children, a label that is not a class number, or an ``x`` of another length; ``TypeError`` for arguments of another
+    kind. Linear in the number of distinct nodes.
 
     See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
@@ -312,6 +313,13 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         raise TypeError("these trees are a batch already; dgltree.batching.join makes one of several batches")
     if isinstance(trees, Vocabulary):
         raise TypeError("the trees come first: dgltree.batch(trees, vocabulary)")
+    if not isinstance(vocabulary, Vocabulary):
+        raise TypeError(
+            f"the vocabulary is of type {type(vocabulary).__name__}; make one by Vocabulary.from_trees(trees)"
+        )
+    if x is not None and not (isinstance(x, Tensor) and x.is_floating_point() and x.dim() == 2):
+        kind = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+        raise TypeError(f"x is {kind}; expected a tensor (N, d) of floating numbers, a row per node")
     flat = list(flat_trees(trees))
     if not flat:
         raise ValueError("an empty batch: give at least one tree")

@@ -14,6 +14,10 @@ from dgltree.read.text import decode
 
 DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[-+−]?[0-9]*[.,]?[0-9]+")
+_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+"""A first line that names for spreadsheets what separates columns."""
+_MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -25,11 +29,15 @@ class AnswerTable(NamedTuple):
     delimiter: str = ","
     parquet: Any = None
     """The table of PyArrow, if it is one."""
+    marked: bool = False
+    """Whether the file begins with a byte order mark, by which spreadsheets know its encoding."""
 
     def column(self, name: str, option: str) -> list[str]:
-        """The texts of a column. Raises ``ValueError`` if there is none of this name."""
+        """The texts of a column. Raises ``ValueError`` if there is none of this name, or more than one."""
         if name not in self.columns:
             raise ValueError(f"there is no column {name!r} ({nearest(name, self.columns)}); {option}")
+        if self.columns.count(name) > 1:
+            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename those that are not meant")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
@@ -49,21 +57,24 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
         raise ValueError(f"{path}: a workbook is not read; save the sheet as CSV (UTF-8)")
     data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     text = _decoded(data, path, encoding)
+    named = _SEPARATOR.match(text)
+    text = text[named.end() :] if named else text
     first = text.partition("\n")[0]
-    delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=first.count)
+    delimiter = named[1] if named else "\t" if suffix == ".tsv" else max(DELIMITERS, key=first.count)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False))
     while rows and not any(rows[-1]):
         rows.pop()
     if not rows:
         raise ValueError(f"{path}: the table is empty; expected a line with the names of its columns")
     columns, *rows = rows
-    for number, row in enumerate(rows, 2):
+    for number, row in enumerate(rows, 1):
         if len(row) > len(columns):
             raise ValueError(
-                f"{path}: row {number} has {len(row)} cells and the header {len(columns)}; "
-                'an answer with a comma is written in quotes: "1,5"'
+                f"{path}: row {number} below the header has {len(row)} cells and the header {len(columns)}; "
+                f'an answer with {_MARKS[delimiter]} in it is written in quotes: "1{delimiter}5"'
             )
-    return AnswerTable(columns, [row + [""] * (len(columns) - len(row)) for row in rows], delimiter)
+    padded = [row + [""] * (len(columns) - len(row)) for row in rows]
+    return AnswerTable(columns, padded, delimiter, marked=data.startswith(_ORDER_MARKS))
 
 
 def _decoded(data: bytes, path: str, encoding: str) -> str:
@@ -114,7 +125,7 @@ def write_table(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: st
     if path is None:
         sys.stdout.write(text.getvalue())
     else:
-        Path(path).write_text(text.getvalue(), encoding="utf-8")
+        Path(path).write_text(text.getvalue(), encoding="utf-8-sig" if table.marked else "utf-8")
 
 
 def escape_formula(cell: str) -> str:

@@ -121,8 +121,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--points",
         metavar="MARK=N,...",
-        help="points for each mark, as right=2,form=1,incomplete=share; share is the part of the solutions that is "
-        "right (default: right=1)",
+        help="points for each mark, as right=2,form=1,incomplete=share; share is the points of right times "
+        "the part of the solutions that is right, less those that are wrong (default: right=1)",
     )
     made.add_argument("--seconds", type=positive, metavar="N", help="stop judging an answer after N seconds")
     made.add_argument(
@@ -185,7 +185,9 @@ def _read_sentences(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        table = json.loads(read_text(path))
+        table = json.loads(read_text(path).removeprefix("\ufeff"))
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
     if not isinstance(table, dict):

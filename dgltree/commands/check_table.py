@@ -103,7 +103,7 @@ def _warn(rows: Sequence[MarkedRow]) -> None:
     for row in bad[:MAX_WARNINGS]:
         print(f"dgltree: {_place(row, row.task.answer)}: {one_line(str(row.checked))}", file=sys.stderr)
     if more := len(bad[MAX_WARNINGS:]):
-        print(f"dgltree: {more} more rows have no mark", file=sys.stderr)
+        print(f"dgltree: {more} more row{'s have' if more > 1 else ' has'} no mark", file=sys.stderr)
     for question, others, count in _other_decimals(rows):
         mark = decimal_mark(question)
         print(

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import fields
 from typing import Any
 
@@ -51,15 +53,16 @@ def run(_: str, arguments: list[str]) -> int:
     paths = {"data": options.file, "validation": options.validation, "test": options.test}
     how = {"cached": not options.no_cache, "strict": options.strict, "progress": True, **read_given(options)}
     files = {name: TreeDataset.from_file(path, **how) for name, path in paths.items() if path}
-    found = compare_encoders(
-        files.pop("data"),
-        _names(options),
-        options.seeds,
-        options.out,
-        grids=_grids(options.options),
-        **files,
-        **_settings(options),
-    )
+    with redirect_stdout(sys.stderr):  # each training prints its own metrics
+        found = compare_encoders(
+            files.pop("data"),
+            _names(options),
+            options.seeds,
+            options.out,
+            grids=_grids(options.options),
+            **files,
+            **_settings(options),
+        )
     print(f"{found}\nthe models are in the folders of {options.out}")
     return 1 if any(each.failure is not None for each in found.entries) else 0
 

@@ -25,7 +25,7 @@ line; whether that is proved or tested; and where it does not hold, a point at w
 """
 
 
-NO_PROOF = "(a proof is written in one real variable, for functions with rules)"
+NO_PROOF = "(a proof is written out only in one real variable, for functions with rules)"
 
 
 class VerifyCommand(EquationCommand):

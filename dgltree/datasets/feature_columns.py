@@ -16,7 +16,7 @@ import numpy as np
 from dgltree.batching.number_scales import FARTHEST, measure
 from dgltree.batching.vocabulary import UNKNOWN
 from dgltree.datasets.settings.field_texts import moment, number
-from dgltree.datasets.settings.label_texts import missing_texts
+from dgltree.datasets.settings.label_texts import missing_texts, other_spelling
 from dgltree.read.text import one_line
 
 MAX_CATEGORIES = 100
@@ -101,7 +101,8 @@ class CategoryFeature:
     def described(self) -> str:
         """For people."""
         others = f" and {UNKNOWN}" if self.unknown else ""
-        return f"{one_line(self.name)} ({len(self.values)} categories{others})"
+        count = f"{len(self.values)} {'category' if len(self.values) == 1 else 'categories'}"
+        return f"{one_line(self.name)} ({count}{others})"
 
 
 Feature = NumberFeature | CategoryFeature
@@ -168,6 +169,9 @@ class FeatureColumns:
             values, name = len({text for text in texts if text is not None}), one_line(column.name)
             if len({*texts}) == 1:
                 yield f"warning: {name} is the same in all training examples, and says nothing"
+            elif column.kind == "category" and (text := _no_number_among_numbers(texts)) is not None:
+                spelled = "" if (spelling := other_spelling(text)) is None else f", as it has {spelling}"
+                yield f"warning: {name} is read as texts, because {one_line(text, 60)!r} is not a number{spelled}"
             elif column.kind == "category" and not column.values:  # type: ignore[union-attr]
                 yield f"warning: no text of {name} occurs in two training examples; it says nothing"
             elif column.kind == "category" and values > MAX_CATEGORIES:
@@ -218,6 +222,14 @@ def number_of(text: str) -> float:
 def _number(text: str) -> float | None:
     found = number(text)
     return moment(text) if found is None else found
+
+
+def _no_number_among_numbers(texts: Texts) -> str | None:
+    """The first text that is not a number, of a column in which most are one, in whatever spelling; None of another."""
+    present = list(dict.fromkeys(text for text in texts if text is not None))
+    others = [text for text in present if _number(text) is None]
+    strange = [text for text in others if other_spelling(text) is None]
+    return others[0] if others and 2 * len(strange) < len(present) else None
 
 
 def _feature(name: str, texts: Texts) -> Feature:

@@ -84,7 +84,8 @@ def with_notation(examples: Any, reading: Reading) -> Reading:
     """``reading`` with the notation of the texts among the examples, if it has none."""
     if reading.notation is not None:
         return reading
-    parts = [part for one in examples for part in (one if _is_pair(one) else [one])]
+    listed = list_examples(examples, reading) if is_table(examples) else examples
+    parts = [part for one in listed for part in (one if _is_pair(one) else [one])]
     texts = [part for part in parts if isinstance(part, str)][:SAMPLE]
     return replace(reading, notation=detect(texts)) if texts else reading
 

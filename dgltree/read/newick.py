@@ -16,7 +16,7 @@ _PART = re.compile(r"\s+|(?P<quoted>'(?:[^']|'')*')|(?P<mark>[(),:;])|(?P<name>[
 _BRACKET = re.compile(r"[\[\]]")
 _LENGTH = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEWICK = re.compile(
-    r"(?=[^;]*,)(?!.*[^(,\s\]]\s*\()\s*(?:\[[^\]]*\]\s*)*\((?:.*\)[^()]*;\s*$|[^\s+*^/=]*\)[\w.:\-]*\s*$)",
+    r"(?=[^;]*,)(?!.*[^(,;\s\]]\s*\()\s*(?:\[[^\]]*\]\s*)*\((?:.*\)[^()]*;\s*$|[^\s+*^/=]*\)[\w.:\-]*\s*$)",
     re.DOTALL | re.ASCII,
 )
 """Commas, no name before a bracket, as a function's would be, and no blanks if no ``;`` ends the tree."""

@@ -35,8 +35,8 @@ _COMMA = re.compile(r"[^\s(),],(?:\s|$)")
 
 
 def _no_list(text: str) -> bool:
-    """Whether brackets have neither commas in them nor the marks of a notation that is not read."""
-    return not find_unsupported(text) and not _COMMA.search(_STRING.sub("", text))
+    """Whether brackets have neither commas in them nor the marks of Newick or of a notation that is not read."""
+    return not find_unsupported(text) and not is_newick(text) and not _COMMA.search(_STRING.sub("", text))
 
 
 class Notation(NamedTuple):

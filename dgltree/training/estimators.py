@@ -107,6 +107,8 @@ class TreeEstimator(BaseEstimator):
         """The trees, and the columns next to them. ``ValueError`` for a table without one of these."""
         if self.features is None:
             return _column(table), None
+        if isinstance(self.features, str):
+            raise ValueError(f"features are {self.features!r}; give a list of names: {self.features.split(',')}")
         if not is_table(table):
             raise ValueError(
                 f"features are {[*self.features]}: give a table of pandas with these columns and the trees"

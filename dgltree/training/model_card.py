@@ -168,8 +168,9 @@ def _average(card: dict[str, Any]) -> list[str]:
     average = card["average"]
     if not average:
         return []
+    chosen = "" if card["options"].get("baseline") == "fast" else ", chosen by cross-validation on the training set"
     return [
-        f"- Baseline: {average['baseline']}, chosen by cross-validation on the training set",
+        f"- Baseline: {average['baseline']}{chosen}",
         f"- Answers: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss in "
         "validation",
     ]

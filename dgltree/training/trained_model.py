@@ -348,6 +348,8 @@ class TrainedModel:
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
+        if baseline:
+            self._check_columns(dataset.feature_rows)
         collate = Collate(self.classes or None, labels=baseline)
         device = next(self.model.parameters()).device
         most = min(MOST_NODES, max(1, MOST_CELLS // max(1, len(self.classes))))  # an example has a node at least
@@ -365,15 +367,19 @@ class TrainedModel:
 
     def outputs(self, part: Labelled) -> Tensor:
         """(E, classes) logits, or (E,) numbers on the scale of the objective: what the readout of the network gives."""
-        if self.features is not None and part.features is None:
+        self._check_columns(part.features)
+        with evaluating(self.model):
+            found: Tensor = self.model(part.inputs, share=True, features=part.features)
+        return found
+
+    def _check_columns(self, rows: Any) -> None:
+        """Raises ``ValueError`` if there are no ``rows`` of the columns that the model reads next to the trees."""
+        if self.features is not None and rows is None:
             names = ", ".join(map(repr, self.features.names))
             raise ValueError(
                 f"the model reads {names} next to the trees; give a file or a table of pandas with these columns, or "
                 "TreeDataset(trees, features={...})"
             )
-        with evaluating(self.model):
-            found: Tensor = self.model(part.inputs, share=True, features=part.features)
-        return found
 
     def roots(self, part: Labelled) -> Tensor:
         """(B, n), one row per tree."""

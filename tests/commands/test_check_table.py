@@ -79,12 +79,14 @@ def test_a_parquet_file_is_marked_and_json_has_the_rows(tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize(("content", "arguments", "message"), [
     (b"frage,answer\n1/2 = _,1/2\n", [], "there is no column 'question' (known: answer, frage)"),
-    (b"question,answer\n1/2 = _,0,5\n", [], "row 2 has 3 cells and the header 2"),
+    (b"question,answer\n1/2 = _,0,5\n", [], "row 1 below the header has 3 cells and the header 2"),
+    (b"question;answer\nx^2 = 4, x = _;2;-2\n", [], "an answer with a semicolon in it is written in quotes"),
+    (b"question,answer,answer\n1/2 = _,1,1/2\n", [], "there are 2 columns 'answer'"),
     (b"question,answer\n1/2 = _,L\xf6sung\n", [], "byte 0xf6 is not UTF-8 text"),
     (b"", [], "the table is empty"),
     (b"question,answer\n1/2 = _,1/2\n", ["--encoding", "klingon"], "unknown encoding 'klingon'"),
     (b"question,answer\n1/2 = _,1/2\n", ["--points", "good=1"], "there is no mark 'good'"),
-    (b"question,answer\n1/2 = _,1/2\n", ["--sentences", "{}"], "No such file"),
+    (b"question,answer\n1/2 = _,1/2\n", ["--sentences", "{}"], "there is no such file"),
 ])  # fmt: skip
 def test_a_table_that_cannot_be_read_is_an_error_for_people(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, arguments: list[str], message: str
@@ -142,3 +144,12 @@ def test_rounded_with_a_number_behind_it_is_refused_with_both_readings(capsys: p
     assert main(["check", "1/3 = _", "--rounded", "0.333"]) == 0
     assert main(["check", "1/3 = _", "--rounded=3", "0.333"]) == 0
     assert "right, rounded" in capsys.readouterr().out
+
+
+def test_a_table_of_a_spreadsheet_with_its_own_first_line_and_byte_order_mark_is_written_with_one(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfsep=;\r\nanswer;b\r\n0,5;x,y,z\r\n")
+    assert main(["check", "1/2 = _", "--table", str(tmp_path / "a.csv"), "--to", str(tmp_path / "b.csv")]) == 0
+    written = (tmp_path / "b.csv").read_bytes()
+    assert written.startswith(b"\xef\xbb\xbfanswer;b;mark;") and b"\n0,5;x,y,z;right;" in written

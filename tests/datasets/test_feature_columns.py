@@ -91,6 +91,20 @@ def test_constant_columns_long_texts_and_ids_are_named() -> None:
         FeatureColumns.of(["empty"], [[None, None]])
 
 
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["5,3", "7,1", None], "'5,3' is not a number, as it has a decimal comma"),
+        (["5.3", "7", "unclear"], "'unclear' is not a number"),
+        (["north", "7", "south"], None),
+    ],
+)
+def test_numbers_that_are_read_as_texts_are_named(texts: list[str | None], message: str | None) -> None:
+    table = [texts * 2]
+    said = [] if message is None else [f"warning: size is read as texts, because {message}"]
+    assert list(FeatureColumns.of(["size"], table).warnings(table)) == said
+
+
 @pytest.mark.parametrize("data", [None, {}, [], [{}], [{"kind": "number"}], [{"kind": "x", "name": "a"}], "ab"])
 def test_a_damaged_description_is_one_error(data: Any) -> None:
     with pytest.raises(ValueError, match="next to a tree"):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree.encoders import ONLSTM, SequenceONLSTM
+from dgltree.encoders import LSTM, ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent import on_lstm
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
 from dgltree.encoders.latent.on_lstm_recurrence import cumulate, step
@@ -323,3 +323,11 @@ def test_a_gradient_of_a_gradient_is_refused(mode: str, power: int) -> None:
         for other in ([], [x], list(layer.parameters())):  # of all leaves, or of given ones alone
             with pytest.raises(RuntimeError, match="once differentiable"):
                 torch.autograd.backward(found.square().sum(), inputs=other or None, retain_graph=True)
+
+
+def test_a_size_alone_and_a_bad_dropout_are_refused_by_name() -> None:
+    for layers in (ONLSTM, LSTM):
+        with pytest.raises(TypeError, match=r"sizes is 8; give the size of each layer in a list: \[8\]"):
+            layers(5, 8)
+        with pytest.raises(ValueError, match="weight_dropout is 1"):
+            layers(5, [8], weight_dropout=1)

@@ -116,6 +116,10 @@ def test_sentences_of_another_language_are_one_table() -> None:
         check_sentences({"rigth": "richtig"})
     with pytest.raises(ValueError, match="has to be a text"):
         check_sentences({"right": 1})
+    with pytest.raises(
+        ValueError, match=r"'right' has \{verdikt\}, and no value has that name \(nearest known: verdict"
+    ):
+        check_sentences({"right": "{verdikt}"})
 
 
 def test_a_template_reaches_no_attribute_of_a_value() -> None:
@@ -132,12 +136,20 @@ def test_every_explanation_that_the_code_gives_is_in_the_table() -> None:
     assert {one.value for one in Mark} - set(SENTENCES) - {"incomplete"} == set()
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"), [("x^2 = 4, x = _", "?"), ("x^2 = 4, x = _", "2; _"), ("2x = _", "x + _")]
+)
+def test_an_answer_with_a_blank_is_unreadable(question: str, answer: str) -> None:
+    found = mark(question, answer)
+    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer has a blank in it; write what goes there")
+
+
 def test_points_are_a_table_of_codes() -> None:
     table = read_points("right=2, incomplete=share, wrong=share, form=1.5")
     marks = [mark("x^3 = x, x = _", answer) for answer in ("0; 1; -1", "0; 1", "0; 1; 5", "5", "")]
     assert [round(points(one, table), 3) for one in marks] == [2, 1.333, 0.667, 0, 0]
     assert [points(one) for one in marks] == [1, 0, 0, 0, 0]
-    for text in ("rigth=1", "right=x", "right"):
+    for text in ("rigth=1", "right=x", "right", "right=share", "right=nan", "wrong=-inf"):
         with pytest.raises(ValueError, match=r"there is no mark|expected a number"):
             read_points(text)
 
@@ -343,3 +355,28 @@ def test_the_page_has_every_code_with_its_sentence() -> None:
 )
 def test_words_between_solutions_are_no_letters(question: str, answer: str, code: str) -> None:
     assert mark(question, answer).mark.value == code
+
+
+@pytest.mark.parametrize("answer", ["2", "±2", "2; 5", "5"])
+def test_without_a_unit_anywhere_units_change_no_mark(answer: str) -> None:
+    pytest.importorskip("pint", reason="the extra units is not installed")
+    assert mark("x^2 = 4, x = _", answer, units=True) == mark("x^2 = 4, x = _", answer)
+
+
+def test_solutions_with_units_are_counted() -> None:
+    pytest.importorskip("pint", reason="the extra units is not installed")
+    several = mark("x^2 = 9 m^2, x = _", "3 m; -300 cm", units=True)
+    assert (several.mark, several.counts[:2], str(several)) == (Mark.RIGHT, (2, 2), "right: 2 solutions")
+    one = mark("x^2 = 9 m^2, x = _", "3 m; 5 m", units=True)
+    assert (one.mark, one.counts[:2], str(one)) == (Mark.WRONG, (1, 2), "wrong: another quantity")
+
+
+def test_zero_is_not_called_right_in_degrees_if_an_assumption_excludes_it() -> None:
+    found = mark("sin(x) = 0, x = _", "0", assume=("x > 0",))
+    assert (found.mark, found.notes) == (Mark.WRONG, ())
+
+
+def test_a_period_in_brackets_after_a_decimal_comma_is_one_number() -> None:
+    assert mark("3x = 1, x = _", "0,(3)", decimal="comma").mark is Mark.RIGHT
+    assert mark("3x = 1, x = _", "0,(6); 0,(3)", decimal="comma").counts[:2] == (1, 2)
+    assert mark("x^2 = 3x - 2, x = _", "1,(2)").mark is Mark.RIGHT, "a list, if nothing says how decimals are written"

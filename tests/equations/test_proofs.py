@@ -393,7 +393,7 @@ def test_the_command_prints_proofs_and_puts_them_into_json(capsys: pytest.Captur
     assert command(["verify", "--why", "x/x = 1", "x + y = y + x"]) == 0
     printed = capsys.readouterr().out
     assert "      on the real line:\n      x < 0: the sides are equal\n          x/x is 1, rearranged\n" in printed
-    assert "(a proof is written in one real variable, for functions with rules)" in printed
+    assert "(a proof is written out only in one real variable, for functions with rules)" in printed
     assert command(["verify", "--why", "--json", "x/x = 1"]) == 0
     why = json.loads(capsys.readouterr().out)["why"]
     assert why[1] == {

@@ -68,6 +68,8 @@ def test_the_server_gives_the_marks_of_the_library(names: dict[str, Any]) -> Non
         (b'{"exercise": "cubes", "answer": "2"}', 400),
         (b'{"exercise": "squares", "answer": 2}', 400),
         (b'{"exercise": ["squares"], "answer": "2"}', 400),
+        (b'{"exercise": "squares", "answer": "\\ud800"}', 400),
+        (b"[" * 15_000, 400),
         (b'{"answer": "' + b"x" * 17_000, 413),
     ],
 )

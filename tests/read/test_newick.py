@@ -97,3 +97,11 @@ def test_a_file_of_phylogenies_is_detected_and_its_lengths_are_numbers(tmp_path:
     assert (data.reading.notation, len(data), data.bad) == ("newick", 12, [])
     values = data.with_numbers().trees.value
     assert values is not None and sorted(values[values == values].tolist())[:2] == [0.0, 1e-3]
+
+
+@pytest.mark.parametrize(
+    "text", ["((A,B),C);((A,C),B);", "((A:0.1,B:nan),C);", "((A:0.1{0},B:0.2{1}):0.1{2},C:0.2{3});"]
+)
+def test_a_phylogeny_that_cannot_be_read_is_no_expression(text: str) -> None:
+    with pytest.raises(ValueError, match="none of 1 texts is in a known notation"):
+        detect([text])

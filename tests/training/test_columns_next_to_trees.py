@@ -15,6 +15,8 @@ from own_trees import QUIET, expression, rows_of, worth, written
 import dgltree
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets.objects import with_notation
+from dgltree.datasets.settings.read_settings import Reading
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -50,6 +52,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_label_that_needs_tree_and_columns_is_learnt_by_the_network(trained: Path) -> None:
     card = json.loads((trained / "model" / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.8
+    shown = (trained / "model" / "card.md").read_text(encoding="utf-8")
+    assert "- Baseline: " in shown and "cross-validation" not in shown, "a fast one is fitted once"
     rows = [row for row in drawn(400, seed=1) if row[2]]
     data = TreeDataset([dgltree.read_infix(row[0]) for row in rows], [row[1] for row in rows])
     data = TreeDataset(
@@ -167,6 +171,22 @@ def test_estimators_take_a_table_with_a_column_of_trees() -> None:
         model.predict(X.drop(columns="site"))
     with pytest.raises(ValueError, match="give a table of pandas with these columns and the trees"):
         model.predict(list(X["expression"]))
+    with pytest.raises(ValueError, match=r"features are 'limit,site'; give a list of names: \['limit', 'site'\]"):
+        dgltree.TreeClassifier(features="limit,site").fit(X, table["label"])
+
+
+def test_the_notation_of_a_table_is_that_of_its_trees_and_not_of_its_names() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    table = pandas.DataFrame({"tree": ["((A:0.1,B:0.2)90:0.1,C:0.4);"] * 3, "age": [1, 2, 3]})
+    assert with_notation(table, Reading()).notation == "newick"
+
+
+def test_a_model_whose_answers_are_the_baselines_names_its_columns_too(trained: Path) -> None:
+    model = dgltree.TrainedModel.load(trained / "model")
+    assert model.average is not None
+    model.average = replace(model.average, weight=0.0)
+    with pytest.raises(ValueError, match="the model reads 'limit', 'site' next to the trees; give a file"):
+        model.predict_proba(["x + y"])
 
 
 def test_pairs_have_columns_and_labels_of_nodes_have_none() -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import split
+from dgltree.training import contest
 from dgltree.training.contest import Contest, Entry
 
 pytestmark = QUIET
@@ -140,6 +141,21 @@ def test_if_every_encoder_fails_the_reasons_are_printed(tmp_path: Path, capsys: 
     options = '{"grc": {"nothing": 1}, "tree_smu": {"stack_size": 0}}'
     assert main(["compare", str(path), "--encoders", "grc,tree_smu", "--options", options, *SMALL]) == 1
     assert "no encoder could be trained: grc: grc has no option 'nothing'" in capsys.readouterr().err
+
+
+def test_the_standard_output_has_the_table_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compare(*_: Any, **__: Any) -> Contest:
+        print("validation: accuracy 0.5")  # what a training prints
+        return Contest("accuracy", {"train": 1, "validation": 1, "test": 1}, [0], [])
+
+    monkeypatch.setattr(contest, "compare_encoders", compare)
+    path = written(tmp_path, "trees.tsv", table(20))
+    assert main(["compare", str(path), "--encoders", "grc,tree_lstm"]) == 0
+    printed = capsys.readouterr()
+    assert "validation: accuracy 0.5" in printed.err and "validation: accuracy" not in printed.out
+    assert "the models are in the folders of" in printed.out
 
 
 def test_the_table_has_no_bar_of_a_message() -> None:

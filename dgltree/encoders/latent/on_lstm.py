@@ -21,6 +21,7 @@ from dgltree.encoders.sequence.recurrent import (
     RecurrentSteps,
     State,
     check_layer,
+    check_sizes,
     drop_weights,
 )
 from dgltree.torch_internals import without_autocast
@@ -117,7 +118,7 @@ class ONLSTM(RecurrentLayers):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
     ) -> None:
-        below = [input_size, *sizes]
+        below = [input_size, *check_sizes(sizes)]
         layers = [ONLSTMLayer(*of, chunk_size, weight_dropout) for of in zip(below, sizes, strict=False)]
         super().__init__(input_size, layers, dropout)
 

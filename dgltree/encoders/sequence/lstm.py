@@ -17,6 +17,7 @@ from dgltree.encoders.sequence.recurrent import (
     RecurrentSteps,
     State,
     check_layer,
+    check_sizes,
     drop_weights,
     read,
 )
@@ -96,7 +97,7 @@ class LSTM(RecurrentLayers):
     def __init__(
         self, input_size: int, sizes: Sequence[int], *, dropout: float = 0.0, weight_dropout: float = 0.0
     ) -> None:
-        below = [input_size, *sizes]
+        below = [input_size, *check_sizes(sizes)]
         layers = [LSTMLayer(*of, weight_dropout) for of in zip(below, sizes, strict=False)]
         super().__init__(input_size, layers, dropout)
 

@@ -45,6 +45,13 @@ class RecurrentSteps(NamedTuple):
     """(B, T, layers, 2, D_m), f~ and i~ of an ON-LSTM with layers of one size, if they are traced; 0 at padding."""
 
 
+def check_sizes(sizes: Sequence[int]) -> Sequence[int]:
+    """The sizes of layers. ``TypeError`` for a size alone."""
+    if isinstance(sizes, int):
+        raise TypeError(f"sizes is {sizes}; give the size of each layer in a list: [{sizes}]")
+    return sizes
+
+
 class RecurrentLayers(nn.Module):
     """Layers on top of one another, over vectors.
 
@@ -126,7 +133,7 @@ def check_layer(input_size: int, hidden_size: int, weight_dropout: float) -> Non
     """``ValueError`` for sizes below 1 and a dropout outside of 0 to below 1."""
     check_size("input_size", input_size)
     check_size("hidden_size", hidden_size)
-    check_dropout(weight_dropout)
+    check_dropout(weight_dropout, "weight_dropout")
 
 
 def _check_state(layers: Sequence[nn.Module], rows: int, state: State | None) -> None:

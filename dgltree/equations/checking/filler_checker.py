@@ -26,7 +26,7 @@ from dgltree.equations.truth.solutions.numbers import NumberOutcome
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Tested, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
-from dgltree.trees.equation import Equation, blank, substitute
+from dgltree.trees.equation import BLANK, Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
 
@@ -79,6 +79,8 @@ class FillerChecker:
         """The mark of an expression for each blank, or of one solution."""
         read = [read_noted_expression(text, self._names, names=self._one_name | self._plain.bases) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
+        if any(node.function == BLANK.function for filler in fillers for node in filler.distinct()):
+            raise ValueError("the answer has a blank in it; write what goes there")
         if self.asked.unknown in variables(*fillers):
             raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
         self._check_names(fillers)
@@ -99,7 +101,7 @@ class FillerChecker:
             found = self._rounded(found, texts[0])
         if found.mark is Mark.RIGHT and self.form is not None:
             return self._in_form(found, texts)
-        if found.mark is Mark.WRONG and self._key.is_periodic and len(fillers) == 1:
+        if found.mark is Mark.WRONG and mark is not Mark.RIGHT and self._key.is_periodic and len(fillers) == 1:
             right_so = self._verdict([in_degrees(fillers[0])])[1]
             notes += (checking_note("degrees", answer=understood),) * right_so
         return found._replace(notes=notes) if found.mark is Mark.WRONG else found

@@ -31,6 +31,7 @@ _GROUPS = {
 }
 _BRACED = re.compile(r"(?<=[0-9])\{,\}(?=[0-9])")
 _PERIOD = re.compile(r"(?<![\w.,])([0-9]+),(?=[0-9]*\\overline)")
+_REPEATED = re.compile(r"(?<![\w.,])[0-9]+,(?=\([0-9]+\)(?!\w))")
 _PERCENT = re.compile(r"(?<=[0-9)])\s*(?:pct\.?|percent|per cent|prozent|pour ?cent|por ?ciento)(?!\w)", re.IGNORECASE)
 _CALL = re.compile(r"[A-Za-z}]\s*[([]")
 
@@ -91,7 +92,9 @@ def with_decimal_points(text: str, mark: str, lists: bool = False) -> tuple[str,
         return found[0].replace(",", ".")
 
     text = _GROUPS[mark].sub(ungrouped, _BRACED.sub(",", text))
-    return (_COMMA.sub(pointed, text) if mark == "comma" else text), tuple(dict.fromkeys(notes))
+    if mark == "comma":
+        text = _COMMA.sub(pointed, _REPEATED.sub(pointed, text))
+    return text, tuple(dict.fromkeys(notes))
 
 
 def with_plain_numbers(text: str) -> str:

@@ -1,5 +1,6 @@
 """Points for marks: a table of codes, part marks included."""
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -42,5 +43,7 @@ def read_points(text: str) -> dict[str, float | str]:
         try:
             table[code] = float(value)
         except ValueError:
-            raise ValueError(f"the points of {code} are {value!r}; expected a number, or share") from None
+            table[code] = math.nan
+        if not math.isfinite(float(table[code])):
+            raise ValueError(f"the points of {code} are {value!r}; expected a number{', or share' * (code != 'right')}")
     return table

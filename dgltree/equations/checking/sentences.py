@@ -122,6 +122,9 @@ SENTENCES: Mapping[str, str] = {
 A value of ``{domain}``, ``{grade}``, ``{form}`` and ``{basis}`` is a code itself, whose word is in the table, too.
 """
 _CODES = ("domain", "grade", "form", "basis")
+_FIELD = re.compile(r"\{(\w+)\}")
+_VALUES = {*_CODES, *_FIELD.findall(" ".join(SENTENCES.values()))}
+"""The names of values in any sentence."""
 _DECIMAL_POINT = re.compile(r"(?<=[0-9])\.(?=[0-9])")
 
 
@@ -158,6 +161,11 @@ def check_sentences(table: Mapping[str, Any]) -> dict[str, str]:
             raise ValueError(f"there is no sentence {code!r} ({nearest(code, SENTENCES)})")
         if not isinstance(template, str):
             raise ValueError(f"the sentence {code!r} is {template!r:.60}; it has to be a text")
+        for name in _FIELD.findall(template):
+            if name not in _VALUES:
+                raise ValueError(
+                    f"the sentence {code!r} has {{{name}}}, and no value has that name ({nearest(name, _VALUES)})"
+                )
     return dict(table)
 
 

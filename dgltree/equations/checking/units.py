@@ -143,12 +143,14 @@ def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozense
         bases: its base units.
         asked: those of the question.
     """
+    if not (asked or bases):
+        return found
     kept = tuple(note for note in found.notes if note.code in CHECKING_NOTES or note.code == "mixed")
-    found = found._replace(answer=answer.strip(), notes=kept, solutions=(), missing=())
+    found = found._replace(answer=answer.strip(), notes=kept)
     if found.mark is Mark.RIGHT:
-        rounded = found.cause is not None and found.cause.code == "right-rounded"
-        return found if rounded else found._replace(cause=Cause("right-quantity") if asked else None)
-    if found.mark is not Mark.WRONG or not (asked or bases):
+        said = found.cause is not None and found.cause.code in ("right-rounded", "right-several")
+        return found if said else found._replace(cause=Cause("right-quantity") if asked else None)
+    if found.mark is not Mark.WRONG:
         return found
     code = "no-unit" if not bases else "quantity" if bases <= asked else "unit"
     return found._replace(cause=Cause(f"wrong-{code}"))

@@ -35,7 +35,7 @@ def constant(leaf: Tree) -> Ball:
         raise Unjudged("infinity is not a number")
     number = exact(leaf)
     if number is None:
-        raise Unjudged(f"the leaf {leaf.token or leaf.function} has no value that is worked out")
+        raise Unjudged(f"the value of {leaf.token or leaf.function} is not worked out")
     return fmpq(number.numerator, number.denominator)
 
 
