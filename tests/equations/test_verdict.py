@@ -2,6 +2,8 @@
 
 import csv
 import json
+import math
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
@@ -15,7 +17,7 @@ from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict
 from dgltree.read.typed import read_typed
 from dgltree.trees.equation import share_equal_parts
 from tasks.evidence.verdicts.mpmath_values import agrees
@@ -190,6 +192,31 @@ def test_points_at_which_a_term_is_too_small_are_counted_as_skipped() -> None:
 def test_infinity_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"infinity \(oo\) is not a number"):
         verify("1/x = oo")
+
+
+def test_what_holds_at_points_at_random_and_fails_on_a_line_is_refuted() -> None:
+    verdict = Judge().verdict(read_equation("abs(log(9*x - 21/8) + abs(y/x)) = log(9*x - 21/8) + y/x"))
+    assert verdict.grade is Grade.REFUTED
+    assert verdict.counterexample is not None
+    x, y = (float(Fraction(verdict.counterexample.variables[name])) for name in "xy")
+    left, right = (math.log(9 * x - 21 / 8) + part for part in (abs(y / x), y / x))
+    assert abs(left) != pytest.approx(right, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        ("1/0 = 1", Doubt.NO_VALUE),
+        ("log(x - x) = 1", Doubt.NO_VALUE),
+        ("exp(exp(exp(9))) = 9^9^9^9", Doubt.NOT_COMPARED),
+        ("oo = x", Doubt.NOT_READ),
+        ("exp(-exp(exp(9))) = exp(-9^9^9)", Doubt.NOT_COMPARED),  # both are too small to be seen
+        ("2^(-9^9^9) = 3^(-9^9^9)", Doubt.NOT_COMPARED),
+        ("x = x", None),
+    ],
+)
+def test_the_reason_of_an_undecided_verdict_is_a_value(text: str, doubt: Doubt | None) -> None:
+    assert Judge().verdict(read_equation(text)).doubt is doubt
 
 
 def test_a_function_without_a_value_is_undecided() -> None:

@@ -59,6 +59,8 @@ class Program:
         self._leaves: dict[int, Tree] = {}
         self._steps: list[tuple[int, ProgramStep]] = []
         self._sums: list[tuple[int, tuple[int, ...]]] = []
+        self._powers: list[tuple[int, int | None]] = []
+        """Places of values that are 0 only if that at another place is, if there is one."""
         numbers: dict[Tree, int] = {}
         if sum(side.size for side in equation) > 20 * MOST_NODES:
             raise Unjudged(f"it has more than {20 * MOST_NODES:,} nodes")
@@ -80,6 +82,8 @@ class Program:
                 self.cuts[arguments[0]] = cut
             if node.function == "Add":
                 self._sums.append((place, arguments))
+            if node.function in ("exp", "Pow"):
+                self._powers.append((place, arguments[0] if node.function == "Pow" else None))
             self._steps.append((place, ProgramStep(self._operation(node, school), arguments)))
         elif node.function == "Symbol" and node.token:
             self.variables[node.token] = place
@@ -112,7 +116,10 @@ class Program:
         return left, right
 
     def swallows(self, values: Sequence[Ball], bits: int) -> bool:
-        """Whether a term is too small next to its sum to be seen with so many bits: 1 in 9^9^9 + 1."""
+        """Whether a value is too small to be seen with so many bits: 1 in 9^9^9 + 1, or exp(-9^9^9)."""
+        for place, base in self._powers:
+            if _may_be_0(values[place]) and (base is None or not _may_be_0(values[base])):
+                return True
         with ctx.workprec(bits):
             for place, terms in self._sums:
                 total = ball(values[place])
@@ -140,6 +147,10 @@ class Program:
                 value = adjust(value) if adjust is not None and isinstance(value, acb) else value
                 values[place] = real_or_none(value) if self._is_real and isinstance(value, acb) else value
             return values
+
+
+def _may_be_0(value: Ball) -> bool:
+    return value is not None and bool(ball(value).contains(0))
 
 
 def _is_below(value: Ball, least: Any) -> bool:
