@@ -19,7 +19,7 @@ from dgltree.datasets.node_classes import NodeClasses
 from dgltree.datasets.objects import read_objects, with_notation
 from dgltree.datasets.settings.field_texts import packed, text_of
 from dgltree.datasets.settings.read_settings import Reading
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, flat_trees
 
 AT_A_TIME = 1000
 """Examples of a stream that are Python's objects at the same time."""
@@ -58,7 +58,7 @@ def flatten_trees(
     count = len(trees)
     if not count:
         raise ValueError("no trees: give at least one")
-    flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
+    flat = list(flat_trees(trees))
     if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
         raise ValueError("some examples are trees and others pairs; give one kind")
     if labels is None:

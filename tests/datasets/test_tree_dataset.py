@@ -274,3 +274,8 @@ def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:
 def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) -> None:
     leaves = [Tree("leaf", token=token) for token in "abbccc"]
     assert f"\n  {rare}" in describe(TreeDataset([Tree("f", leaves)]), least)
+
+
+def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
+    with pytest.raises(TypeError, match="tree 1 is a str; read it first"):
+        TreeDataset([Tree("x"), "x + y"], ["a", "b"])  # type: ignore[list-item]
