@@ -43,7 +43,8 @@ def several(case: JudgedEquation) -> Verdict:
         ):
             continue
         if not sure:
-            elsewhere = case.trial(kind, _points_of_lines(case, kind)).against
+            along_lines = case.trial(kind, _points_of_lines(case, kind)).against
+            elsewhere = along_lines or case.next_to_breakpoints(kind)  # which functions without rules have, too
             if elsewhere is not None:
                 continue
         notes: tuple[str, ...] = (ROOTS,) if case.roots and domain is Domain.REALS else ()
