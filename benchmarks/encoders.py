@@ -1,7 +1,7 @@
 """Encoders of sequences over formulas of logic, in training and in inference."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from benchmarks.propagate import squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import Sequences, make_encoder
+from dgltree.engine.kernels.choice import kernels
 from dgltree.ranking.pretrained.shipped import logic_model
 from tasks.logic.language import VOCABULARY
 
@@ -29,6 +30,8 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     yield from _rates(cores, found, device, repeats)
     yield _literal(cores["on_lstm"], found, device, repeats)
     yield from _memory(found, device, repeats)
+    if device == "cpu":
+        yield from _slots(repeats)
     yield from running.rows(device, repeats)
 
 
@@ -81,3 +84,18 @@ def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipp
         "literal": squared_step(nn.ModuleList([core.embedding, literal]), theirs),
     }
     yield against(f"{name}, training", "literal", in_turn(steps, min(repeats, 3), device))
+
+
+def _slots(repeats: int) -> Iterator[Row]:
+    """A training step of Ordered Memory with and without its kernel; small batches gain most."""
+    for count, size in ((32, SIZE), (COUNT, SIZE)):
+        encoder = make_encoder("ordered_memory", VOCABULARY, size, order="unlabelled", num_slots=SLOTS)
+        read, core = encoder.plan(batch(formulas(count), VOCABULARY), share=False), encoder.core
+        step = squared_step(core, lambda core=core, read=read: core(read.ids, read.lengths))
+
+        def by_operations(step: Callable[[], object] = step) -> None:
+            with kernels("off"):
+                step()
+
+        name = f"Ordered Memory, training, {count} formulas, n = {size}, {SLOTS} slots"
+        yield against(name, "torch's operations", in_turn({"ours": step, "torch's operations": by_operations}, repeats))

@@ -111,6 +111,7 @@ NUMBA = Backend(
         "stack path": "numba_paths.NumbaPaths",
         "lstm path": "numba_paths.NumbaPaths",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
+        "slots": "numba_slots.SlotKernel",
     },
 )
 TRITON = Backend(

@@ -9,6 +9,7 @@ from torch.nn.functional import pad
 from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.latent.ordered_memory.attention import ATTENTIONS, allocate
+from dgltree.encoders.latent.ordered_memory.slots import write_slots
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.padding import check_vectors
 
@@ -219,8 +220,9 @@ class OrderedMemory(nn.Module):
         if self.dynamic and x.device.type == "cpu" and not pi.all():
             return self._write_used(x, M, pi)
         rows, slots = pi.shape
-        written = self._cells(x, M.transpose(0, 1).flatten(0, 1), pi.t().reshape(-1, 1), [rows] * slots)
-        return torch.stack(written, 1), rows * slots
+        M = M.transpose(0, 1).flatten(0, 1)
+        written = write_slots(self.cell, self.norm, x, self.cell.of_right(M), M, pi.t().reshape(-1, 1), [rows] * slots)
+        return written.view(slots, rows, -1).transpose(0, 1), rows * slots
 
     def _write_used(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
         """As ``_write``, where ->pi is not 0: from some slot on, because it never falls. Elsewhere M_hat is x~."""
@@ -229,26 +231,8 @@ class OrderedMemory(nn.Module):
         slot, rank = used[order].t().nonzero(as_tuple=True)
         place = order[rank] * pi.shape[1] + slot  # slot after slot, in each the rows that use most slots first
         M_used, pi_used = M.flatten(0, 1).index_select(0, place), pi.reshape(-1, 1).index_select(0, place)
-        written = self._cells(x.index_select(0, order), M_used, pi_used, used.sum(0).tolist())
+        counts, of_right = used.sum(0).tolist(), self.cell.of_right(M_used)
+        written = write_slots(self.cell, self.norm, x.index_select(0, order), of_right, M_used, pi_used, counts)
         source = torch.arange(len(x)).repeat_interleave(pi.shape[1])
         source[place] = torch.arange(len(x), len(x) + len(place))
-        return torch.cat([x, *written]).index_select(0, source).view_as(M), len(place)
-
-    def _cells(self, x: Tensor, M: Tensor, pi: Tensor, counts: list[int]) -> list[Tensor]:
-        """M_hat of one slot after another, (counts[i], D) each.
-
-        Args:
-            x: x~, (rows, D).
-            M: of the first counts[i] rows for each slot, which never are fewer than for the slot before: (pairs, D).
-            pi: of the same, (pairs, 1).
-            counts: rows of each slot.
-        """
-        written: list[Tensor] = []
-        below = x[:0]
-        for M_i, of_right, pi_i in zip(*(part.split(counts) for part in (M, self.cell.of_right(M), pi)), strict=True):
-            here = x[: len(M_i)]
-            below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
-            combined = self.cell.combined(self.cell.product(below, of_right), below, M_i, self.norm)
-            below = here.lerp(combined, pi_i)
-            written.append(below)
-        return written
+        return torch.cat([x, written]).index_select(0, source).view_as(M), len(place)

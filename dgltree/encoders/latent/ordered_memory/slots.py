@@ -1,0 +1,177 @@
+"""The slots of Ordered Memory written at one word, one after another, and their gradients by hand.
+
+A slot is a few small products and some thirty short operations with their gradients; by hand it is two products and
+one call of a kernel each way, and the gradients of all slots' weights are two products.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from dgltree.cells.compose import Compose, GatedRecursive, GELUGatedRecursive
+from dgltree.cells.once_differentiable import differentiable_gradients
+from dgltree.engine.kernels.blas import product_address
+from dgltree.engine.kernels.choice import step_kernel
+from dgltree.engine.kernels.operands import are_taken, operand
+from dgltree.torch_internals import hooks_of, inside_transform
+
+if TYPE_CHECKING:
+    from dgltree.engine.kernels.numba_slots import SlotKernel
+
+KINDS = (GatedRecursive, GELUGatedRecursive)
+"""The cells whose equations the kernel computes; a subclass may have others."""
+OWN = {"combined", "product", "act"}
+WEIGHTS = ("cell.vertical.weight", "cell.second.weight", "cell.second.bias", "norm.weight", "norm.bias")
+
+
+class SlotWriter(nn.Module):
+    """``writer(x, of_right, M, pi, counts)``: M_hat of one slot after another, (pairs, D).
+
+    Args of a call:
+        x: x~, (rows, D).
+        of_right: what M adds to the cell's product, (pairs, width).
+        M: of the first counts[i] rows for each slot, which never are fewer than for the slot before: (pairs, D).
+        pi: of the same, (pairs, 1).
+        counts: rows of each slot.
+    """
+
+    def __init__(self, cell: Compose, norm: nn.LayerNorm) -> None:
+        super().__init__()
+        self.cell, self.norm = cell, norm
+
+    def forward(self, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]) -> Tensor:
+        written: list[Tensor] = []
+        below = x[:0]
+        for M_i, of_right_i, pi_i in zip(*(part.split(list(counts)) for part in (M, of_right, pi)), strict=True):
+            here = x[: len(M_i)]
+            below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
+            combined = self.cell.combined(self.cell.product(below, of_right_i), below, M_i, self.norm)
+            below = here.lerp(combined, pi_i)
+            written.append(below)
+        return torch.cat(written)
+
+
+def write_slots(
+    cell: Compose, norm: nn.LayerNorm, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]
+) -> Tensor:
+    """As :class:`SlotWriter`, by a kernel if there is one for this cell, device and dtype."""
+    tensors = [x, of_right, M, pi]
+    if isinstance(cell, GatedRecursive):
+        tensors += [cell.vertical.weight, cell.second.weight, cell.second.bias, norm.weight, norm.bias]
+    kernel = _kernel(cell, norm, tensors)
+    if kernel is None:
+        return SlotWriter(cell, norm)(x, of_right, M, pi, counts)
+    written: Tensor = ByHand.apply(kernel, cell, norm, counts, *map(operand, tensors))
+    return written
+
+
+def _kernel(cell: Compose, norm: nn.LayerNorm, tensors: Sequence[Tensor]) -> "type[SlotKernel] | None":
+    """None where torch's operations compute: other equations, transforms, autocast, other tensors, a GPU.
+
+    Compiled code reads by address, so that a weight of another shape must not reach it; torch then says what is wrong.
+    """
+    if not _is_as_published(cell, norm) or not are_taken(tensors):
+        return None
+    dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
+    if len(dtypes) > 1 or len(devices) > 1 or product_address(*dtypes) is None:
+        return None
+    if inside_transform() or torch.compiler.is_compiling() or torch.is_autocast_enabled(tensors[0].device.type):
+        return None
+    n, pairs = tensors[0].shape[1], len(tensors[2])
+    shapes = (pairs, 4 * n), (pairs, n), (pairs, 1), (4 * n, n), (4 * n, 4 * n), (4 * n,), (n,), (n,)
+    if any(tensor.shape != shape for tensor, shape in zip(tensors[1:], shapes, strict=True)):
+        return None
+    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return step_kernel("slots", (), tensors[0], backward=record)
+
+
+def _is_as_published(cell: Compose, norm: nn.LayerNorm) -> bool:
+    """Whether a call of the cell has the kernel's equations: no subclass, no function set on it, no hook."""
+    if type(cell) not in KINDS or getattr(cell, "approximate", "none") != "none" or OWN & vars(cell).keys():
+        return False
+    assert isinstance(cell, GatedRecursive)
+    modules: list[tuple[nn.Module, type[nn.Module]]] = [
+        (cell.drop, nn.Dropout),
+        (cell.vertical, nn.Linear),
+        (cell.second, nn.Linear),
+        (norm, nn.LayerNorm),
+    ]
+    return not any(
+        hooks_of(module) or "forward" in vars(module) or type(module).forward is not kind.forward
+        for module, kind in modules
+    )
+
+
+class ByHand(torch.autograd.Function):
+    """All slots of a word by a kernel; as :class:`SlotWriter` computes them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        kernel: "type[SlotKernel]",
+        cell: GatedRecursive,
+        norm: nn.LayerNorm,
+        counts: Sequence[int],
+        x: Tensor,
+        of_right: Tensor,
+        M: Tensor,
+        pi: Tensor,
+        *weights: Tensor,
+    ) -> Tensor:
+        ctx.kernel, ctx.parts, ctx.counts = kernel, (cell, norm), counts
+        ctx.gelu, ctx.random = isinstance(cell, GELUGatedRecursive), torch.get_rng_state() if cell.training else None
+        ctx.masks = _masks(cell, M, counts)
+        hidden, below = of_right.clone(), torch.empty_like(M)
+        in_place = not ctx.gelu and not len(ctx.masks[1])
+        active = hidden if in_place else torch.empty_like(hidden)
+        dropped = torch.empty_like(below) if len(ctx.masks[0]) else below
+        ctx.kept = hidden, active, torch.empty_like(hidden), below, dropped, torch.empty_like(M), M.new_empty(len(M))
+        out = torch.empty_like(M)
+        read = x, M, pi.view(-1), weights, ctx.masks, ctx.kept
+        kernel.forward(torch.tensor(counts), ctx.gelu, norm.eps, *read, out)
+        ctx.save_for_backward(x, of_right, M, pi, *weights)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            return None, None, None, None, *_differentiable(ctx, d_out)
+        x, of_right, M, pi, *weights = ctx.saved_tensors
+        _, active, _, _, dropped, normal, _ = ctx.kept
+        d_x, d_pi = torch.zeros_like(x), torch.empty_like(pi)
+        d_hidden, d_gates = torch.empty_like(of_right), torch.empty_like(of_right)
+        d_M, d_h, d_below = (torch.empty_like(M) for _ in range(3))
+        given = d_x, d_hidden, d_gates, d_M, d_pi.view(-1), d_h, d_below
+        read = x, M, pi.view(-1), tuple(weights), ctx.masks, ctx.kept
+        ctx.kernel.backward(torch.tensor(ctx.counts), ctx.gelu, *read, operand(d_out).clone(), given)
+        of_weights = d_hidden.t() @ dropped, d_gates.t() @ active, d_gates.sum(0), (d_h * normal).sum(0), d_h.sum(0)
+        return None, None, None, None, d_x, d_hidden, d_M, d_pi, *of_weights
+
+
+def _masks(cell: Compose, M: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """What dropout multiplies the slots below and the activations by, drawn as :class:`SlotWriter` would."""
+    none, width = M[:0], cell.vertical.out_features
+    if not (cell.training and cell.drop.p):
+        return none, M.new_empty(0, width)
+    below, active = [none], []
+    for count in counts:
+        if cell.drops_inputs:
+            below.append(cell.drop(M.new_ones(count, M.shape[1])))
+        active.append(cell.drop(M.new_ones(count, width)))
+    return torch.cat(below), torch.cat(active)
+
+
+def _differentiable(ctx: Any, d_out: Tensor) -> list[Tensor | None]:
+    """Gradients that have gradients: the slots once more by torch's operations, with the same dropout."""
+
+    def compute(x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, *weights: Tensor) -> tuple[Tensor]:
+        named = dict(zip(WEIGHTS, weights, strict=True))
+        return (functional_call(SlotWriter(*ctx.parts), named, (x, of_right, M, pi, ctx.counts)),)
+
+    with torch.random.fork_rng(devices=[]):
+        if ctx.random is not None:
+            torch.set_rng_state(ctx.random)
+        return differentiable_gradients(compute, ctx.saved_tensors, (d_out,))
