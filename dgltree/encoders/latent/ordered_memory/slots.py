@@ -152,7 +152,7 @@ class ByHand(torch.autograd.Function):
 
 
 def _masks(cell: Compose, M: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """What dropout multiplies the slots below and the activations by, drawn as :class:`SlotWriter` would."""
+    """The masks of dropout for the slots below and for the activations, drawn as :class:`SlotWriter` would."""
     none, width = M[:0], cell.vertical.out_features
     if not (cell.training and cell.drop.p):
         return none, M.new_empty(0, width)
