@@ -24,6 +24,7 @@ THRESHOLDS = {"first": 0.01, "later": 0.1}
 FEATURES = 64
 """Of "first": how many numbers say whether something was just merged into a node."""
 MIN_PROBABILITY = 4e-8
+"""Added to a denominator whose other terms can all be 0."""
 HALF = 0.5
 """The existence below which, or the sum of probabilities from which on, a node counts as merged, for the tree."""
 SUM_UNIT = 1e-4

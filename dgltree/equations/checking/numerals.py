@@ -13,6 +13,7 @@ from dgltree.read.typed.spelling import SUPERSCRIPTS
 
 DECIMALS = ("comma", "point")
 BITS = 256
+"""Of a value that is compared with what was rounded; where they do not decide, the number counts as not equal."""
 MAX_EXPONENT = 400
 """Of ten, up to which a rounded number is compared with its value."""
 

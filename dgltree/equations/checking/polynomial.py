@@ -11,6 +11,7 @@ from dgltree.trees.tree import Tree
 
 MOST_VARIABLES = 12
 MOST_TERMS = 60
+"""A larger one is no polynomial here: forms such as "expanded" are asked of the answers of people."""
 MAX_EXPONENT = 40
 """A whole exponent."""
 

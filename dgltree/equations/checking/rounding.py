@@ -9,6 +9,7 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 BITS = 256
+"""Of a value before it is rounded."""
 UNITS = (1, 2, 3, 5, 7, 11, 13)
 """Sizes of base units at which two quantities are divided: if the quotient is a number, it is the same at all."""
 

@@ -13,6 +13,7 @@ from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
 BITS = 64
+"""Of the values that decide whether a point is asked; one that may not be real is left out."""
 
 
 def covers(equation: Equation, filler: Tree, verdict: Verdict) -> bool:

@@ -12,6 +12,7 @@ from dgltree.equations.expressions.memo import Memo
 from dgltree.read.notation import EXP1, FRACTION
 from dgltree.trees.tree import Tree
 
+# A rolling hash (Karp and Rabin 1987): two rows of n codes collide at a random base with a probability of n / PRIME.
 PRIME = 2**127 - 1
 BASE = 0x2545F4914F6CDD1D9E3779B97F4A7C15
 REMEMBERED = 100_000  # forms: the fillers that a search finds share most of their parts

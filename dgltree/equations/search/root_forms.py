@@ -24,6 +24,7 @@ from dgltree.trees.tree import Tree
 MAX_ROOT_NODES = 60
 """Nodes of an expression for a root."""
 MOST_FORMS = 8
+"""Of a root, the plainest ones: those that are compared with what the equation needs."""
 
 
 class RootForms:

@@ -22,7 +22,7 @@ LEAF, NUMBER = -2, -1
 """The code in place of an operation for a leaf, and for a number that operations on numbers gave."""
 MAX_LEVEL = 14  # level
 LONGER = 3  # levels by which a form may be longer than the shortest
-MIN_VALUE = 1e-7
+MIN_VALUE = 1e-7  # smaller values at the sample points are differences of equal ones, that is rounding
 ROWS = 500_000  # candidates that are taken in together
 PAIRS_BETWEEN_LOOKS = 100_000  # pairs whose values are computed between two looks at the clock
 CHUNK = 4  # times the budget: so many candidates of a level are computed at most

@@ -21,6 +21,7 @@ AVOIDED = 3.0
 OF_AN_INVERSE = 6.0
 """For a function of an inverse function."""
 ROOT_OF_SQUARE = 2.0
+"""For ``sqrt(x^2)`` and ``|x^2|``, which are plainer without one of the two."""
 SQUARE_BELOW_ROOT = 6.0
 """For ``sqrt(75)``, which is ``5*sqrt(3)``."""
 MAX_FACTORED = 10**6

@@ -14,6 +14,7 @@ NODE = 1e-4
 VERDICT, VERDICT_NODE = 0.05, 4e-3
 """Seconds that a verdict may take, and further ones for each node."""
 MAX_MAGNITUDE = 10**9
+"""Nodes beyond which the seconds of a verdict grow no further; shared subtrees can make a tree of 2^100 nodes."""
 Fillers = tuple[Tree, ...]
 """One for each blank."""
 

@@ -16,6 +16,7 @@ from dgltree.trees.tree import Tree
 MAX_CONDITION_LENGTH = 60
 """Characters of a condition."""
 MAX_CONDITIONS = 6
+"""Those that are named; further ones are left out."""
 
 
 def conditions(equation: Equation) -> tuple[str, ...]:

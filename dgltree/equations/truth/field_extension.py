@@ -20,7 +20,9 @@ MOST_UNITS = 24
 MOST_TURNS = 240
 """The order of a root of unity, at most."""
 SIGN_BITS = 400
+"""Of the ball that decides a sign; one that contains 0 decides none, whatever its bits."""
 LARGEST_PRIME = 2**64
+"""Numbers below it are split into their primes; a larger one counts as one prime."""
 
 
 class Again(Exception):  # noqa: N818 - no error: a unit has become smaller

@@ -10,6 +10,7 @@ from flint import fmpq, fmpq_mpoly_ctx
 
 MOST_GENERATORS = 20
 MOST_TERMS = 400
+"""Of a polynomial; what is larger is not worked out."""
 MOST_WORK = 40_000
 """Terms of one polynomial times those of the other, if they are multiplied."""
 MOST_BITS = 4000

@@ -16,6 +16,7 @@ BITS, FINE = 64, 160
 HALVED, CONTINUOUS = 90, 12
 """Halvings of a bracket, and after how many of them the difference has to be continuous in it."""
 MAX_ROOTS = 8
+"""Sign changes that are followed."""
 Bracket = tuple[fmpq, fmpq]
 
 

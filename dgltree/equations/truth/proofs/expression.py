@@ -31,6 +31,7 @@ LARGEST_POWER = 200
 MAX_RATIONAL_BITS = 4000
 """Bits of a rational value."""
 CACHED = 4096
+"""Expressions whose derivatives and domains are kept: subtrees of one equation come again and again."""
 MAX_NODES, MAX_DEPTH = 400, 60
 """Nodes and levels of an expression."""
 

@@ -43,7 +43,9 @@ from dgltree.equations.truth.proofs.place import BITS, CutPoint, Place, to_fract
 from dgltree.equations.truth.proofs.steps import Offers
 
 MOST_CELLS = 24
+"""Cuts of the line that are kept: beyond them a part is larger than it had to be, and is not proved then."""
 ROUNDS = 3
+"""Times that refused relations are tried again after others were accepted, which they may rest on."""
 REFUSALS = (Refused, Unsupported, ArithmeticError, ValueError, KeyError, TypeError, IndexError)
 _SMALL_ROOTS = [("sqrt", number(2)), ("sqrt", number(3))]
 

@@ -13,6 +13,7 @@ from dgltree.equations.truth.proofs.expression import LARGEST_POWER, ONE, Expres
 MAX_GENERATORS = 48
 """Generators."""
 ROUNDS = 12
+"""Divisions by all relations; a remainder that still changes is refused, which never makes a claim."""
 LARGEST_FACTORED, LARGEST_DEGREE = 40, 40
 """Terms and degrees of a polynomial in several generators that is factored."""
 MAX_DEGREE = 1000

@@ -21,6 +21,7 @@ from dgltree.trees.equation import Equation
 
 LOG = logging.getLogger(__name__)
 DIGITS = 6
+"""Of an end without a closed form; twice as many where two ends would have the same ones."""
 MAX_END_LENGTH = 30
 """Characters of an end; a longer one is a decimal."""
 OPEN_SAMPLES = 24

@@ -37,9 +37,11 @@ from dgltree.equations.truth.proofs.expression import (
 from dgltree.equations.truth.proofs.fractions import WORK, Quotient, Refused, ValueRing, require, vanishes
 
 BITS = 256
+"""Of all balls of a proof. More bits decide more signs, and no ball decides a sign wrongly."""
 HALVED = 120
 """Times that the bracket of a zero is halved."""
 LARGEST_DEGREE = 80
+"""Of a polynomial whose roots decide a sign; that of one of a higher degree is refused."""
 MOST_TERMS = 16
 """Of a sum that is factored for its sign."""
 

@@ -12,6 +12,7 @@ from dgltree.equations.truth.proofs.fractions import Poly, ValueRing, product
 from dgltree.equations.truth.solutions.polynomials import LARGEST_DEGREE, NARROW, Real, Unsolved
 
 MOST_TERMS = 2000
+"""The square of it bounds the terms of a resultant, which flint does not stop once it has begun."""
 
 
 def line_parts(ring: ValueRing, t: Expression) -> tuple[Poly, Poly]:

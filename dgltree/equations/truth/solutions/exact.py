@@ -8,6 +8,7 @@ from dgltree.equations.truth.proofs.expression import PI, Expression, at_number,
 from dgltree.equations.truth.proofs.fractions import total
 
 MAX_INTEGER = 10**12
+"""Up to which square factors are looked for, by trial division: a million steps."""
 NINTHS = 18
 """The denominator of angles of which a root of a cubic polynomial may have the cosine: pi/9 and its multiples."""
 

@@ -30,6 +30,7 @@ from dgltree.equations.truth.solutions.derivatives import goes_away_from_0, span
 EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
 """Up to where the line is cut evenly, and from where on nothing is cut any more."""
 PIECES = 64
+"""First parts between the even bounds, each half a unit wide; what is not decided in one is cut again."""
 NARROW = 1e-4
 """Width of an interval that is cut no further."""
 WORK, MAX_PARTS = 1500, 120

@@ -14,6 +14,7 @@ from dgltree.equations.truth.proofs.fractions import Refused, ValueRing, product
 LARGEST_PRIME = 1000
 LARGEST_NUMBER = 10**12
 LARGEST_POWER = 60
+"""Larger ones stay as they are written: ``log(2^89 - 1)`` is a constant of its own, not a sum of logarithms."""
 
 
 def normal(t: Expression) -> Expression:

@@ -12,6 +12,7 @@ BITS = 768
 NARROW = arb(2) ** -300
 """Largest radius of a number, as a share."""
 LARGEST_DEGREE = 400
+"""Arb isolates all complex roots at once and cannot be stopped; beyond this degree an equation is unsolved."""
 Real = Any
 """An ``arb``."""
 

@@ -21,6 +21,7 @@ from dgltree.equations.truth.solutions.polynomials import BITS
 from dgltree.trees.equation import Equation
 
 DIGITS = 12
+"""Of a root that has no form, as ``complete`` prints it."""
 LONGEST_SOURCE = 50
 """Characters of a polynomial that is named."""
 
