@@ -1,6 +1,8 @@
 """``python -m tasks.evidence.sets.twelve``: the list and the splits that were fixed, and a run on a few trees."""
 
+import itertools
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,21 +13,22 @@ import pytest
 from sklearn.metrics import r2_score
 
 from dgltree.read.sexpr import read_sexpr
+from dgltree.trees.tree import Tree
 from tasks.evidence.sets.names import Set
 from tasks.evidence.sets.records import LabelledRecord
-from tasks.evidence.sets.twelve import drawn_sets, icons, own, peers, schemas
+from tasks.evidence.sets.twelve import drawn_sets, fresh_sets, icons, own, peers, schemas
 from tasks.evidence.sets.twelve.__main__ import PEERS, RESULTS, SPLITS, lines_of, main
-from tasks.evidence.sets.twelve.names import NUMBERS, SETS
+from tasks.evidence.sets.twelve.names import FRESH, NUMBERS, SETS
 from tasks.evidence.sets.twelve.report import best_peer, table
 from tasks.evidence.sets.twelve.rows import SEEDS, records, split
 
 FIXED = [line.split("\t") for line in SPLITS.read_text(encoding="utf-8").splitlines()]
-DRAWN = ("typed", "invoices", "turns", "parity")
+DRAWN = ("typed", "invoices", "turns", "parity", "phylogenies", "circuits", "satisfiable")
 
 
 def test_the_list_is_the_one_that_was_fixed_before_the_first_run() -> None:
     assert [(name, seed) for name, seed, *_ in FIXED] == [(name, str(seed)) for name in SETS for seed in SEEDS]
-    assert len(SETS) == 12
+    assert len(SETS) == 12 + len(FRESH)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -76,6 +79,61 @@ def test_a_walker_looks_where_each_single_turn_leads() -> None:
             )
         )
         assert record.label == "NESW"[sum(walked) % 4]
+
+
+def test_a_circuit_has_the_resistance_that_the_rules_give() -> None:
+    for record in list(fresh_sets.circuits())[:100]:
+        ohms = read_sexpr(record.trees[0]).fold(
+            lambda node, below: (
+                float(node.token)
+                if node.token
+                else sum(below)
+                if node.function == "series"
+                else 1 / sum(1 / one for one in below)
+            )
+        )
+        assert float(record.label) == pytest.approx(ohms, rel=2e-3)
+
+
+def test_a_formula_is_tried_with_all_values() -> None:
+    for record in list(fresh_sets.satisfiable())[:100]:
+        tree, found = read_sexpr(record.trees[0]), set()
+        for values in itertools.product([False, True], repeat=3):
+            named = dict(zip("pqr", values, strict=True))
+
+            def worth(node: Tree, below: list[bool], named: dict[str, bool] = named) -> bool:
+                match node.function:
+                    case "and":
+                        return all(below)
+                    case "or":
+                        return any(below)
+                    case "not":
+                        return not below[0]
+                    case "implies":
+                        return below[0] <= below[1]
+                    case "xor":
+                        return below[0] ^ below[1]
+                return named[node.token or ""]
+
+            found.add(tree.fold(worth))
+        assert record.label == {(True,): "always", (False,): "never"}.get(tuple(found), "sometimes")
+
+
+def test_all_species_of_a_phylogeny_live_today() -> None:
+    """The two lineages of a join have the same age there."""
+    join = re.compile(r"\((s|<[\d.]+>):([\d.]+),(s|<[\d.]+>):([\d.]+)\)")
+
+    def age(part: str, length: str) -> float:
+        return float(length) + (0.0 if part == "s" else float(part[1:-1]))
+
+    for record in list(fresh_sets.phylogenies())[:60]:
+        text, joins = record.trees[0], 0
+        while found := join.search(text):
+            left, right = age(found[1], found[2]), age(found[3], found[4])
+            assert left == pytest.approx(right, abs=0.003)
+            text, joins = f"{text[: found.start()]}<{left:.4f}>{text[found.end() :]}", joins + 1
+        assert re.fullmatch(r"<[\d.]+>;", text)
+        assert joins + 1 in fresh_sets.SPECIES
 
 
 def test_a_path_is_read_as_its_commands() -> None:
