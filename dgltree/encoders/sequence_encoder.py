@@ -136,9 +136,9 @@ class SequenceEncoder(Encoder, VocabularySigned):
     @exclude_from_compile
     def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
         """As a call; of joint pairs without a parse."""
-        if self.pairs is not None or not isinstance(self.core, InducingCore):
-            return Encoded(self(batch, share))
         sequences = self._sequences(batch)
+        if self.pairs is not None or sequences.places is not None:
+            return Encoded(self(sequences, share))
         found = self.core.encoded(sequences.ids, sequences.lengths, trace)
         return replace(found, parse=None) if self.joint else found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
+from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_any, open_model
 from dgltree.training.trained_model import TrainedModel
@@ -79,11 +80,14 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
     if isinstance(model, EquationModel):
         model.cell  # noqa: B018 (raises for an encoder without one)
         opened.equations[_free(name, opened.equations)] = model
-    elif isinstance(model.encoder, SequenceEncoder) and model.encoder.induces_trees:
+    elif isinstance(model.encoder, SequenceEncoder) and (
+        model.encoder.induces_trees or isinstance(model.encoder.core, SequenceNeuralDataRouter)
+    ):
         opened.sequences[_free(name, opened.sequences)] = model
     elif not Path(name).is_dir():
         raise ValueError(
-            f"{name}: the page shows models of equations, networks that find trees in sequences, and folders of fit"
+            f"{name}: the page shows models of equations, networks that find trees in sequences, the Neural Data "
+            "Router, and folders of fit"
         )
 
 

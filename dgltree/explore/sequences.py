@@ -1,7 +1,7 @@
 """The room of sequences: by what a network found a tree (attention, distances, merges, beams), and that tree."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -68,6 +68,7 @@ def _words(tree: Tree) -> list[str]:
 MAX_SEQUENCE_LENGTH = 2000
 """Characters of a sequence."""
 MOST_WORDS = 400
+START, END = "⊢", "⊣"
 UNLABELLED = Parameters(labelled=False)
 EXAMPLES = {
     "and": [
@@ -82,7 +83,7 @@ EXAMPLES = {
 
 
 class SequencesRoom:
-    """Answers for the models that read sequences and find trees in them."""
+    """Answers for the models that read sequences and show how: by the trees that they find, or step by step."""
 
     def __init__(self, opened: Opened) -> None:
         self.models = opened.sequences
@@ -112,12 +113,15 @@ class SequencesRoom:
         encoder = model.encoder
         assert isinstance(encoder, SequenceEncoder)
         flat = batch([tree for tree, _ in given], encoder.vocabulary)
+        traced = encoder.gives_nodes or not encoder.induces_trees
         with evaluating(model):
-            encoded, words = encoder.encoded(flat, trace=encoder.gives_nodes), encoder.words(flat)
+            encoded, words = encoder.encoded(flat, trace=traced), encoder.words(flat)
             classes = _classes(model, encoded.root) if model.classes and len(given) == _each(model) else []
-        assert encoded.parse is not None
-        trees = encoded.parse.trees(words)
-        found = [_looked_at(*given[row], words[row], encoded.parse, row, tree) for row, tree in enumerate(trees)]
+        if encoded.parse is None:
+            found = [_steps(of_row, encoded.trace, row) for row, of_row in enumerate(words)]
+        else:
+            trees = encoded.parse.trees(words)
+            found = [_looked_at(*given[row], words[row], encoded.parse, row, tree) for row, tree in enumerate(trees)]
         if encoder.gives_nodes and encoded.trace:
             for one, shares in zip(found, encoded.trace["ancestors"][:, 0], strict=True):
                 size = len(one["words"])
@@ -178,6 +182,21 @@ def _looked_at(given: Tree, bare: bool, words: list[str], parse: Parse, row: int
         "given": _brackets(given, found) if compared else None,
         "matched": counts.matched,
         "brackets": counts.gold,
+    }
+
+
+def _steps(words: list[str], trace: Mapping[str, Tensor] | None, row: int) -> dict[str, Any]:
+    """The steps of a Neural Data Router, which finds no tree: gates (steps, T), and attention as the mean of the heads
+    (steps, T, T), in hundredths; the first and the last place are the start and the end that it adds.
+    """
+    assert trace is not None
+    size = len(words) + 2
+    gates, attention = trace["gates"][row, :, :size], trace["attention"][row, :, :, :size, :size].mean(1)
+    return {
+        "kind": "steps",
+        "words": [START, *words, END],
+        "gates": _hundredths(gates),
+        "attention": _hundredths(attention),
     }
 
 

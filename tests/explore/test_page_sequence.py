@@ -10,6 +10,7 @@ from explore_page import SIZES, SMALLEST, Running
 from dgltree import Vocabulary, save
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, TreeModel
+from dgltree.read.bracket import read_unlabelled
 
 pytestmark = pytest.mark.browser
 
@@ -107,3 +108,28 @@ def test_a_long_sequence_is_readable_and_the_picture_follows_the_word(page: Any,
     card.get_by_role("searchbox").last.fill("or")
     hit, frame = tree.locator(".hit").bounding_box(), tree.bounding_box()
     assert abs(hit["x"] + hit["width"] / 2 - frame["x"] - frame["width"] / 2) < 12
+
+
+@pytest.fixture
+def router(tmp_path: Path) -> Iterator[Running]:
+    pytest.importorskip("uvicorn", reason="the explore extra is not installed")
+    vocabulary = Vocabulary.from_trees([read_unlabelled("( 101 ( a b ) )")])
+    encoder = make_encoder("neural_data_router", vocabulary, 8, order="leaves", num_layers=6, num_heads=1)
+    save(TreeModel(encoder, ClassifierReadout(8, 2), classes=("x", "y")), tmp_path / "router.safetensors")
+    made = Running(str(tmp_path / "router.safetensors"))
+    yield made
+    made.end()
+
+
+def test_a_router_is_followed_step_by_step(page: Any, router: Running) -> None:
+    page.goto(f"{router.url}#sequence?model=router&text=101+a+b+a")
+    card = page.get_by_role("region", name="sequence")
+    card.get_by_role("heading", name="gates and attention, step by step").wait_for()
+    assert card.locator("svg.attention .ground").count() == 2 * 6 * 6  # gates and attention, steps, words with two ends
+    card.get_by_role("heading", name="What ⊣ attends to").wait_for()
+    card.locator("input[type=range]").focus()
+    page.keyboard.press("Home")
+    card.get_by_role("heading", name="What ⊢ attends to").wait_for()
+    card.get_by_role("img", name="How much of each").locator(".touch").nth(2).click()
+    assert card.locator(".where").inner_text() == "a"
+    card.get_by_role("img", name="What a attends to in each of 6 steps").wait_for()

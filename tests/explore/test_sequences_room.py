@@ -168,3 +168,21 @@ def test_brackets_are_counted_of_the_given_tree_and_words_of_the_sentence(client
     counts = score_sentence(given, found, Parameters(labelled=False))
     assert (one["matched"], one["brackets"]) == (counts.matched, counts.gold)
     assert (counts.gold, counts.test) == (2, 4)
+
+
+def test_the_steps_of_a_neural_data_router_are_its_gates_and_attention() -> None:
+    vocabulary = Vocabulary.from_trees([read_unlabelled("( 101 ( a b ) )")])
+    torch.manual_seed(0)
+    encoder = make_encoder("neural_data_router", vocabulary, 8, order="leaves", num_layers=3, num_heads=2)
+    model = TreeModel(encoder, ClassifierReadout(8, 2), classes=("x", "y"))
+    opened = Opened(sequences={"router": model})
+    found = room.SequencesRoom(opened).look(
+        room.RequestFields({"model": "router", "text": "( 101 ( a b ) )", "other": ""})
+    )
+    [one] = found["sequences"]
+    assert one["words"] == ["⊢", "101", "a", "b", "⊣"] and one["kind"] == "steps" and len(found["classes"]) == 2
+    trace = encoder.eval().encoded(batch([read_unlabelled("( 101 ( a b ) )")], vocabulary), trace=True).trace
+    gates, attention = (torch.tensor(one[name]) / 100 for name in ("gates", "attention"))
+    torch.testing.assert_close(gates, trace["gates"][0], atol=0.006, rtol=0)
+    torch.testing.assert_close(attention, trace["attention"][0].mean(1), atol=0.006, rtol=0)
+    assert (attention.diagonal(dim1=1, dim2=2) == 0).all()  # no place attends to itself

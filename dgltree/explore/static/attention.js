@@ -1,4 +1,4 @@
-// What a sequence encoder did at each word: Ordered Memory's attention over its slots, ON-LSTM's distances.
+// What a sequence encoder did at each word: attention over slots or words, gates of steps, distances.
 
 const ROW = 22, LEFT = 44;
 export const columnAt = (t, word) => LEFT + (t + 0.5) * word;
@@ -8,17 +8,22 @@ export function attention(words, scores, { now, chosen, word }) {
   const slots = scores[0].length;
   let first = d3.range(slots).find((slot) => scores.some((row) => row[slot] >= USED)) ?? slots - 1;
   first = Math.min(first, slots - 3 < 0 ? 0 : slots - 3);
-  const shown = d3.range(slots - 1, first - 1, -1), width = LEFT + words.length * word, height = shown.length * ROW;
-  const svg = d3.create("svg").attr("class", "attention").attr("role", "img")
-    .attr("aria-label", `Attention over ${shown.length} slots at each of ${words.length} words; at ${words[now]} slot ${1 + d3.maxIndex(scores[now])}`)
+  const rows = d3.range(slots - 1, first - 1, -1).map((slot) => ({ label: slot + 1, name: `slot ${slot + 1}`, values: scores.map((row) => row[slot]) }));
+  const title = `Attention over ${rows.length} slots at each of ${words.length} words; at ${words[now]} slot ${1 + d3.maxIndex(scores[now])}`;
+  return fields(words, rows, { title, now, chosen, word });
+}
+
+// Shares of 100 as fields: a row for each of [{label, name, values}], a column for each word.
+export function fields(words, rows, { title, now, chosen, word }) {
+  const width = LEFT + words.length * word, height = rows.length * ROW;
+  const svg = d3.create("svg").attr("class", "attention").attr("role", "img").attr("aria-label", title)
     .attr("viewBox", `0 -2 ${width + 2} ${height + 32}`).attr("width", width + 2).attr("height", height + 32);
-  shown.forEach((slot, r) => {
-    svg.append("text").attr("class", "axis").attr("x", LEFT - 8).attr("y", r * ROW + ROW / 2).attr("text-anchor", "end").attr("dominant-baseline", "central").text(slot + 1);
+  rows.forEach(({ label, name, values }, r) => {
+    svg.append("text").attr("class", "axis").attr("x", LEFT - 8).attr("y", r * ROW + ROW / 2).attr("text-anchor", "end").attr("dominant-baseline", "central").text(label);
     words.forEach((_, t) => {
-      const value = scores[t][slot];
       svg.append("rect").attr("class", "ground").attr("x", LEFT + t * word + 1).attr("y", r * ROW + 1).attr("width", word - 2).attr("height", ROW - 2).attr("rx", 3);
       svg.append("rect").attr("class", "cool").attr("x", LEFT + t * word + 1).attr("y", r * ROW + 1).attr("width", word - 2).attr("height", ROW - 2).attr("rx", 3)
-        .attr("fill-opacity", value / 100).append("title").text(`${words[t]}, slot ${slot + 1}: ${value} %`);
+        .attr("fill-opacity", values[t] / 100).append("title").text(`${words[t]}, ${name}: ${values[t]} %`);
     });
   });
   column(svg, words, { now, chosen, word, height });

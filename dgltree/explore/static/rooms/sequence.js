@@ -1,6 +1,6 @@
 // The room of sequences: attention, distances, merges or beams step by step, and the tree found by them next to the given one.
 import { ask, newest } from "../ask.js";
-import { attention, columnAt, distances } from "../attention.js";
+import { attention, columnAt, distances, fields } from "../attention.js";
 import { bracketTree, depthOf, merged, wordWidth } from "../brackets.js";
 import { chooser, fill, h, later, number, outdate, say } from "../dom.js";
 import { keep } from "../place.js";
@@ -63,7 +63,7 @@ export function make(models) {
     looking(async (signal) => {
       const answer = await ask("sequence/look", { text: now.text, other: about.get(now.model).pairs ? now.other : "", model: now.model }, signal);
       wrong.textContent = "";
-      fill(found, classes(answer), answer.sequences.map((one, k) => sequence(one, answer.sequences.length > 1 ? ["First", "Second"][k] : "")));
+      fill(found, classes(answer), answer.sequences.map((one, k) => (one.kind === "steps" ? steps : sequence)(one, answer.sequences.length > 1 ? ["First", "Second"][k] : "")));
     }, (message) => { wrong.textContent = message; });
   }
 
@@ -147,6 +147,30 @@ export function make(models) {
       h("div", { class: "pair" },
         one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
         tree(one.found, "Tree found", one.given ? (differing ? `${one.matched} of ${one.brackets} brackets; the others are dashed` : "all brackets as given") : "")));
+  }
+
+  // The steps of a network that finds no tree: how much of each word a step writes anew, and what the chosen word attends to in each.
+  function steps({ words, gates, attention: attended }, heading) {
+    const word = wordWidth(words), picture = h("div"), where = h("output", { class: "where" });
+    const slider = h("input", { type: "range", min: 0, max: words.length - 1, value: words.length - 1, "aria-label": `Word of the ${heading.toLowerCase()} sequence`, oninput: () => go(Number(slider.value)) });
+    const row = (values, step) => ({ label: step + 1, name: `step ${step + 1}`, values });
+    let frames;
+    function go(at) {
+      slider.value = at;
+      where.textContent = words[at];
+      const how = { now: at, chosen: go, word }, start = { x: columnAt(at, word), y: 40 };
+      const now = [["Gates", fields(words, gates.map(row), { ...how, title: `How much of each of ${words.length} words each of ${gates.length} steps writes anew` })],
+        [`What ${words[at]} attends to`, fields(words, attended.map((of, step) => row(of[at], step)), { ...how, title: `What ${words[at]} attends to in each of ${gates.length} steps` })]];
+      if (frames) now.forEach(([, svg], k) => { frames[k].redraw(svg); frames[k].follow(start); });
+      else frames = now.map(([name, svg]) => zoomable(svg, { name, start }));
+      fill(picture, now.map(([name], k) => h("div", {}, h("div", { class: "heading" }, h("h3", {}, name), saveSvg(k ? "attention" : "gates", () => frames[k].element.querySelector("svg"))), frames[k].element)));
+    }
+    go(words.length - 1);
+    return h("section", { class: "card", "aria-label": `${heading} sequence` },
+      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}gates and attention, step by step`)),
+        saveCsv("gates", () => [["step", ...words], ...gates.map((of, step) => [step + 1, ...of.map((v) => v / 100)])])),
+      h("p", { class: "quiet note" }, "A row is a step of the network, the first one on top; a column is a word between the start ⊢ and the end ⊣. Above, the deeper the blue, the more of a word is written anew, from 0 to 100 %; what stays pale is copied. Below, what the chosen word attends to."),
+      h("div", { class: "slide" }, slider, where), picture);
   }
 
   // How much each word attends to the nodes above it, in the best beam.
