@@ -149,7 +149,7 @@ export function make(models) {
         tree(one.found, "Tree found", one.given ? (differing ? `${one.matched} of ${one.brackets} brackets; the others are dashed` : "all brackets as given") : "")));
   }
 
-  // The steps of a network that finds no tree: how much of each word a step writes anew, and what the chosen word attends to in each.
+  // The steps of a network that finds no tree: how much of each word a step rewrites, and what the chosen word attends to in each.
   function steps({ words, gates, attention: attended }, heading) {
     const word = wordWidth(words), picture = h("div"), where = h("output", { class: "where" });
     const slider = h("input", { type: "range", min: 0, max: words.length - 1, value: words.length - 1, "aria-label": `Word of the ${heading.toLowerCase()} sequence`, oninput: () => go(Number(slider.value)) });
@@ -159,7 +159,7 @@ export function make(models) {
       slider.value = at;
       where.textContent = words[at];
       const how = { now: at, chosen: go, word }, start = { x: columnAt(at, word), y: 40 };
-      const now = [["Gates", fields(words, gates.map(row), { ...how, title: `How much of each of ${words.length} words each of ${gates.length} steps writes anew` })],
+      const now = [["Gates", fields(words, gates.map(row), { ...how, title: `How much of each of ${words.length} words each of ${gates.length} steps rewrites` })],
         [`What ${words[at]} attends to`, fields(words, attended.map((of, step) => row(of[at], step)), { ...how, title: `What ${words[at]} attends to in each of ${gates.length} steps` })]];
       if (frames) now.forEach(([, svg], k) => { frames[k].redraw(svg); frames[k].follow(start); });
       else frames = now.map(([name, svg]) => zoomable(svg, { name, start }));
@@ -169,7 +169,7 @@ export function make(models) {
     return h("section", { class: "card", "aria-label": `${heading} sequence` },
       h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}gates and attention, step by step`)),
         saveCsv("gates", () => [["step", ...words], ...gates.map((of, step) => [step + 1, ...of.map((v) => v / 100)])])),
-      h("p", { class: "quiet note" }, "A row is a step of the network, the first one on top; a column is a word between the start ⊢ and the end ⊣. Above, the deeper the blue, the more of a word is written anew, from 0 to 100 %; what stays pale is copied. Below, what the chosen word attends to."),
+      h("p", { class: "quiet note" }, "A row is a step of the network, the first one on top; a column is a word between the start ⊢ and the end ⊣. Above, the deeper the blue, the more of a word is rewritten, from 0 to 100 %; what stays pale is copied. Below, what the chosen word attends to."),
       h("div", { class: "slide" }, slider, where), picture);
   }
 
