@@ -64,9 +64,14 @@ READ: dict[str, tuple[str | bytes, int, str | None, list[str | None] | None]] = 
     "trees.lisp": (LISP, 2, "sexpr", [None, None]),
     "trees": ("(add x y)\n(mul x y)\n", 2, "sexpr", [None, None]),
     "infix.txt": ("x+y\nsin(x)\n", 2, "infix", [None, None]),
+    "trees.nwk": ("(a:1,b:2)c;(a,\n 'x;y'[a ; comment]\n,b);\n\n(a,b)\n", 3, "newick", [None, None, None]),
+    "paml.tre": ("  3  1\n\n((a, b)$1,\n c);\n", 1, "newick", None),
+    "no_ends.nw": ("(a,b)\n(a,(b,c))\n", 2, "newick", None),
+    "one_without_end.nhx": ("(a,\n(b:1[&&NHX:S=x],\nc))\n", 1, "newick", None),
     "module.py": ("def f(x):\n    return x\n", 1, None, [None]),
     "folder/a/one.conllu": (CONLLU.replace("a-1", "c-1").replace("b-1", "d-1"), 2, None, None),
     "penn/00/wsj.mrg": (PENN, 2, "treebank", ["S", "SBARQ"]),
+    "species/fish/a.nwk": ("(a,\nb);", 1, "newick", [None]),
     "sources/good/a.py": ("x = 1\n", 1, None, ["good"]),
 }
 """Name to text, and what is read: how many trees, in which notation, with which labels (None: not looked at)."""
@@ -100,7 +105,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
     "texts/a.md": (
         "# x\n",
-        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .mrg files are read, and it",
+        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .mrg, .nwk files are read, and it",
     ),
 }
 

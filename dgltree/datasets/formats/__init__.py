@@ -11,6 +11,7 @@ from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.json_document import JSONDocument
 from dgltree.datasets.formats.json_lines import JSONLines
 from dgltree.datasets.formats.markup import HTMLSources, XMLSources
+from dgltree.datasets.formats.newick import NewickBlocks
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
 from dgltree.datasets.formats.records import check_features
@@ -34,6 +35,7 @@ FORMATS: tuple[type[Format], ...] = (
     XMLSources,
     HTMLSources,
     BracketBlocks,
+    NewickBlocks,
     SMILESLines,
     TreeLines,  # takes what no other one does
 )
