@@ -105,3 +105,12 @@ def test_a_file_of_phylogenies_is_detected_and_its_lengths_are_numbers(tmp_path:
 def test_a_phylogeny_that_cannot_be_read_is_no_expression(text: str) -> None:
     with pytest.raises(ValueError, match="none of 1 texts is in a known notation"):
         detect([text])
+
+
+def test_a_file_of_another_suffix_is_read_so_where_the_notation_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "species.tree", " 5  1\n\n(((Homo, Pan), Gorilla)$1,\n Pongo, Macaca);\n")
+    data = TreeDataset.from_file(file, notation="newick", cached=False)
+    assert (len(data), data.bad) == (1, [])
+    assert sum(node.function == "taxon" for node in data[0][0].preorder()) == 5
+    table = written(tmp_path, "table.txt", "tree\tlabel\n(a,b);\tx\n(a,(b,c));\ty\n")
+    assert TreeDataset.from_file(table, notation="newick", cached=False).labels == ["x", "y"]

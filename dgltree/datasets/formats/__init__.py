@@ -34,8 +34,8 @@ FORMATS: tuple[type[Format], ...] = (
     JavaScriptSources,
     XMLSources,
     HTMLSources,
-    BracketBlocks,
     NewickBlocks,
+    BracketBlocks,
     SMILESLines,
     TreeLines,  # takes what no other one does
 )

@@ -25,6 +25,11 @@ class NewickBlocks(Records, Blocks):
     suffixes = (".nwk", ".newick", ".nw", ".tre", ".nhx", ".dnd")
 
     @classmethod
+    def begins(cls, line: str, reading: Reading) -> bool:
+        """Where the notation is named, whatever the file is called."""
+        return reading.notation == "newick"
+
+    @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
         """With the notation, if no other one was named."""
         return cls(source, replace(reading, notation=reading.notation or "newick"))
