@@ -370,6 +370,8 @@ WHY = {
     "(x^2-1)/(x-1) = x+1": ["x = 1: only the right side has a value\n    1/(x - 1) (left) has no value, as x - 1 = 0"],
     "sqrt(x^2*sin(x)) = x*sqrt(sin(x))": ["x < 0: the equation fails at x = -5\n    the left side is 4.8962339"],
     "sin(2x) = 2 sin x cos x": ["all real x: the sides are equal\n    sin(x + x) = sin(x)*cos(x) + cos(x)*sin(x)"],
+    "tan(x) = sin(x)/cos(x)": ["all real x: the sides are equal where cos(x) ≠ 0\n    both are sin(x)/cos(x)"],
+    "2 log(cos x) = log(cos x) + log(cos x)": ["all real x: the sides are equal where cos(x) > 0\n"],
     "atan(x) + atan(1/x) = pi/2": ["x > 0: the sides are equal\n    the slopes of both sides are equal\n    at x = 1"],
     "2^x = 8": ["x < 3: the sides are nowhere equal\n    2^x < 8", "x = 3: the sides are equal\n    both are 8"],
     "sqrt(x) = x - 2": ["1 < x < 4: the sides are nowhere equal\n    sqrt(x) > x - 2", "x = 4: the sides are equal"],

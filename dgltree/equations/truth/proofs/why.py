@@ -26,6 +26,7 @@ from dgltree.equations.truth.proofs.expression import (
     ZERO,
     Expression,
     Signs,
+    domain,
     from_tree,
     last_conditions,
     minus,
@@ -95,6 +96,8 @@ def _reason(line: Line, place: Place, claim: CellClaim, where: str) -> Reason:
     match claim.state:
         case CellState.HOLDS:
             because = list(_equality(place, at_place(place, line.sides), claim, name))
+            if conditions := _left_open(place, line.sides, name):
+                state += f" where {' and '.join(conditions)}"
         case CellState.NONE:
             because = missing
         case CellState.ALONE:
@@ -106,6 +109,16 @@ def _reason(line: Line, place: Place, claim: CellClaim, where: str) -> Reason:
         case _:
             because = ["it is tested at points alone"]
     return Reason(where, state, tuple(because))
+
+
+def _left_open(place: Place, sides: Sides, name: str) -> list[str]:
+    """The conditions of a value that this part of the line does not meet all over, such as ``cos(x) ≠ 0``."""
+    found = []
+    for t, signs in dict.fromkeys(domain(sides[0]) + domain(sides[1])):
+        if not place.signs(t) <= signs:
+            found.append(_signed(t, signs, name))
+            place = place.assuming(((t, signs),))
+    return found
 
 
 def _equality(place: Place, sides: Sides, claim: CellClaim, name: str) -> Iterator[str]:
