@@ -105,7 +105,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
     "texts/a.md": (
         "# x\n",
-        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .nwk, .mrg files are read, and it",
+        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .nwk, .mrg files are read",
     ),
 }
 

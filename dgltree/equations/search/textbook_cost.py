@@ -28,6 +28,8 @@ MAX_FACTORED = 10**6
 """The largest number whose square factors are looked for."""
 ROOT_BELOW = 4.0
 """For a sum with the root of a number as a denominator, which is made rational."""
+FRACTION_BELOW = 4.0
+"""For each fraction in a sum that is a denominator and has other terms: ``a/(1 + a/b)``, which is ``a*b/(a + b)``."""
 BRACKET = 7.0
 """For a bracket in what is one of several plain terms."""
 INVERSES = frozenset(names("exponential", "circular", "hyperbolic", inverse=True, least=Use.KNOWN))
@@ -79,6 +81,9 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
         avoided += ROOT_BELOW * (
             n is not None and n < 0 and base.function == "Add" and any(map(_is_root, base.children))
         )
+        if n is not None and n < 0 and base.function == "Add":
+            fractions = [_is_fraction(term) for term in _summands(base)]
+            avoided += FRACTION_BELOW * (0 if all(fractions) else sum(fractions))
         bracket |= base.function == "Add" and n is not None and n.denominator == 1
         avoided += AVOIDED * (whole and base.function == "Mul")
         avoided += OF_AN_INVERSE * (base.function == "exp")
@@ -93,6 +98,19 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     elif node.function == "abs":
         avoided += ROOT_OF_SQUARE * (node.children[0].function in ("abs", "Pow"))
     return _Habits(avoided, bracket)
+
+
+def _summands(tree: Tree) -> list[Tree]:
+    """The terms of a sum, and of sums in it."""
+    return [term for child in tree.children for term in _summands(child)] if tree.function == "Add" else [tree]
+
+
+def _is_fraction(tree: Tree) -> bool:
+    """Whether it has something else than a number as a denominator."""
+    return any(
+        one.function == "Pow" and (n := exact(one.children[1])) is not None and n < 0 and exact(one.children[0]) is None
+        for one in _terms(tree)
+    )
 
 
 def _terms(tree: Tree) -> tuple[Tree, ...]:

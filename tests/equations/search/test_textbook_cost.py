@@ -20,6 +20,8 @@ from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
         ("abs(x)", "sqrt(x^2)"),
         ("pi/2 - x", "asin(1) - x"),
         ("2*sqrt(-1)", "sqrt(-4)"),
+        ("a*b/(a + b)", "a/(1 + a/b)"),
+        ("1/(1/a + 1/b + 1/c)", "c/(1 + c/a + c/b)"),
     ],
 )
 def test_the_textbooks_form_costs_less(textbooks: str, other: str) -> None:
