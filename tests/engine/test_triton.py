@@ -25,7 +25,7 @@ from dgltree.engine.kernels.choice import kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from dgltree.engine.kernels.triton_kernel import TritonKernel
+from dgltree.engine.kernels.triton_launch import Launch
 
 pytestmark = [
     pytest.mark.triton,
@@ -125,14 +125,14 @@ def test_a_shape_that_does_not_compile_runs_on_torchs_operations_and_is_told_onc
 ) -> None:
     """Those that compile go on to run through kernels."""
     monkeypatch.setattr(TRITON, "known", {})
-    kernel, launch = TRITON.load("stack"), TritonKernel._launch
+    kernel, launch = TRITON.load("stack"), Launch.__call__
 
-    def fails(self, function, rows, arity, *more, **constants) -> None:
-        if arity == 3 and function is kernel.backward_row:
+    def fails(self, grid, *numbers) -> None:
+        if self._constants.get("A") == 4 and self._function is kernel.backward_row:
             raise RuntimeError("out of resource: shared memory")
-        launch(self, function, rows, arity, *more, **constants)
+        launch(self, grid, *numbers)
 
-    monkeypatch.setattr(TritonKernel, "_launch", fails)
+    monkeypatch.setattr(Launch, "__call__", fails)
     cell = make_cell("tree_smu, no_op")
     wide = flat(cell, [Tree("if", (X, X, X))])
     with kernels("off"):
