@@ -17,9 +17,10 @@ from helpers import EDGE_CASES, random_dag, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import Tree, TreeBatch, batch, propagate
+from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
 from dgltree.cells import Cell
 from dgltree.engine import propagate as engine
+from dgltree.engine.kernels import tiles
 from dgltree.engine.kernels.backends import BACKENDS, TRITON
 from dgltree.engine.kernels.choice import kernels
 
@@ -72,11 +73,67 @@ def test_float32_agrees_with_float64(name: str, share: bool) -> None:
         assert_close(tensor.double(), expected[what], what, 1e-5)
 
 
-@pytest.mark.parametrize("size", [1, 9])
+@pytest.mark.parametrize("size", [1, 9, 50, 130])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_any_width_agrees_with_recursion(name: str, size: int) -> None:
     cell = make_cell(name, hidden_size=size)
     check(cell, flat(cell, TREES[1:]), triton_engine)
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_shared_subtrees_agree_with_torchs_operations(name: str) -> None:
+    cell = make_cell(name)
+    expected = results(cell, "off", share=True)
+    for what, tensor in results(cell, share=True).items():
+        assert_close(tensor, expected[what], what)
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_without_gradients_the_states_are_the_same_to_the_bit(name: str) -> None:
+    """There is room for the gates of one step only."""
+    cell = make_cell(name)
+    expected = propagate(flat(cell), cell)
+    with torch.no_grad():
+        found = propagate(flat(cell), cell)
+    assert all(torch.equal(found[part], expected[part]) for part in expected)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_many_children_agree_with_torchs_operations(name: str, passes: list[object]) -> None:
+    vocabulary = Vocabulary([("var", 0), ("call", 40)], ["x", "y"])
+    cell = make_cell(name, vocabulary, 5)
+    leaves = [Tree("var", token="xy"[k % 2]) for k in range(39)]
+    trees = batch([Tree("call", [Tree("call", [X] * 40), *leaves])], vocabulary)
+    with kernels("off"):
+        expected = propagate(trees, cell)
+        expected |= gradients(cell, expected)
+    found = propagate(trees, cell)
+    assert passes
+    for what, tensor in (found | gradients(cell, found)).items():
+        assert_close(tensor, expected[what], what)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_gradients_of_many_chunks_are_added_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = results(make_cell(name), "off")
+    monkeypatch.setattr(tiles, "MIN_CHUNK_ROWS", 1)
+    monkeypatch.setattr(tiles, "TILE_ROWS", 1)
+    for what, tensor in results(make_cell(name)).items():
+        assert_close(tensor, expected[what], what)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_weights_that_are_views_of_one_buffer_agree(name: str) -> None:
+    """So none but the first begins at a multiple of 16 bytes."""
+    cell = make_cell(name)
+    expected = results(cell, "off")
+    named = dict(cell.maps.named_parameters())
+    buffer, start = torch.cat([torch.zeros(1), *(each.detach().flatten() for each in named.values())]).double(), 1
+    for each in named.values():
+        each.data = buffer[start : start + each.numel()].view_as(each)
+        start += each.numel()
+    for what, tensor in results(cell).items():
+        assert_close(tensor, expected[what], what)
 
 
 @pytest.mark.parametrize("name", [*FAMILIES, "stack_tree_lstm, data gate", "stack_tree_lstm, data gate, gated top_k"])
