@@ -8,6 +8,7 @@ import pickle
 import random
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.tiles import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
 from dgltree.engine.planned import PlannedBatch
@@ -113,9 +115,42 @@ def test_a_second_pass_makes_no_tables(launches: Any) -> None:
     assert tiles.tiles.device.type == "meta"
     root_states(planned, cell)
     assert planned.layout.tiles is tiles
-    on_a_cpu = plan(batch([random_tree(4, 3, 0)], VOCABULARY), make_cell("child_sum"))
-    assert on_a_cpu.layout is not None
-    assert on_a_cpu.layout.tiles is None
+
+
+def test_a_plan_for_a_cpu_gets_its_tables_at_its_first_pass_on_a_gpu(launches: Any) -> None:
+    cell = make_cell("tree_lstm")
+    with mock.patch.dict(BACKENDS, cpu=NUMBA):
+        made = plan(batch([random_tree(4, 3, 0)], VOCABULARY), cell)
+    assert made.layout is not None
+    assert made.layout.tiles is None
+    moved = made.to("meta")
+    for _ in range(2):
+        root_states(moved, cell.to("meta"))
+    assert moved.layout is not None
+    assert moved.layout.tiles is not None
+    assert moved.layout.tiles.rows.device.type == "meta"
+
+
+@pytest.mark.parametrize("setting", ["highest", "high", "medium"])
+def test_products_are_as_precise_as_torch_is_set_to(
+    setting: str, launches: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(setting)
+    try:
+        for dtype in (torch.float32, torch.float64):
+            monkeypatch.setattr(triton_launch, "HANDLES", {})
+            cell = make_cell("tree_lstm").to(dtype)
+            root_states(batch([random_tree(2, 2, 0)], VOCABULARY), cell).sum().backward()
+            used = {
+                part[1]
+                for key in triton_launch.HANDLES
+                for part in key
+                if isinstance(part, tuple) and part[:1] == ("PRECISION",)
+            }
+            assert used == {"ieee" if setting == "highest" or dtype == torch.float64 else "tf32"}
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def misaligned(tensor: Tensor) -> Tensor:

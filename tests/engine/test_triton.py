@@ -19,8 +19,9 @@ from helpers import EDGE_CASES, random_dag, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
+from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell
+from dgltree.engine import planned, schedule
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import tiles
 from dgltree.engine.kernels.backends import BACKENDS, TRITON
@@ -80,6 +81,25 @@ def test_float32_agrees_with_float64(name: str, share: bool) -> None:
 def test_any_width_agrees_with_recursion(name: str, size: int) -> None:
     cell = make_cell(name, hidden_size=size)
     check(cell, flat(cell, TREES[1:]), triton_engine)
+
+
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_plan_in_parts_for_a_cpu_agrees(name: str, share: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data loader may plan for a cell that is moved to a GPU later."""
+    monkeypatch.setattr(schedule, "MIN_PART_ROWS", 2)
+    monkeypatch.setattr(schedule, "MIN_SHARED_PART_ROWS", 2)
+    cell = make_cell(name)
+    trees = batch([random_tree(2, 2, seed) for seed in range(6)], cell.vocabulary)
+    with mock.patch.object(planned, "computes_in_parts", lambda cell: True):
+        made = plan(trees, cell, share=share)
+    assert made.schedule.part is not None
+    with kernels("off"):
+        expected = propagate(made, cell)
+        expected |= gradients(cell, expected)
+    found = propagate(made, cell)
+    for what, tensor in (found | gradients(cell, found)).items():
+        assert_close(tensor, expected[what], what)
 
 
 @pytest.mark.parametrize("name", COVERED)
