@@ -115,14 +115,17 @@ def test_shared_subtrees_agree_with_torchs_operations(name: str) -> None:
 def test_without_gradients_the_states_are_the_same_to_the_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is room for the gates of one step only; what is written behind it is not read."""
     cell = make_cell(name)
-    expected = propagate(flat(cell), cell)
+    trees = flat(cell, [random_tree(4, 2, 1), random_tree(3, 2, 2)])
+    expected = propagate(trees, cell)
+    steps = [step.arity for step in plan(trees, cell).schedule.steps]
+    assert len(steps) > len(set(steps)) + 1
 
     def guarded(steps: StepwisePass, slots: int, width: int) -> Tensor:
         return steps.states.h.new_full((slots + 64, width), torch.nan)[:slots]
 
     monkeypatch.setattr(StepwisePass, "_room", guarded)
     with torch.no_grad():
-        found = propagate(flat(cell), cell)
+        found = propagate(trees, cell)
     assert all(torch.equal(found[part], expected[part]) for part in expected)
 
 
