@@ -5,6 +5,7 @@ TRITON_INTERPRET=1 .venv/bin/python -m pytest -m triton
 
 import json
 import os
+import random
 import subprocess
 import sys
 import warnings
@@ -67,6 +68,15 @@ def test_states_and_gradients_agree_with_recursion(name: str, passes: list[objec
     cell = make_cell(name)
     check(cell, flat(cell), triton_engine)
     assert passes == [TRITON.load(cell.fused().family)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_drawn_trees_and_cells_agree_with_recursion(seed: int) -> None:
+    """Several steps of each arity, of several matrices."""
+    rng = random.Random(seed)
+    cell = make_cell(rng.choice(COVERED), hidden_size=rng.randrange(1, 20))
+    trees = [random_tree(rng.randrange(2, 6), 3, rng.randrange(1000)) for _ in range(rng.randrange(1, 5))]
+    check(cell, flat(cell, trees), triton_engine)
 
 
 @pytest.mark.parametrize("share", [False, True])
