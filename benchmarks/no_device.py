@@ -1,4 +1,4 @@
-"""What the processor does for a GPU, on a machine without one: the kernels' launches are counted and do nothing.
+"""The processor's work for a GPU, on a machine without one: the kernels' launches are counted and do nothing.
 
 Triton finds the code for a launch as it would on an H100, but compiles nothing. Torch's operations run: on the device
 "meta", where they compute shapes alone, they can be counted; on the CPU they cost the processor about what a GPU's do

@@ -1,4 +1,4 @@
-"""What a pass on a GPU launches, as numbers that may only fall, and by which code; counted without one.
+"""Launches of a pass on a GPU, as numbers that may only fall, and by which code; counted without one.
 
 ``benchmarks/no_device.py`` has the device; ``scripts/bench --suite launches`` says what the processor needs for them.
 """

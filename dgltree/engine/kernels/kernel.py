@@ -1,4 +1,4 @@
-"""What kernels of all families and devices read and write, without gathered copies."""
+"""Values that kernels of all families and devices read and write, without gathered copies."""
 
 from typing import NamedTuple
 

@@ -69,7 +69,7 @@ def sums(
     chunk, slots, chunks, edges, pre, h, children, partial, partial_bias, n, arity, width,
     PRECISION: tl.constexpr, T: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """Of a chunk of rows of one matrix: (B, B) of the gradient of its weight, and by the first programs of its bias."""
+    """The part of a chunk's rows in a weight's gradient, (B, B), and in its bias's by the first program of a line."""
     q = tl.program_id(0).to(tl.int64)
     slot, count = tl.load(chunks + (chunk + q) * 2), tl.load(chunks + (chunk + q) * 2 + 1)
     o, c = tl.program_id(1) * B + tl.arange(0, B), tl.program_id(2) * B + tl.arange(0, B)
