@@ -67,7 +67,7 @@ class KernelShape(NamedTuple):
     dropped: bool
     """Whether there is dropout."""
     precision: str
-    """Of products: see :func:`product_precision`."""
+    """Of products: see :func:`dgltree.engine.kernels.stepwise_pass.product_precision`."""
 
 
 class PathTables(NamedTuple):
