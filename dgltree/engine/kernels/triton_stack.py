@@ -113,7 +113,7 @@ def backward(
     POP: tl.constexpr, NOOP: tl.constexpr, NORMALIZE: tl.constexpr, DATA_GATE: tl.constexpr, TOP_K: tl.constexpr,
     GATED: tl.constexpr, DROPPED: tl.constexpr, GIVEN: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a row; see :class:`dgltree.engine.kernels.triton_kernel.TritonKernel`; d_memory may be memory."""
+    """A row's gradients; see :class:`dgltree.engine.kernels.triton_kernel.TritonKernel`; d_memory may be memory."""
     row, c = start + tl.program_id(0).to(tl.int64), tl.arange(0, B)
     inside, k = c < n, tl.arange(0, A)[:, None]
     some = k < arity
