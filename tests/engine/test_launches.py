@@ -168,12 +168,9 @@ def code_of(cell: Cell, planned: PlannedBatch, monkeypatch: pytest.MonkeyPatch) 
     return [(code, given) for code, given in calls if code.name == "products"]
 
 
-@pytest.mark.parametrize("keeps", [True, False])
 def test_code_that_was_compiled_for_aligned_weights_does_not_run_others(
-    keeps: bool, launches: Any, monkeypatch: pytest.MonkeyPatch
+    launches: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether compiled code is kept or, for an older Triton, looked up in each launch."""
-    monkeypatch.setattr(triton_launch, "KEEPS_HANDLES", keeps)
     monkeypatch.setattr(triton_launch, "HANDLES", {})
     cell = make_cell("tree_lstm", hidden_size=16)
     planned = plan(batch([Tree("neg", [random_tree(0, 2, 0)])], VOCABULARY), cell)
@@ -184,7 +181,7 @@ def test_code_that_was_compiled_for_aligned_weights_does_not_run_others(
         [(code, given)] = code_of(cell, planned, monkeypatch)
         assert bool(code.attributes[place]) == aligned
         assert any(each is values or getattr(each, "data_ptr", int)() == values.data_ptr() for each in given)
-    assert len(triton_launch.HANDLES) == (3 if keeps else 0)  # one for rows
+    assert len(triton_launch.HANDLES) == 3  # one for rows
 
 
 @pytest.mark.parametrize("size", [1, 9, 16])
@@ -194,14 +191,12 @@ def test_a_kept_handle_launches_what_a_look_up_would(size: int, launches: Any, m
     calls: list[list[Any]] = []
     monkeypatch.setattr(Code, "run", lambda self, *given: calls[-1].append((self, given[:3], plain(given[9:]))))
     monkeypatch.setattr(triton_launch, "HANDLES", {})
-    for keeps in (True, True, False):
-        monkeypatch.setattr(triton_launch, "KEEPS_HANDLES", keeps)
-        monkeypatch.setattr(triton_launch, "HANDLES", triton_launch.HANDLES if keeps else {})
+    for _ in range(2):
         calls.append([])
         root_states(planned, cell).sum().backward()
-    made, kept, looked_up = calls
-    assert kept == looked_up == made
-    assert len(made) > 15
+    looked_up, kept = calls
+    assert kept == looked_up
+    assert len(kept) > 15
 
 
 def plain(arguments: Any) -> list[Any]:

@@ -1,19 +1,16 @@
 """Triton: launches that cost the processor little, because most of what they need stays the same in a pass.
 
 ``function[grid](...)`` looks at every argument in each launch, to find the code that was compiled for such arguments:
-20 microseconds of Python. Here they are looked at once a pass, and the compiled code is kept in ``HANDLES``.
+10 microseconds of Python. Here they are looked at once a pass (2), and the compiled code is kept in ``HANDLES``.
 """
 
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 
 HANDLES: dict[tuple[Any, ...], Any] = {}
 """Compiled code by all that Triton compiles for: see :func:`kind_of`."""
-KEEPS_HANDLES = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 3)
-"""Whether compiled code is launched with all arguments, constants included: so it is from this version on."""
 
 Grid = tuple[int, int, int]
 
@@ -46,7 +43,7 @@ class Launch:
             return
         options = {"num_warps": self._warps, "enable_fp_fusion": True}  # from 3.10 on off where it is not said
         compiled = self._function[grid](*numbers, *self._arguments, **self._constants, **options)
-        if compiled is not None and KEEPS_HANDLES:  # interpreted, nothing is compiled
+        if compiled is not None:  # interpreted, nothing is compiled
             HANDLES[self._key] = self._handle = compiled
 
 
