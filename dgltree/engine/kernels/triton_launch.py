@@ -1,7 +1,7 @@
 """Triton: launches that cost the processor little, because most of what they need stays the same in a pass.
 
 ``function[grid](...)`` looks at every argument in each launch, to find the code that was compiled for such arguments:
-10 microseconds of Python. Here they are looked at once a pass (2), and the compiled code is kept in ``HANDLES``.
+10 microseconds of Python. Here that is done once a pass, and a launch by code from ``HANDLES`` takes 2.
 """
 
 from typing import Any
@@ -41,9 +41,9 @@ class Launch:
         if self._handle is not None:
             self._handle[grid](*numbers, *self._all)
             return
-        options = {"num_warps": self._warps, "enable_fp_fusion": True}  # from 3.10 on off where it is not said
+        options = {"num_warps": self._warps, "enable_fp_fusion": True}  # whatever Triton's default
         compiled = self._function[grid](*numbers, *self._arguments, **self._constants, **options)
-        if compiled is not None:  # interpreted, nothing is compiled
+        if compiled is not None:  # as it is where kernels are interpreted
             HANDLES[self._key] = self._handle = compiled
 
 
