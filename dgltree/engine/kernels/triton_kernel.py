@@ -17,7 +17,7 @@ from dgltree.engine.kernels.triton_parts import leaves
 from dgltree.engine.kernels.triton_products import add_up, products, sends, sums
 
 INPUTS = 16
-"""Inputs of a product that are read at a time: on an H100 a thread has 152 registers then, 255 with 32, and 64 spill."""
+"""Inputs of a product that are read at a time: 32 would take all 255 registers of a thread on an H100, and 64 spill."""
 MAX_COLUMNS = 64
 """Columns that a program of a product computes."""
 ADDED = 1024
