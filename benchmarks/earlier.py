@@ -41,7 +41,7 @@ def rows(checkout: Path | None, device: str, repeats: int) -> Iterator[Row | Ski
         return
     places = {"ours": ROOT, EARLIER: checkout}
     for arguments, count in STEPS:
-        times = _probed(places, arguments, count, repeats)
+        times = probed(places, arguments, count, repeats)
         yield against(f"Tree-SMU, {' '.join(arguments)}, CPU time", EARLIER, times, aim=LEAST, least=LEAST)
     with tempfile.TemporaryDirectory() as folder:
         yield _per_epoch("paper-train, batch 32", _epoch_command(Path(folder)), places, min(repeats, 3), (1, 2))
@@ -54,7 +54,7 @@ def _environment(place: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(place), "OMP_NUM_THREADS": "1"}
 
 
-def _probed(places: dict[str, Path], arguments: tuple[str, ...], count: int, repeats: int) -> dict[str, Timing]:
+def probed(places: dict[str, Path], arguments: tuple[str, ...], count: int, repeats: int) -> dict[str, Timing]:
     """CPU seconds of so many steps, each checkout in a process of its own, both waiting for their turn."""
     times: dict[str, list[float]] = {name: [] for name in places}
     command = [sys.executable, str(ROOT / "benchmarks" / "probe.py"), *arguments]

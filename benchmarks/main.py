@@ -20,6 +20,7 @@ from benchmarks import (
     fit,
     kernels,
     latent,
+    launches,
     page,
     propagate,
     rank,
@@ -59,7 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 if a row is under its least, on a CPU."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
-        "--suite", nargs="+", choices=[*SUITES, "earlier", "all"], default=["all"], help="suites to run (default: all)"
+        "--suite",
+        nargs="+",
+        choices=[*SUITES, "launches", "earlier", "all"],
+        default=["all"],
+        help="suites to run (default: all)",
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", type=int, default=1, help="use this many CPU threads (default 1)")
@@ -67,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--repeats", type=int, default=7, help="repeats of each measurement, whose median is printed (default 7)"
     )
     parser.add_argument(
-        "--earlier", type=Path, help="for the suite 'earlier': an older checkout of the project to compare with"
+        "--earlier", type=Path, help="for the suites 'earlier' and 'launches': an older checkout to compare with"
     )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args(arguments)
@@ -93,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _rows(suite: str, options: argparse.Namespace) -> Iterator[Row | Skipped]:
     """The rows of a suite, as far as the packages that it needs are there."""
-    suites = SUITES | {"earlier": partial(earlier.rows, options.earlier)}
+    against = {"earlier": earlier.rows, "launches": launches.rows}
+    suites = SUITES | {name: partial(rows, options.earlier) for name, rows in against.items()}
     try:
         for row in suites[suite](options.device, options.repeats):
             if isinstance(row, Row) and options.device == "cuda":

@@ -298,6 +298,8 @@ def second_device() -> Iterator[Device]:
         "set_rng_state": lambda state, *_: torch.set_rng_state(state),
         "get_rng_state_all": list,
         "is_bf16_supported": lambda *_: True,
+        "_exchange_device": lambda *_: 0,
+        "_maybe_exchange_device": lambda *_: 0,
     }
     for name in ("_lazy_init", "set_device", "synchronize", "empty_cache", "manual_seed_all", "set_rng_state_all"):
         cuda[name] = _nothing()

@@ -1,6 +1,7 @@
 """The benchmark: its peers compute what we compute, and its program says what it measured."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -256,3 +257,25 @@ def test_no_gpu_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip("there is one")
     assert program.main(["--device", "cuda"]) == 0
     assert "skipped: --device cuda, but torch finds no CUDA device" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_only_a_gpu_can_say_is_measured_once_and_can_be_tried_on_a_cpu(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    command = [
+        sys.executable,
+        str(Path(program.__file__).parents[1] / "scripts" / "on_gpu"),
+        "--out",
+        str(file),
+        "--device",
+        "cpu",
+    ]
+    command += ["--sizes", "4", "--widths", "5", "--pieces", "equal"]
+    done = subprocess.run([*command, "--seconds", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the same command continues there" in done.stderr
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert len(first.splitlines()) == len(rows) == 8
+    assert second == ""
+    assert all(row["error"] < 1e-5 and not row["runs_with_other_bits"] for row in rows.values())

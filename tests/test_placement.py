@@ -26,6 +26,7 @@ from dgltree.engine.kernels import operands
 from dgltree.engine.kernels.backends import BACKENDS
 from dgltree.engine.kernels.choice import kernels
 from dgltree.engine.kernels.kernel import Gates, Sent, States
+from dgltree.engine.kernels.tiles import MapChunks, Tiles
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -179,12 +180,15 @@ class Placed:
 
     made: ClassVar[list[tuple[int, ...]]] = []
 
-    def __init__(self, options: tuple[int, ...], states: States, table: torch.Tensor) -> None:
-        assert type(table) is torch.Tensor, "which the host reads"
+    def __init__(
+        self, options: tuple[int, ...], states: States, tiles: Tiles, mask: torch.Tensor, keep: bool, precision: str
+    ) -> None:
+        assert type(tiles.steps[0]) is int, "which the host reads"
+        look((tiles.rows, tiles.tiles, tiles.chunks, tiles.firsts, tiles.edges, mask))
         self.made.append(options)
         self._states = look(states)
 
-    def forward(self, start: int, stop: int, gates: Gates) -> None:
+    def forward(self, start: int, stop: int, first: int, last: int, gates: Gates) -> None:
         h, memory, base, _ = self._states
         look(gates).pre.zero_()
         h[start:stop] = 1
@@ -193,12 +197,15 @@ class Placed:
     def start_backward(self, sent: Sent) -> None:
         look(sent).edge_h.zero_()
 
-    def backward(self, start: int, stop: int, gates: Gates) -> None:
+    def backward(self, start: int, stop: int, first: int, last: int, gates: Gates) -> None:
         look(gates).pre.fill_(1)
 
     def leaves(self, d_h: torch.Tensor, d_memory: torch.Tensor) -> None:
         for gradient in look((d_h, d_memory)):
             gradient.zero_()
+
+    def gradients(self, chunks: MapChunks, gates: Gates) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.ones_like(gates.weight), torch.ones_like(gates.bias)
 
 
 Given = TypeVar("Given", bound=tuple[Any, ...])

@@ -1,13 +1,17 @@
 """The text that Triton compiles kernels to, for GPUs that are not here; and the races that can be seen in it.
 
 ``python tests/triton_text.py triton_stack '{"POP": 1, ...}' all`` prints, for every architecture, shape and direction
-(or for ``few`` of them), how many barriers there are, and the places that are written after they were read without a
-barrier in between. Not with TRITON_INTERPRET.
+(or for ``few`` of them), how many barriers there are, how many registers a thread has, how many bytes of them are kept
+in memory because there are not enough, and the places that are written after they were read without a barrier in
+between. ``triton_products`` takes {"PRECISION": "ieee"}; ``fp64`` after ``all`` or ``few`` compiles for that. Not with
+TRITON_INTERPRET.
 """
 
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -16,23 +20,49 @@ ARCHITECTURES = (80, 90, 100)
 """An A100, an H100 and a B200."""
 SHAPES = [(1, 8), (2, 8), (4, 8), (8, 8), (16, 8), (1, 64), (2, 128), (8, 64)]
 """Children and columns, each up to a power of two: those of the exactness table, and some of several warps."""
-PLACES = ("runs", "children", "pointer", "edges", "parents")
 FEW = [(2, 128), (8, 64), (16, 8)]
-NUMBERS = ("start", "first", "base", "n", "width", "arity", "depth", "whole", "kept")
+NUMBERS = dict.fromkeys(
+    ("first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "n", "width", "arity", "depth", "size"),
+    "i32",
+)
+PRODUCTS = {"products": "pre", "sends": "sent", "sums": "partial", "add_up": "d_weight"}
+"""The kernels around those of rows, and what they write."""
+SIDES = (16, 64)
+"""Columns of a program of a product."""
 
 
-def compiled(function: Any, architecture: int, constants: dict[str, int], kind: str = "fp32") -> Any:
-    """A function of a kernel, compiled with these constants and as many warps as a launch would give it."""
+def compiled(function: Any, architecture: int, constants: dict[str, Any], warps: int, kind: str = "fp32") -> Any:
+    """A function of a kernel, compiled with these constants."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    types = dict.fromkeys(function.arg_names, f"*{kind}")
-    types |= {name: "*i64" for name in PLACES if name in types} | {name: "i32" for name in NUMBERS if name in types}
-    given = {name: value for name, value in constants.items() if name in types}
-    source = ASTSource(function, types | dict.fromkeys(given, "constexpr"), given)
-    warps = min(8, max(1, constants["A"] * constants["B"] // 128))
-    return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options={"num_warps": warps})
+    from dgltree.engine.kernels.triton_parts import TABLES
+
+    own = [parameter.name for parameter in function.params if parameter.is_constexpr]
+    types = {name: NUMBERS.get(name, f"*{kind}") for name in function.arg_names}
+    types |= {name: "*i64" for name in TABLES if name in types} | dict.fromkeys(own, "constexpr")
+    source = ASTSource(function, types, {name: constants[name] for name in own})
+    options = {"num_warps": warps, "enable_fp_fusion": True}
+    return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
+
+
+def resources(kernel: Any, architecture: int) -> tuple[int, int]:
+    """The registers of a thread, and how many bytes of them have to be kept in memory, by the assembler."""
+    from triton.knobs import nvidia
+
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(kernel.asm["ptx"])
+        file.flush()
+        target = f"sm_{architecture}{'a' if architecture >= 90 else ''}"
+        tool = nvidia.ptxas_blackwell if architecture >= 100 else nvidia.ptxas
+        command = [tool.path, "-v", f"-arch={target}", file.name, "-o", "/dev/null"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    spilled = re.search(r"(\d+) bytes spill stores", told)
+    used = re.search(r"Used (\d+) registers", told)
+    assert spilled is not None
+    assert used is not None
+    return int(used[1]), int(spilled[1])
 
 
 def races(text: str, parameter: int) -> list[str]:
@@ -73,19 +103,32 @@ def _origins(lines: list[str], parameter: int) -> set[str]:
     return found
 
 
-def texts(module: str, options: dict[str, int], every: bool) -> Iterator[tuple[str, str, int]]:
-    """What was compiled, its text, and the number of the parameter that is read and written in place."""
+def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Iterator[tuple[str, int, Any, int]]:
+    """What was compiled, for which architecture, the code, and the number of the parameter that is written in place."""
     own = import_module(f"dgltree.engine.kernels.{module}")
     for architecture in ARCHITECTURES if every else ARCHITECTURES[1:2]:
+        if module == "triton_products":
+            for side in SIDES:
+                constants = {**options, "T": 16, "K": 16, "B": side}
+                for name, written in PRODUCTS.items():
+                    function = getattr(own, name)
+                    code = compiled(function, architecture, constants, 4, kind)
+                    yield f"{name} sm_{architecture} B={side}", architecture, code, function.arg_names.index(written)
+            continue
         for children, columns in SHAPES if every else FEW:
+            warps = min(8, max(1, children * columns // 128))  # as a launch gives it
             for function in (own.forward, own.backward):
                 constants = {**options, "A": children, "B": columns, "DROPPED": 1, "GIVEN": 1}
-                kernel = compiled(function, architecture, constants)
-                assert kernel.asm["cubin"]
+                code = compiled(function, architecture, constants, warps, kind)
                 what = f"{function.fn.__name__} sm_{architecture} A={children} B={columns}"
-                yield what, kernel.asm["ptx"], function.arg_names.index("pre")
+                yield what, architecture, code, function.arg_names.index("pre")
 
 
 if __name__ == "__main__":
-    for what, text, parameter in texts(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "all"):
-        print(what, len(re.findall(r"\bbar\S*sync", text)), *races(text, parameter), sep="\t", flush=True)
+    for what, architecture, code, parameter in texts(
+        sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "all", (sys.argv[4:] or ["fp32"])[0]
+    ):
+        text = code.asm["ptx"]
+        assert code.asm["cubin"]
+        barriers = len(re.findall(r"\bbar\S*sync", text))
+        print(what, barriers, *resources(code, architecture), *races(text, parameter), sep="\t", flush=True)

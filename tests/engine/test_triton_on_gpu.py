@@ -92,6 +92,21 @@ def test_many_rows_a_level_and_many_levels_agree_with_torchs_operations(name: st
 
 
 @pytest.mark.parametrize("name", FAMILIES)
+def test_weights_that_are_views_of_one_buffer_agree(name: str) -> None:
+    """None but the first begins at a multiple of 16 bytes, for which code may have been compiled."""
+    cell = make_cell(name, hidden_size=16).float()
+    flat = batch(suited(cell, TREES), cell.vocabulary)
+    expected = results(cell, flat)
+    named = dict(cell.maps.named_parameters())
+    buffer, start = torch.cat([torch.zeros(1), *(each.detach().cpu().flatten() for each in named.values())]).cuda(), 1
+    for each in named.values():
+        each.data = buffer[start : start + each.numel()].view_as(each)
+        start += each.numel()
+    for what, tensor in results(cell, flat).items():
+        assert_close(tensor, expected[what], what, 1e-5)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
 def test_the_same_bits_every_time(name: str) -> None:
     """As docs/howto/gpu.md says of the kernels; 20 runs, as a race shows once in a while."""
     cell = make_cell(name, hidden_size=50).float()

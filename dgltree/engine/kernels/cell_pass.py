@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from dgltree.cells import Cell
 from dgltree.cells.kernel_options import Fused
 from dgltree.cells.typed_linear import Weights, product
 from dgltree.engine.kernels.kernel import Sent, States
-from dgltree.engine.kernels.layout import KEY, Key, Layout, MatrixRun, gate_maps
+from dgltree.engine.kernels.layout import Key, Layout, gate_maps
 from dgltree.engine.kernels.operands import operand
 from dgltree.engine.schedule import Schedule
 
@@ -119,9 +118,7 @@ class CellPass(ABC):
         products: list[Tensor | None] = []
         for key, own in zip(self.maps, x, strict=True):
             if own is not None:
-                runs = self._runs_of_matrices(key).items()
-                whole = [(matrix, some[0].slot, some[-1].slot + some[-1].rows) for matrix, some in runs]
-                own = product(own, Weights(weights[self._input_name(key)], None), whole)
+                own = product(own, Weights(weights[self._input_name(key)], None), self.layout.spans[key])
             products.append(own)
         return products
 
@@ -213,11 +210,3 @@ class CellPass(ABC):
         if not (cell.training and cell.dropout):
             return h.new_empty(0, self.n)
         return torch.cat([cell.drop(h.new_ones(step.stop - step.start, self.n)) for step in self.schedule.steps])
-
-    def _runs_of_matrices(self, key: Key) -> dict[int, list[MatrixRun]]:
-        """Those of one matrix have their gates one after another."""
-        found: dict[int, list[MatrixRun]] = {}
-        number, ordered = list(self.maps).index(key), self.layout.table[self.layout.order]
-        for run in starmap(MatrixRun, ordered[ordered[:, KEY] == number].tolist()):
-            found.setdefault(run.matrix, []).append(run)
-        return found

@@ -19,7 +19,7 @@ from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.kernel import KernelShape
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.kernels.operands import are_taken
-from dgltree.engine.kernels.stepwise_pass import ConcatenatedPass
+from dgltree.engine.kernels.stepwise_pass import StepwisePass, product_precision
 from dgltree.engine.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MODES = ("on", "cached", "off")
 PASSES: dict[str, dict[str, type[CellPass]]] = {
     "Numba": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
-    "Triton": {"stack": ConcatenatedPass, "lstm": ConcatenatedPass},
+    "Triton": {"stack": StepwisePass, "lstm": StepwisePass},
 }
 """The passes of each family, by the package that compiles their kernels."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
@@ -90,7 +90,13 @@ def fused_pass(
 
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
     """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
-    return layout(schedule, cell) if schedule.steps and get_fused(cell) is not None else None
+    fused = get_fused(cell) if schedule.steps else None
+    if fused is None:
+        return None
+    planned, backend = layout(schedule, cell), BACKENDS.get(next(cell.parameters()).device.type)
+    if backend is not None and backend.by_shape and fused.family in backend.families:
+        planned.with_tiles()
+    return planned
 
 
 def computes_in_parts(cell: Cell) -> bool:
@@ -129,8 +135,10 @@ def _shapes(cell: Cell, schedule: Schedule) -> list[KernelShape]:
     schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
     depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0
+    precision = product_precision(next(cell.parameters()).dtype)
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
-    return [KernelShape(key or 0, cell.hidden_size, depth, width, dropped) for key, width in sorted(widths.items())]
+    sizes = cell.hidden_size, depth
+    return [KernelShape(key or 0, *sizes, width, dropped, precision) for key, width in sorted(widths.items())]
 
 
 def step_kernel(

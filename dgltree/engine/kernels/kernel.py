@@ -1,6 +1,5 @@
-"""The interface of a kernel: a step of one family of cells on one kind of device, without gathered copies."""
+"""Values that kernels of all families and devices read and write, without gathered copies."""
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from torch import Tensor
@@ -20,18 +19,18 @@ class States(NamedTuple):
 
 
 class Gates(NamedTuple):
-    """The gates of one step."""
+    """The gates of one map."""
 
     pre: Tensor
     """(slots, widths): pre-activations without bias; the forward kernel puts gates in their place, the backward kernel
     the gradients of the pre-activations."""
+    weight: Tensor
+    """(matrices, widths, arity * n)"""
     bias: Tensor
     """(matrices, widths)"""
-    mask: Tensor
-    """(rows, n), what dropout multiplies u by; (0, n) without dropout."""
     arity: int
-    run: int
-    """The first of the step's runs in the table."""
+    read: bool
+    """Whether there is something in ``pre``, to which the products are added: what x adds."""
 
 
 class Sent(NamedTuple):
@@ -67,6 +66,8 @@ class KernelShape(NamedTuple):
     """Of a row of gates."""
     dropped: bool
     """Whether there is dropout."""
+    precision: str
+    """Of products: see :func:`dgltree.engine.kernels.stepwise_pass.product_precision`."""
 
 
 class PathTables(NamedTuple):
@@ -78,32 +79,3 @@ class PathTables(NamedTuple):
     """(nodes, largest arity) int64: the numbers of the trees in the other slots, each at its slot."""
     constants: Tensor
     """(nodes, largest width): bias, and what the other children and x add to the pre-activations."""
-
-
-class Kernel(ABC):
-    """The kernel of a pass.
-
-    Args:
-        options: what the cell says of its options, see :class:`dgltree.cells.kernel_options.Fused`.
-        states: where it reads and writes.
-        table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
-    """
-
-    @abstractmethod
-    def __init__(self, options: tuple[int, ...], states: States, table: Tensor) -> None: ...
-
-    @abstractmethod
-    def forward(self, start: int, stop: int, gates: Gates) -> None:
-        """The memory and h of rows ``start:stop``."""
-
-    @abstractmethod
-    def start_backward(self, sent: Sent) -> None:
-        """A backward pass begins, from the last step to the first."""
-
-    @abstractmethod
-    def backward(self, start: int, stop: int, gates: Gates) -> None:
-        """The gradients of the pre-activations of rows ``start:stop``, whose parents are done."""
-
-    @abstractmethod
-    def leaves(self, d_h: Tensor, d_memory: Tensor) -> None:
-        """The gradients of the leaves, (leaves, n) and (leaves, depth, n), or (0, depth, n) if there is none."""

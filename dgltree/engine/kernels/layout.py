@@ -2,9 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby, pairwise, starmap
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ from torch import Tensor
 from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.cells import Cell
-from dgltree.cells.typed_linear import TypedLinear
+from dgltree.cells.typed_linear import Runs, TypedLinear
+from dgltree.engine.kernels.tiles import Map, Tiles, make_tiles
 from dgltree.engine.schedule import Schedule
 
 START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
@@ -27,24 +28,6 @@ Key = int | None
 """What a map belongs to: an arity, or None if the rows of a step have several."""
 
 
-class MatrixRun(NamedTuple):
-    """Rows ``start:stop`` of the schedule: those of one step with one matrix."""
-
-    start: int
-    stop: int
-    slot: int
-    """Where they begin among the gates of their map."""
-    matrix: int
-    edge: int
-    """The first edge of the schedule that leads to them."""
-    key: int
-    """The number of their map."""
-
-    @property
-    def rows(self) -> int:
-        return self.stop - self.start
-
-
 @dataclass
 class Layout(Movable):
     """The runs of a schedule's steps, how many rows of gates each map has, and which edges lead where."""
@@ -55,7 +38,10 @@ class Layout(Movable):
     """Function to matrix, of each map."""
     rows: dict[Key, int]
     table: Tensor
-    """(runs, 6) int64, on the CPU: MatrixRuns in rows, step after step, of one part, at most ``MAX_RUN_ROWS`` rows."""
+    """(runs, 6) int64, on the CPU: rows of one step, matrix and part, at most ``MAX_RUN_ROWS``; step after step.
+    The slot is their first place among the gates of the map, the edge the first that leads to them, the key the number
+    of the map.
+    """
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
     queue: Tensor
@@ -82,6 +68,8 @@ class Layout(Movable):
     """(R + 1,) int64: where in ``edges`` each row's edges to its parents begin."""
     edges: Tensor
     """(edges,) int64, sorted by child and number."""
+    tiles: Tiles | None = field(default=None, kw_only=True)
+    """What a pass on a GPU reads; see :meth:`with_tiles`."""
 
     @property
     def device(self) -> torch.device:
@@ -98,11 +86,32 @@ class Layout(Movable):
         length = (self.table[:, STOP] - self.table[:, START])[self.order]
         return [int(part.sum()) for part in length.split(self.groups.diff().tolist())]
 
+    @cached_property
+    def spans(self) -> dict[Key, Runs]:
+        """Where the gates of each matrix are among those of its map."""
+        ordered, found = self.table[self.order].numpy(), dict[Key, Runs]()
+        length = ordered[:, STOP] - ordered[:, START]
+        runs = run_lengths(ordered[:, KEY], ordered[:, MATRIX])
+        keys = list(self.rows)
+        for first, stop in runs:
+            slot, rows = int(ordered[first, SLOT]), int(length[first:stop].sum())
+            found.setdefault(keys[ordered[first, KEY]], []).append((int(ordered[first, MATRIX]), slot, slot + rows))
+        return found
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
         moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
         own = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.queue, self.stages, self.parts)
-        return Layout(*own, self.groups, self.addend, self.order, *moved)
+        tiles = None if self.tiles is None else self.tiles.map(function)
+        return Layout(*own, self.groups, self.addend, self.order, *moved, tiles=tiles)
+
+    def with_tiles(self) -> Tiles:
+        """The tables for a GPU: made once, when the batch is planned for one, or by the first pass there."""
+        if self.tiles is None:
+            maps = [Map(key or 0, max(self.matrices[key].values()) + 1, rows) for key, rows in self.rows.items()]
+            made = make_tiles(self.table.numpy(), self.steps, maps)
+            self.tiles = made.map(lambda tensor: tensor.to(self.device, non_blocking=True))
+        return self.tiles
 
     def fits(self, cell: Cell) -> bool:
         """Whether it is one of this cell, too."""
@@ -111,16 +120,6 @@ class Layout(Movable):
         return self.leaf_step == (cell.leaf == "gates") and all(
             linear is not None and linear.position == self.matrices[key] for key, linear in own.items()
         )
-
-    def runs(self, keep: bool) -> list[list[MatrixRun]]:
-        """Those of each step, as long as they are; with ``keep`` all gates have a place, else those of one step."""
-        found = []
-        for first, last in pairwise(self.steps):
-            parts = starmap(MatrixRun, self.table[first:last].tolist())
-            same = [list(each) for _, each in groupby(parts, lambda run: run.matrix)]
-            runs = [each[0]._replace(stop=each[-1].stop) for each in same]
-            found.append(runs if keep else [run._replace(slot=run.start - runs[0].start) for run in runs])
-        return found
 
 
 class QueuePiece(NamedTuple):

@@ -10,13 +10,13 @@ read in a place that is written must be read by all before any of them writes th
 import triton
 import triton.language as tl
 
-from dgltree.engine.kernels import layout
-
-START, SLOT, MATRIX, EDGE = map(tl.constexpr, (layout.START, layout.SLOT, layout.MATRIX, layout.EDGE))
 SERIES_BOUND, SERIES_TERMS = tl.constexpr(0.35), tl.constexpr(14)
 """Where tanh is a series, and of how many terms: what float64 needs."""
-VARYING = ["start", "first", "base"]
+VARYING = ["start", "first", "base", "keep", "read", "chunk", "slots", "matrix"]
 """Numbers of a step or batch, not to be compiled for where they are 1 or a multiple of 16."""
+TABLES = ["rows", "tiles", "chunks", "firsts", "children", "pointer", "edges", "parents"]
+"""Tables of the plan, not to be compiled for where they begin at a multiple of 16 bytes: plans are moved in one piece,
+so that differs between them."""
 
 
 @triton.jit
@@ -46,11 +46,10 @@ def _grown(x):
 
 
 @triton.jit
-def find(row, first, runs, arity):
-    """Where a row's gates lie, its matrix, and its first edge; ``runs`` (rows, 6) has those of rows from ``first``."""
-    run = runs + (row - first) * 6
-    place = row - tl.load(run + START)
-    return tl.load(run + SLOT) + place, tl.load(run + MATRIX), tl.load(run + EDGE) + place * arity
+def find(row, base, rows):
+    """Where a row's gates lie, its matrix, and its first edge; ``rows`` (R - base, 3) begins with row ``base``."""
+    m = rows + (row - base) * 3
+    return tl.load(m), tl.load(m + 1), tl.load(m + 2)
 
 
 @triton.jit
@@ -90,7 +89,7 @@ def pull_memory(
     return d
 
 
-@triton.jit
+@triton.jit(do_not_specialize=VARYING, do_not_specialize_on_alignment=TABLES)
 def leaves(
     d_h, d_memory, given_h, given, pointer, edges, parents, gates, sent_h, sent, base, depth, n,
     MEMORY: tl.constexpr, GIVEN: tl.constexpr, B: tl.constexpr,

@@ -11,6 +11,7 @@ import triton.language as tl
 
 from dgltree.engine.kernels.triton_kernel import TritonKernel
 from dgltree.engine.kernels.triton_parts import (
+    TABLES,
     VARYING,
     apply_sigmoid,
     child_memories,
@@ -36,17 +37,18 @@ def combine_rows(g, places, there, r, depth, n, c, inside):
     return S, tl.sum(g * S, 0)
 
 
-@triton.jit(do_not_specialize=VARYING)
+@triton.jit(do_not_specialize=VARYING, do_not_specialize_on_alignment=TABLES)
 def forward(
-    start, first, runs, pre, bias, mask, children, memory, h, base, n, width, arity, depth, whole, kept,
+    start, rows, pre, bias, mask, children, memory, h, base, keep, n, width, arity, depth,
     POP: tl.constexpr, NOOP: tl.constexpr, NORMALIZE: tl.constexpr, DATA_GATE: tl.constexpr, TOP_K: tl.constexpr,
     GATED: tl.constexpr, DROPPED: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The new state of a row; see :class:`dgltree.engine.kernels.kernel.Kernel`."""
+    """The new state of a row; see :class:`dgltree.engine.kernels.triton_kernel.TritonKernel`."""
     row, c = start + tl.program_id(0).to(tl.int64), tl.arange(0, B)
     inside, k = c < n, tl.arange(0, A)[:, None]
     some = k < arity
-    slot, matrix, edge = find(row, first, runs, arity)
+    slot, matrix, edge = find(row, base, rows)
+    slot = tl.where(keep != 0, slot, row - start)
     a, b = pre + slot * width, bias + matrix * width
     u = tanh(tl.load(a + c, inside, 0.0) + tl.load(b + c, inside, 0.0))
     o, push = apply_sigmoid(a, b, 1, n, c, inside), apply_sigmoid(a, b, 2, n, c, inside)
@@ -65,7 +67,7 @@ def forward(
         tl.store(a + (3 + POP) * n + c, noop, inside)
     tl.store(a + gates * n + c[None, :], g, inside[None, :] & some)
     if DROPPED:
-        u *= tl.load(mask + (row - start) * n + c, inside, 0.0)
+        u *= tl.load(mask + (row - base) * n + c, inside, 0.0)
     if DATA_GATE:
         tl.store(a + q * n + c, data, inside)
         u *= data
@@ -76,17 +78,17 @@ def forward(
     if NOOP:
         total += tl.exp(noop - 0.5)
     push, pop, noop = weigh(push, total, NORMALIZE), weigh(pop, total, NORMALIZE), weigh(noop, total, NORMALIZE)
-    places, there = child_memories(children, edge, k, some, base, memory, whole, n)
+    places, there = child_memories(children, edge, k, some, base, memory, depth, n)
     above, read = u, tl.zeros_like(u)
     _, own = combine_rows(g, places, there, 0, depth, n, c, inside)
-    for r in range(kept):
+    for r in range(depth):
         _, below = combine_rows(g, places, there, r + 1, depth, n, c, inside)
         new = push * above
         if POP:
             new += pop * below
         if NOOP:
             new += noop * own
-        tl.store(memory + ((row - base) * whole + r) * n + c, new, inside)
+        tl.store(memory + ((row - base) * depth + r) * n + c, new, inside)
         if r < TOP_K:
             if TOP_K == 1:
                 read = new
@@ -104,18 +106,18 @@ def forward(
     tl.store(h + row * n + c, o * tanh(read), inside)
 
 
-@triton.jit(do_not_specialize=VARYING)
+@triton.jit(do_not_specialize=VARYING, do_not_specialize_on_alignment=TABLES)
 def backward(
-    start, first, runs, pre, mask, children, memory, d_memory, given_h, given_S, pointer, edges, parents, kept_gates,
+    start, rows, pre, mask, children, memory, d_memory, given_h, given_S, pointer, edges, parents, kept_gates,
     sent, base, n, width, arity, depth,
     POP: tl.constexpr, NOOP: tl.constexpr, NORMALIZE: tl.constexpr, DATA_GATE: tl.constexpr, TOP_K: tl.constexpr,
     GATED: tl.constexpr, DROPPED: tl.constexpr, GIVEN: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a row; see :class:`dgltree.engine.kernels.kernel.Kernel`; d_memory may be memory."""
+    """A row's gradients; see :class:`dgltree.engine.kernels.triton_kernel.TritonKernel`; d_memory may be memory."""
     row, c = start + tl.program_id(0).to(tl.int64), tl.arange(0, B)
     inside, k = c < n, tl.arange(0, A)[:, None]
     some = k < arity
-    slot, _, edge = find(row, first, runs, arity)
+    slot, _, edge = find(row, base, rows)
     a, S = pre + slot * width, memory + (row - base) * depth * n
     gate = (3 + POP + NOOP + arity) * n
     q = gate + n if DATA_GATE else gate
@@ -137,7 +139,7 @@ def backward(
     push, pop, noop = weigh(s_push, total, NORMALIZE), weigh(s_pop, total, NORMALIZE), weigh(s_noop, total, NORMALIZE)
     u, scale = tl.load(a + c, inside, 0.0), tl.zeros_like(d_h) + 1
     if DROPPED:
-        scale *= tl.load(mask + (row - start) * n + c, inside, 0.0)
+        scale *= tl.load(mask + (row - base) * n + c, inside, 0.0)
     data = tl.load(a + gate + c, inside, 0.0) if DATA_GATE else tl.zeros_like(d_h) + 1
 
     gates, own = (3 + POP + NOOP + k) * n + c[None, :], inside[None, :] & some
