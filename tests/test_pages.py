@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 markdown_it = pytest.importorskip("markdown_it", reason="the test extra is not installed")
-ROOT = Path(__file__).parents[1]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "tasks").rglob("*.md")),
-]
+from page_blocks import PAGES, ROOT
+
 BLOCKS = {"", "python", "console", "text", "bash", "json", "yaml", "math", "toml", "mermaid"}
 """Kinds of blocks that viewers know."""
 RAW = {
