@@ -37,6 +37,8 @@ ELSEWHERE = {
     *(f"docs/howto/{page}.md" for page in tutorials.HOW_TOS),
     *(f"docs/gallery/{path.name}" for path in (ROOT / "docs" / "gallery").glob("*.md")),  # as notebooks, too
     "docs/howto/inside.md",  # test_inside_page.py
+    "docs/howto/layers.md",
+    "docs/howto/own_ddp.md",  # test_process_pages.py
     "docs/howto/serving_marks.md",  # equations/test_serving_marks.py
     "docs/own_trees.md",
     "docs/users.md",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 markdown_it = pytest.importorskip("markdown_it", reason="the test extra is not installed")
-from page_blocks import PAGES, ROOT
+from page_blocks import PAGES, ROOT  # noqa: E402
 
 BLOCKS = {"", "python", "console", "text", "bash", "json", "yaml", "math", "toml", "mermaid"}
 """Kinds of blocks that viewers know."""
