@@ -440,7 +440,7 @@ def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> No
 
 
 def place(batch: TreeBatch, node: int) -> str:
-    """Where a node is, for error messages: the tree and the node's number in it, both from 0."""
+    """Where a node is, for error messages: the tree and the node's number in it in preorder, both from 1."""
     ends = torch.cumsum(batch.sizes, 0).cpu()
     tree = int(torch.searchsorted(ends, node, right=True))
-    return f"tree {tree}, node {node - int(ends[tree] - batch.sizes[tree])}"
+    return f"tree {tree + 1}, node {node - int(ends[tree] - batch.sizes[tree]) + 1}"

@@ -27,7 +27,7 @@ interrupted. An encoder that refuses the trees has a row that says why.
 """
 
 
-def prepare(arguments: list[str]) -> None:
+def prepare(_: str, arguments: list[str]) -> None:
     """Refuse what the command line alone shows to be wrong; then import what takes seconds.
 
     Raises ``FileNotFoundError`` and ``ValueError``.

@@ -294,5 +294,5 @@ def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) ->
 
 
 def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
-    with pytest.raises(TypeError, match="tree 1 is a str; read it first"):
+    with pytest.raises(TypeError, match="tree 2 is a str; read it first"):
         TreeDataset([Tree("x"), "x + y"], ["a", "b"])  # type: ignore[list-item]

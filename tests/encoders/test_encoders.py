@@ -333,10 +333,10 @@ def test_sequences_beyond_the_limit_are_refused(name: str) -> None:
 
 def test_a_node_with_too_many_children_is_refused() -> None:
     x = Tree("var", token="x")
-    with pytest.raises(ValueError, match="tree 0, node 0 has 3 children; this encoder takes branching=2"):
+    with pytest.raises(ValueError, match="tree 1, node 1 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch([Tree("if", (x, x, x))], VOCABULARY))
     trees = [x, Tree("sin", (Tree("if", (Tree("if", (x, x, x)), x, x)),)), Tree("if", (x, x, x))]
-    with pytest.raises(ValueError, match=r"^tree 1, node 1 has 3 children; this encoder takes branching=2"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 2 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch(trees, VOCABULARY))
     with pytest.raises(ValueError, match="functions of any arity: give branching"):
         make_encoder("tree_transformer", ANY, 12)
