@@ -21,9 +21,9 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line for each record, in order: its id (or its line number, also if an id occurred before),
-the prediction, and for classes the probability of each. A record that cannot be read gets a line without a prediction,
-and a message on the standard error.
+Prints a table with one line for each record, in order: its id (or its line number, if there is none or it occurred
+before), the prediction, and for classes the probability of each. A record that cannot be read gets a line without a
+prediction, and a message on the standard error.
 """,
     "encode": """\
 examples:
@@ -136,7 +136,7 @@ def parse(name: str, arguments: list[str]) -> argparse.Namespace:
     add_reading(parser)
     options = parser.parse_args(arguments)
     if name == "evaluate" and (options.against or options.by) and (options.ray or (options.against and options.by)):
-        parser.error("--against and --by are given one at a time, without --ray")
+        parser.error("--against and --by cannot be combined with each other or with --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
         parser.error("--context is for --nodes, without --ray")
     if options.ray and name != "encode" and options.threshold is not None:

@@ -309,7 +309,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it must be one of published, paper"),
         ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
         ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),
-        ("neural_data_router", {"read_at": "end"}, "read_at is 'end'; it is 'last' or 'first'"),
+        ("neural_data_router", {"read_at": "end"}, "read_at is 'end'; it must be 'last' or 'first'"),
         ("neural_data_router", {"test_layers": 0}, "test_layers is 0"),
         ("neural_data_router", {"gate_dropout": 1.0}, "dropout is 1.0"),
         ("transformer", {"num_heads": 5}, "hidden_size is 12 and num_heads is 5; the heads divide the hidden size"),

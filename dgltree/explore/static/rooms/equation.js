@@ -88,7 +88,7 @@ export function make(models) {
       cards = wanted.map((name) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick,
         note: "A score above 0 says “correct”; the check is arithmetic’s." }) }));
       search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, own: single ? ownFiller() : null,
-        note: "Expressions with the missing value, found without a network, one line a value." });
+        note: "Expressions with the missing value, found without a network, one line for each value." });
       fill(lists, search.element, single ? folded() : null);
       for (const { card } of [...cards, { card: search }]) card.wait("asking …");
     } else fill(lists, ...lists.childNodes);
