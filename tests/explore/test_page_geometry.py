@@ -1,4 +1,4 @@
-"""Where things are on the page at three widths: nothing is cut, no word is broken, and what one came for is in sight."""
+"""Where things are on the page at four widths: nothing is cut, no word is broken, and the answer is in sight."""
 
 from typing import Any
 
