@@ -65,3 +65,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not near and len(names) <= MAX_LISTED_NAMES:
         return f"known: {', '.join(names) or 'none'}"
     return f"nearest known: {', '.join(near or difflib.get_close_matches(name, names, cutoff=0.0))}"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """``; nearest known: sin``: the end of a message that lists all known names, if one is like it; else nothing."""
+    names = sorted(set(known))
+    synonym = SYNONYMS.get(name.lower())
+    found = [synonym] if synonym in names else difflib.get_close_matches(name.lower(), names)
+    return f"; nearest known: {', '.join(map(str, found))}" if found else ""

@@ -218,7 +218,7 @@ def _by_epoch(training: Training) -> dict[int, float]:
 
 
 def _series(of_seeds: Iterable[Mapping[int, float]]) -> charts.Series:
-    """Mean and deviation over seeds at each place that one has."""
+    """Mean and standard deviation over seeds at each place that one has."""
     values: dict[float, list[float]] = {}
     for place, value in (item for of_one in of_seeds for item in of_one.items()):
         values.setdefault(place, []).append(value)

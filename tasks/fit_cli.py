@@ -12,7 +12,8 @@ from jsonargparse import ActionConfigFile, ArgumentParser
 import dgltree
 from dgltree import TreeDataset, Vocabulary
 from dgltree.commands.options import config_first
-from dgltree.training.folder import CARD, READING
+from dgltree.training.folder import CARD
+from dgltree.training.model_files import READING
 from dgltree.training.options import FitOptions
 
 CONFIG = "config.yaml"

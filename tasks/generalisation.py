@@ -48,7 +48,7 @@ NETWORKS = {
 }
 
 
-class Line(NamedTuple):
+class EvidenceLine(NamedTuple):
     """A line of the evidence; what is not known is an empty text."""
 
     test: str
@@ -72,21 +72,21 @@ class Line(NamedTuple):
         return f"{self.accuracy}{deviation}{published}{seeds}{hours}"
 
 
-def read_lines() -> list[Line]:
+def read_lines() -> list[EvidenceLine]:
     """The evidence."""
     with EVIDENCE.open(encoding="utf-8", newline="") as file:
-        return [Line(**row) for row in csv.DictReader(file, delimiter="\t")]
+        return [EvidenceLine(**row) for row in csv.DictReader(file, delimiter="\t")]
 
 
-def write_lines(lines: Iterable[Line]) -> None:
+def write_lines(lines: Iterable[EvidenceLine]) -> None:
     """Put the evidence in its place, in the order of the table."""
     ordered = sorted(lines, key=lambda line: (list(TESTS).index(line.test), list(NETWORKS).index(line.network)))
     with replacing(EVIDENCE) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerows([Line._fields, *ordered])
+        writer.writerows([EvidenceLine._fields, *ordered])
 
 
-def lines_of(task: str, out: Path) -> list[Line]:
+def lines_of(task: str, out: Path) -> list[EvidenceLine]:
     """The lines of the finished trainings in a folder of ``tasks.compare``, one for all seeds of a network."""
     name, metric = KEYS[task]
     runs: dict[tuple[str, str], list[Path]] = {}
@@ -97,10 +97,10 @@ def lines_of(task: str, out: Path) -> list[Line]:
     return [_line(test, network, folders, metric, task) for (test, network), folders in runs.items()]
 
 
-def _line(test: str, network: str, folders: Sequence[Path], metric: str, task: str) -> Line:
+def _line(test: str, network: str, folders: Sequence[Path], metric: str, task: str) -> EvidenceLine:
     spread = Spread.over([100 * read_results(folder)[metric] for folder in folders])
     seconds = [row["seconds"] for folder in folders for row in read_epochs(folder)]
-    return Line(
+    return EvidenceLine(
         test,
         network,
         f"{spread.mean:.1f}",
@@ -112,7 +112,7 @@ def _line(test: str, network: str, folders: Sequence[Path], metric: str, task: s
     )
 
 
-def merge(before: Sequence[Line], new: Sequence[Line]) -> list[Line]:
+def merge(before: Sequence[EvidenceLine], new: Sequence[EvidenceLine]) -> list[EvidenceLine]:
     """New lines in place of those of the same test and network, whose published accuracy stays."""
     published = {(line.test, line.network): line.published for line in before}
     replaced = {(line.test, line.network) for line in new}
@@ -120,7 +120,7 @@ def merge(before: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     return kept + [line._replace(published=published.get((line.test, line.network), "")) for line in new]
 
 
-def render(lines: Sequence[Line]) -> list[str]:
+def render(lines: Sequence[EvidenceLine]) -> list[str]:
     """The table, in Markdown; a network without a line has no row."""
     cells = {(line.network, line.test): line.text for line in lines}
     there = [network for network in NETWORKS if any(line.network == network for line in lines)]

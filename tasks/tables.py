@@ -25,7 +25,7 @@ class Spread:
 
     @property
     def point(self) -> tuple[float, float]:
-        """Mean and deviation for a picture, 0 of a single seed."""
+        """Mean and standard deviation for a picture, 0 of a single seed."""
         return self.mean, self.deviation or 0.0
 
     def text(self, digits: int = 1) -> str:

@@ -36,7 +36,8 @@ from dgltree.models import (
     save_language_model,
 )
 from dgltree.models.checkpoint import HEADER, digest
-from dgltree.training.folder import READING, WEIGHTS
+from dgltree.training.folder import WEIGHTS
+from dgltree.training.model_files import READING
 from dgltree.training.trained_model import TrainedModel
 
 TREES = "tree\nx*y\nsin(x + y)\n"

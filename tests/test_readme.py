@@ -33,7 +33,9 @@ def test_every_script_and_module_that_the_readme_names_is_there() -> None:
 
 
 def test_no_line_of_code_is_wider_than_its_box() -> None:
-    lines = [line for block in re.findall(r"```\w*\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line for block in re.findall(r"```(?!text)\w+\n(.*?)```", README, re.DOTALL) for line in block.splitlines()
+    ]
     assert [line for line in lines if len(line) > 88] == []
 
 

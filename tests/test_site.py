@@ -24,6 +24,7 @@ import public  # noqa: E402
 import quotes  # noqa: E402
 import roles  # noqa: E402
 import steps  # noqa: E402
+import update  # noqa: E402
 
 from dgltree.cells import CELLS  # noqa: E402
 from dgltree.encoders import SEQUENCE_ENCODERS  # noqa: E402
@@ -86,14 +87,27 @@ def test_the_steps_of_a_page_are_marked_and_the_others_lead_to_theirs() -> None:
 
 
 def test_code_and_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
-    assert "def combine(self" in quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.combine")
-    encode = quotes.code("dgltree/encoders/sequence/lstm.py SequenceLSTM.encode")  # without its docstring
-    assert encode.splitlines()[2].startswith("    return self._read(ids")
-    assert "\\begin{aligned}" in quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM")
+    lstm = ROOT / "dgltree/cells/tree_lstm.py"
+    assert "def combine(self" in quotes.code(lstm, "TreeLSTM.combine")
+    encode = quotes.code(ROOT / "dgltree/encoders/sequence/lstm.py", "SequenceLSTM.encode")  # without its docstring
+    assert encode.splitlines()[1].startswith("    return self._read(ids")
+    assert "\\begin{aligned}" in quotes.equation(lstm, "TreeLSTM")
+    page = "[`TreeLSTM.combine`](../dgltree/cells/tree_lstm.py):\n\n```python\nold\n```\n\nText\n"
+    assert quotes.quoted(page, ROOT / "docs") == page.replace("old", quotes.code(lstm, "TreeLSTM.combine"))
     with pytest.raises(ValueError, match=r"tree_lstm\.py has no TreeLSTM\.gone"):
-        quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.gone")
-    with pytest.raises(ValueError, match=r"fused in dgltree/cells/tree_lstm\.py has no equation"):
-        quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM.fused")
+        quotes.code(lstm, "TreeLSTM.gone")
+    with pytest.raises(ValueError, match=r"fused in .*tree_lstm\.py has no equation"):
+        quotes.equation(lstm, "TreeLSTM.fused")
+
+
+def test_pages_and_pictures_are_as_their_files_are() -> None:
+    """Run ``scripts/docs update`` if not."""
+    stale = [path for path, text in update.updated() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    assert stale == []
+    drawn = {path.with_suffix(".txt") for path, _ in update.updated() if path.suffix == ".svg"}
+    assert {
+        path for folder in ("networks", "charts") for path in (ROOT / f"docs/pictures/{folder}").glob("*.txt")
+    } == drawn
 
 
 def test_a_diagram_has_its_boxes_and_arrows_and_refuses_an_arrow_to_nowhere() -> None:
@@ -147,10 +161,13 @@ TABLE = "| | speed | size |\n| --- | --- | --- |\n| `a` | 12.3× (5 a second) | 
 
 def test_a_chart_has_the_numbers_of_its_page() -> None:
     drawn = bars.chart("Speed\nall\nours | `a` | speed | tree_smu\nothers | b | speed\n", TABLE)
-    assert re.findall(r"<b>(.*?)</b>", drawn) == ["12.3×", "2.0×"]
-    assert re.findall(r"width: ([\d.]+)%; background: (#\w+)", drawn)[0] == ("100.0", "#0072B2")
-    assert 'class="group">all<' in drawn
-    assert "width: 27.6%" in bars.chart("Speed (a logarithmic scale)\nours | `a` | speed\nothers | b | speed\n", TABLE)
+    assert re.findall(r'class="number"[^>]*>(.*?)<', drawn) == ["12.3×", "2.0×"]
+    bar = re.compile(r'width="([\d.]+)" height="14" rx="2" fill="(#\w+)"')
+    (longest, colour), (other, _) = bar.findall(drawn)
+    assert colour == "#0072B2" and float(other) / float(longest) == pytest.approx(2 / 12.3, abs=0.01)
+    assert ">all<" in drawn
+    log = bar.findall(bars.chart("Speed (a logarithmic scale)\nours | `a` | speed\nothers | b | speed\n", TABLE))
+    assert float(log[1][0]) / float(log[0][0]) == pytest.approx(0.276, abs=0.01)
     with pytest.raises(ValueError, match="0 rows 'c' with a column 'speed'"):
         bars.chart("Speed\nx | c | speed\n", TABLE)
 

@@ -19,7 +19,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
+TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../howto/layers", "../users", "../../README")
 HOW_TOS = ("dgl_model", "faq", "gpu", "growing", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings(
@@ -148,7 +148,10 @@ def test_there_are_eleven_programs_each_under_40_lines() -> None:
 def test_every_how_to_is_run() -> None:
     assert {path.stem for path in (FOLDER.parent / "howto").iterdir()} == {
         *HOW_TOS,
+        *(page.split("/")[-1] for page in TRANSCRIPTS if page.startswith("../howto/")),
         "inside",  # test_inside_page.py
+        "own_ddp",  # test_process_pages.py, as slurm is
+        "slurm",
         "serving_marks",  # test_serving_marks.py
     }
 

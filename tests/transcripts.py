@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
@@ -52,7 +53,7 @@ def transcript(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Run a page in the working folder: commands and Python with what the page shows, and what they print.
 
     A block of Python whose first line is a comment with a file's name is written to that file. The output of
-    another one is the text after it.
+    another one, with its warnings, is the text after it.
     """
     names: dict[str, Any] = {}
     blocks = BLOCK.findall(page)
@@ -63,13 +64,24 @@ def transcript(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
         elif kind == "python" and (file := re.match(r"# (\w+\.py)\n", block)):
             Path(file[1]).write_text(block, encoding="utf-8")
         elif kind == "python":
-            if "import dgl\n" in block and find_spec("dgl") is None:
+            if re.search(r"^import dgl\b", block, re.MULTILINE) and find_spec("dgl") is None:
                 continue
             out = io.StringIO()
-            with redirect_stdout(out), redirect_stderr(io.StringIO()):
+            with redirect_stdout(out), redirect_stderr(io.StringIO()), warnings.catch_warnings(record=True) as warned:
+                as_python_starts()
                 exec(block, names)
+            for line in dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned):
+                print(line, file=out)
             shown = blocks[number + 1][1] if blocks[number + 1 : number + 2] and blocks[number + 1][0] == "text" else ""
             yield block, shown.splitlines(), out.getvalue().splitlines()
+
+
+def as_python_starts() -> None:
+    """Show the warnings that a reader of the page sees: what Python shows by itself."""
+    warnings.resetwarnings()
+    warnings.simplefilter("default")
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
 
 
 def differences(shown: list[str], found: list[str]) -> list[str]:

@@ -257,7 +257,7 @@ class TreeBatch(Movable):
         position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata``
         if they are there. An ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
 
-        In a ``dgl.heterograph`` the types of nodes are the functions and those of edges the slots: ``"0"``, ``"1"``,
+        In a ``dgl.heterograph`` the node types are the functions and the edge types the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that
         lacks one gets what represents none, and 0 in ``x``, which is as wide as the widest. Nodes are numbered tree by
         tree and within it type by type, so those of a type keep their order. Without a vocabulary one is made of the
@@ -440,7 +440,7 @@ def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> No
 
 
 def place(batch: TreeBatch, node: int) -> str:
-    """Where a node is, for error messages: the tree and the node's number in it, both from 0."""
+    """Where a node is, for error messages: the tree and the node's number in it in preorder, both from 1."""
     ends = torch.cumsum(batch.sizes, 0).cpu()
     tree = int(torch.searchsorted(ends, node, right=True))
-    return f"tree {tree}, node {node - int(ends[tree] - batch.sizes[tree])}"
+    return f"tree {tree + 1}, node {node - int(ends[tree] - batch.sizes[tree]) + 1}"

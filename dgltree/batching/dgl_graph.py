@@ -98,7 +98,7 @@ def _are_words(x: Tensor, tokens: bool) -> bool:
         return False
     if x.dim() != 1 or x.is_floating_point() or x.dtype == torch.bool:
         raise ValueError(
-            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it is (N, d) input vectors of '
+            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) input vectors of '
             "floating-point numbers, or (N,) whole numbers of tokens, -1 for none"
         )
     if tokens:

@@ -1,4 +1,4 @@
-"""Heterographs of DGL to batches of trees and back: types of nodes are functions, types of edges are positions."""
+"""Heterographs of DGL to batches of trees and back: node types are functions, edge types are positions."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ MISSING: dict[str, float] = {"token": NO_TOKEN, "label": NO_LABEL, "value": floa
 
 
 def has_types(graph: "dgl.DGLGraph") -> bool:
-    """Whether functions are types of nodes: several types, or one that has a name and no ``function``."""
+    """Whether functions are node types: several types, or one that has a name and no ``function``."""
     several = len(graph.ntypes) > 1 or len(graph.canonical_etypes) > 1
     return several or (graph.ntypes != ["_N"] and "function" not in graph.ndata)
 

@@ -85,7 +85,8 @@ def node_ids(fields: Fields, counts: Sequence[int], vocabulary: Vocabulary) -> t
             vocabulary.function_id(fields.function[i], fields.arity[i])
             vocabulary.token_id(fields.token[i] or "")
         except ValueError as error:
-            raise ValueError(f"tree {tree}, node {i - sum(counts[:tree])} in preorder: {error}") from None
+            node = i - int(sum(counts[:tree])) + 1
+            raise ValueError(f"tree {tree + 1}, node {node} in preorder: {error}") from None
     return function, token
 
 

@@ -37,7 +37,7 @@ def unfold(batch: TreeBatch) -> Unfolded:
     slot: list[int] = []
     depth: list[int] = []
     ends: list[int] = []
-    for tree, root in enumerate(batch.roots.tolist()):
+    for tree, root in enumerate(batch.roots.tolist(), 1):
         most = len(node) + MOST_NODES
         stack = [(root, -1, -1, 0)]
         while stack:

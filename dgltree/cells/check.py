@@ -44,7 +44,7 @@ def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.d
             )
     if len(dtypes) > 1:
         each = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
-        raise RuntimeError(f"the maps have different dtypes: {each}; a cell computes in one, cell.to(...)")
+        raise RuntimeError(f"the maps have different dtypes: {each}; convert the cell by cell.to(dtype)")
 
 
 def check_first_states(cell: CellBase, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:

@@ -104,7 +104,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         default=False,
         type=_places,
         metavar="PLACES",
-        help="take a decimal that is the value rounded to its digits, and say so; with --rounded=3 it has to have "
+        help="accept a decimal that is the value rounded to its digits, and say so; with --rounded=3 it has to have "
         "three decimal places",
     )
     made.add_argument(

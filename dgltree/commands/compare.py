@@ -27,7 +27,7 @@ interrupted. An encoder that refuses the trees has a row that says why.
 """
 
 
-def prepare(arguments: list[str]) -> None:
+def prepare(_: str, arguments: list[str]) -> None:
     """Refuse what the command line alone shows to be wrong; then import what takes seconds.
 
     Raises ``FileNotFoundError`` and ``ValueError``.
@@ -111,7 +111,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", default="runs/compare", help="leave the models in this folder (default: runs/compare)")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
+        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
     )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
     return parser.parse_args(arguments)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_IN_ONE_PROCESS = 4
 """Equations of a command line that are not worth further processes."""
 MIN_FOR_NUMBA = 32
-"""Equations for which it pays to load Numba, if what it compiled is at hand."""
+"""Equations from which on Numba is worth loading, if what it compiled is at hand."""
 EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
@@ -45,7 +45,7 @@ examples:
 Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
 After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
-Fillers are searched for, one line a value, and arithmetic says where each of them holds: everywhere (at complex
+Fillers are searched for, one line for each value, and arithmetic says where each of them holds: everywhere (at complex
 points), on the reals, on positive reals, or on a part. --order score and --fillers give the network's own ranking
 of a list instead, right and wrong ones.
 """
@@ -102,9 +102,9 @@ def run(name: str, arguments: list[str]) -> int:
     if options.json and (options.latex or options.forms):
         made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
     if options.ray and options.distractors:
-        made.error("--distractors is for answers that are printed, and --ray writes files")
+        made.error("--distractors works only without --ray, which writes files")
     if options.ray and options.assume:
-        made.error("--assume is for answers that are printed, and --ray writes files")
+        made.error("--assume works only without --ray, which writes files")
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")

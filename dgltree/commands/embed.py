@@ -53,7 +53,7 @@ def run(_: str, arguments: list[str]) -> int:
 
     data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **read_given(options))
     report_bad(options.file, data.bad)
-    read = f", read as {data.reading.notation}" if data.reading.notation else ""
+    read = data.reading.read_as
     print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes{read}", file=sys.stderr)
     settings = {name: getattr(options, name) for name in ("encoder", "loss", "epochs", "lr", "min_count", "seed")}
     embed(data, out=options.out, hidden_size=options.hidden_size, **settings)

@@ -14,6 +14,8 @@ NO_MEMORY = re.compile(
     re.IGNORECASE,
 )
 NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|sees no CUDA", re.IGNORECASE)
+LOST_PROCESS = re.compile(r"gloo.*(?:connection|error|timed out)|connection closed by peer|NCCL.*remote process", re.I)
+"""Words of torch if another process of a training has ended."""
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Modules that packages of other names bring."""
@@ -51,6 +53,8 @@ def describe_failure(error: BaseException, command: str) -> str | None:
         return f"{letters!a:.40} cannot be written in {error.encoding}; set PYTHONUTF8=1, or a locale with UTF-8"
     if NO_GPU.search(text):
         return f"{text.split('. ')[0]}; without --device cuda it is computed on the CPU"
+    if isinstance(error, RuntimeError) and LOST_PROCESS.search(text):
+        return "another process of this training ended, perhaps killed; the same command continues from the last epoch"
     if not isinstance(error, MemoryError) and (isinstance(error, ValueError) or not NO_MEMORY.search(text)):
         return None
     if type(error) is MemoryError and text and not NO_MEMORY.search(text):  # our own: it says by itself what helps

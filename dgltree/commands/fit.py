@@ -33,7 +33,7 @@ A YAML file given by --config holds the same settings (hidden_size: 150); the co
 """
 
 
-def prepare(arguments: list[str]) -> None:
+def prepare(_: str, arguments: list[str]) -> None:
     """Refuse what the command line alone shows to be wrong; then import what takes seconds.
 
     Raises ``FileNotFoundError`` and ``ValueError``.
@@ -49,7 +49,11 @@ def prepare(arguments: list[str]) -> None:
     for path in (options.file, options.validation, options.test, options.split_of, cell):
         if path and path != STDIN:
             check_exists(path)
+    from dgltree.encoders.make import check_encoder
     from dgltree.training import repeats  # noqa: F401 (all that a training needs)
+
+    if options.encoder and not options.cell:
+        check_encoder(options.encoder, options.options or ())
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "T
 
     cached, strict = not options.no_cache, options.strict
     data = TreeDataset.from_file(path, cached=cached, strict=strict, progress=first(), **reading)
-    notation = f", read as {data.reading.notation}" if data.reading.notation else ""
+    notation = data.reading.read_as
     if first():
         print(f"{path}: {len(data)} examples, {data.num_nodes:,} nodes{notation}", file=sys.stderr)
     return data
@@ -160,7 +164,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
+        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))

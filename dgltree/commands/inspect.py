@@ -38,7 +38,7 @@ def run(_: str, arguments: list[str]) -> int:
         help="count how many tokens occur fewer times than this, which fit reads as <unk> (default: 2)",
     )
     parser.add_argument(
-        "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
+        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)

@@ -129,7 +129,7 @@ def _run(name: str, arguments: list[str]) -> int:
         with leaving_at_once():
             command = import_module(f"dgltree.commands.{COMMANDS[name][0]}")
             if hasattr(command, "prepare"):
-                command.prepare(arguments)
+                command.prepare(name, arguments)
         with interruptible():
             code: int = command.run(name, arguments)
     return code

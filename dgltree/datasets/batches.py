@@ -6,7 +6,7 @@ loader = DataLoader(data, batch_sampler=NodeBatches(data.sizes, 4096, seed=0), c
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from dgltree.encoders import Encoder
 if TYPE_CHECKING:
     import dgl
 
+T = TypeVar("T")
 UNSEEN = -1
 """The class number of a label that is none of the classes."""
 
@@ -35,13 +36,26 @@ class NodeBatches(Sampler[list[int]]):
         most_nodes: of a batch; an example that alone has more is a batch of its own.
         seed: of the order, which depends on it and on ``epoch``; None: the order of the examples.
         epoch: counted from 0.
+        rank: of the process, from 0.
+        world_size: how many processes train together. Each gets its share of every batch, by :func:`process_rows`.
 
-    Raises ``ValueError`` for ``most_nodes`` below 1.
+    Raises ``ValueError`` for ``most_nodes`` or ``world_size`` below 1, and a rank that is not below ``world_size``.
     """
 
-    def __init__(self, sizes: Tensor, most_nodes: int, seed: int | None = None, epoch: int = 0) -> None:
+    def __init__(
+        self,
+        sizes: Tensor,
+        most_nodes: int,
+        seed: int | None = None,
+        epoch: int = 0,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
         if most_nodes < 1:
             raise ValueError(f"most_nodes is {most_nodes}; it must be 1 or more")
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank is {rank} and world_size {world_size}; a rank is from 0 to world_size - 1")
         self.batches: list[list[int]] = []
         order, room, count = list(range(len(sizes))), 0, sizes.tolist()
         if seed is not None:
@@ -52,12 +66,25 @@ class NodeBatches(Sampler[list[int]]):
                 room = most_nodes
             self.batches[-1].append(i)
             room -= count[i]
+        self.mean_counts = [len(rows) / world_size if len(rows) >= world_size else len(rows) for rows in self.batches]
+        """How many examples of each batch a process has on average. DDP averages gradients over processes, so the sum
+        of a process's losses divided by this has the gradient of the mean over the whole batch."""
+        self.batches = [process_rows(rows, rank, world_size) for rows in self.batches]
 
     def __iter__(self) -> Iterator[list[int]]:
         return iter(self.batches)
 
     def __len__(self) -> int:
         return len(self.batches)
+
+
+def process_rows(rows: list[T], rank: int, world_size: int) -> list[T]:
+    """The rows of a batch that one of several processes computes.
+
+    Each process takes every ``world_size``-th; all of them take all if there are fewer, which leaves the mean over the
+    processes what it is.
+    """
+    return rows[rank::world_size] if len(rows) >= world_size else rows
 
 
 class Collate:

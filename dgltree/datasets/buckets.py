@@ -19,7 +19,7 @@ def buckets(
     Raises ``ValueError`` for a batch size or number of words below 1.
     """
     if batch_size < 1 or most_words < 1:
-        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both are 1 or more")
+        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both must be 1 or more")
     count = len(lengths)
     order = list(range(count)) if generator is None else torch.randperm(count, generator=generator).tolist()
     pool = count if generator is None else POOL * batch_size

@@ -57,7 +57,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
 
 def _counts(data: TreeDataset, sizes: Tensor) -> str:
     kind = "trees" if data.each == 1 else "pairs"
-    notation = f", read as {data.reading.notation}" if data.reading.notation else ""
+    notation = data.reading.read_as
     sizes = sizes.double()
     middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
     return f"{len(data):,} {kind}{notation}\n{data.num_nodes:,} nodes; nodes of an example: {middle}"

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.vector_files import check_vector_file
 from dgltree.files import replacing
 
 if TYPE_CHECKING:
@@ -28,16 +29,10 @@ def writer_for(path: str | Path, nodes: bool, width: int, each: int) -> Iterator
 
     An example has ``each`` trees, 1 or 2.
 
-    Raises ``ValueError`` for another suffix than .npy and .parquet, and for nodes in a .npy file, which cannot say
-    whose they are.
+    Raises ``ValueError`` as :func:`check_vector_file` does.
     """
+    check_vector_file(path, nodes)
     kind = Path(path).suffix
-    if kind not in (".npy", ".parquet"):
-        raise ValueError(f"{path}: vectors are written to a .npy or .parquet file")
-    if nodes and kind == ".npy":
-        raise ValueError(f"{path}: vectors of nodes go to a .parquet file, which says whose they are")
-    if not Path(path).parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {Path(path).parent}")
     with replacing(path) as beside, _npy(beside, width, each) if kind == ".npy" else _parquet(beside, nodes) as write:
         yield write
 

@@ -1,7 +1,9 @@
 """Encoders by name, so that a tree model and a sequence model differ by one line of a configuration."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from dgltree.arguments import near
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, DownwardTreeLSTM
 from dgltree.configured import option_names
@@ -30,12 +32,7 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
 
     Raises ``ValueError`` for a name or option that is not there, with those that are, and what the encoder raises.
     """
-    if name not in CELLS and name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
-    known = encoder_options(name)
-    for option in options:
-        if option not in known:
-            raise ValueError(f"{name} has no option {option!r}; its options are {', '.join(known)}")
+    known = check_encoder(name, options)
     try:
         if name in CELLS:
             pooling, context = options.pop("pooling", None), options.pop("context", False)
@@ -46,6 +43,20 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
+
+
+def check_encoder(name: str, options: Iterable[str] = ()) -> list[str]:
+    """The options of the encoder of a name. ``ValueError`` for another name, and for an option that it lacks."""
+    names = [*CELLS, *SEQUENCE_ENCODERS]
+    if name not in names:
+        raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join(names)}{near(name, names)}")
+    known = encoder_options(name)
+    for option in options:
+        if option not in known:
+            raise ValueError(
+                f"{name} has no option {option!r}; its options are {', '.join(known)}{near(option, known)}"
+            )
+    return known
 
 
 def encoder_options(name: str) -> list[str]:

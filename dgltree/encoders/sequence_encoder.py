@@ -157,8 +157,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         if bool((place == NO_WORD).any()):
             node = int(torch.nonzero(place == NO_WORD)[0])
             raise ValueError(
-                f"tree {int(tree[node])} is not a plain sentence: node {node} of the batch is neither its root nor a "
-                "word of its own; words have vectors in context in trees whose children are all leaves"
+                f"tree {int(tree[node]) + 1} is not a plain sentence: node {node + 1} of the batch is neither its root "
+                "nor a word of its own; words have vectors in context in trees whose children are all leaves"
             )
         words, roots = self._read_words(sequences)
         return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])

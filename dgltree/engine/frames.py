@@ -26,7 +26,9 @@ class Frame(Mapping[str, Tensor]):
         rows = self._read.get(name)
         if rows is None:
             if name not in self._names:
-                raise MissingFieldError(f"{self.place}: there is no field {name!r}; there are {[*self._names]}")
+                raise MissingFieldError(
+                    f"{self.place}: there is no field {name!r}; the fields are {', '.join(self._names)}"
+                )
             rows = self._gather(name)
             rows = self._read[name] = rows.clone() if rows.is_inference() else rows  # torch counts no changes of those
             self._versions[name] = version_of(rows)

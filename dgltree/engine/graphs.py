@@ -67,7 +67,7 @@ def _open(graph: Any) -> MessageGraph:
         return _open_tensors(*graph)
     if hasattr(graph, "canonical_etypes"):
         if len(graph.canonical_etypes) != 1 or len(graph.ntypes) != 1:
-            raise ValueError("the graph has several types of nodes or edges: convert it by TreeBatch.from_graph")
+            raise ValueError("the graph has several node types or edge types: convert it by TreeBatch.from_graph")
         source, target = graph.edges(order="eid")
         return MessageGraph(source, target, graph.num_nodes(), dict(graph.ndata), dict(graph.edata), graph.ndata.update)
     if hasattr(graph, "edge_index") and hasattr(graph, "node_attrs"):

@@ -1,5 +1,7 @@
 """The models that were named at the start: all that the page can look into."""
 
+import re
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,8 @@ from dgltree.training.unlabelled_model import UnlabelledModel, check_answers, fi
 
 DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""
+ADVICE = re.compile(r"\. (?=[A-Z])|; (?=give|name|use|write) ?")
+"""Begins what a message advises, which are options of other commands."""
 
 
 @dataclass
@@ -26,6 +30,8 @@ class OwnTrees:
     """The file of the trees, or a folder."""
     data: TreeDataset | None
     """Trees to look at, as the file has them; None if no file was named."""
+    unread: str = ""
+    """Why the model cannot read the file of trees that was named."""
 
     @property
     def file(self) -> str | None:
@@ -49,8 +55,10 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
         models: names of shipped models, files and folders.
         trees: a file of trees for the folders, read as each one's training file was.
 
+    A model that cannot read the file of trees is shown without them, with a warning.
+
     Raises ``FileNotFoundError`` and ``ValueError`` as opening them does, and ``ValueError`` for a file of trees without
-    a folder and for a model that there is no room for.
+    a folder, for one that no model can read, and for a model that there is no room for.
     """
     opened = Opened()
     opened.equations[DEFAULT] = open_model(DEFAULT)
@@ -61,7 +69,20 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
             _open(name, trees, opened)
     if trees is not None and not opened.own_trees:
         raise ValueError(f"{trees}: trees are looked at by a model of theirs; name the folder that 'dgltree fit' wrote")
+    unread = {name: own.unread for name, own in opened.own_trees.items() if own.unread}
+    if unread and len(unread) == len(opened.own_trees):
+        raise ValueError(f"{next(iter(unread.values()))}; --trees is read as the file that the model was trained on")
+    for name, reason in unread.items():
+        warnings.warn(f"{name} is shown without trees, because it cannot read them: {reason}", stacklevel=2)
     return opened
+
+
+def _read_trees(path: str, trained: TrainedModel) -> TreeDataset | str:
+    """The trees of a file as the model's training file was read, or why it cannot be, without advice on options."""
+    try:
+        return TreeDataset.from_file(path, cached=False, progress=True, named=False, **trained.reading.to_json())
+    except ValueError as error:
+        return ADVICE.split(str(error))[0]
 
 
 def _open(name: str, trees: str | None, opened: Opened) -> None:
@@ -70,10 +91,13 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
     elif Path(name).is_dir():
         check_answers(name)
         trained = TrainedModel.load(name)
-        data = None
-        if trees is not None:
-            data = TreeDataset.from_file(trees, cached=False, progress=True, named=False, **trained.reading.to_json())
-        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(Path(name), trained, trees, data)
+        read = None if trees is None else _read_trees(trees, trained)
+        own = (
+            OwnTrees(Path(name), trained, None, None, read)
+            if isinstance(read, str)
+            else OwnTrees(Path(name), trained, trees, read)
+        )
+        opened.own_trees[_free(name, opened.own_trees)] = own
         model = trained.model
     else:
         model = open_any(name)

@@ -27,7 +27,7 @@ def from_graph(graph: Any) -> Tree | None:
         return from_any_networkx(graph)
     if hasattr(graph, "ndata") and hasattr(graph, "edges"):
         if not getattr(graph, "is_homogeneous", True):
-            raise ValueError("the graph has several types of nodes or edges; expected one of each")
+            raise ValueError("the graph has several node types or edge types; expected one of each")
         source, target = (ends.tolist() for ends in graph.edges(order="eid"))
         slot = graph.edata["slot"].tolist() if "slot" in graph.edata else None
         return _tree(graph.ndata, list(zip(source, target, strict=True)), graph.num_nodes(), slot)

@@ -118,7 +118,7 @@ def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
     if not children and token is None:
         return "leaf", label, []
     if not label:
-        raise ValueError(f"the {keys.label!r} is empty; expected what the node computes")
+        raise ValueError(f"the {keys.label!r} is empty; expected the node's function")
     return label, token, children or []
 
 

@@ -60,7 +60,7 @@ def from_networkx(graph: "DiGraph") -> Tree:
     for node in reversed(order):
         fields = {name: graph.nodes[node].get(name) for name in _FIELDS}
         if fields["function"] is None:
-            raise ValueError(f"node {node!r} has no attribute 'function'; expected what it computes")
+            raise ValueError(f"node {node!r} has no attribute 'function'; expected its function")
         children = [trees[child] for child in _children(graph, node)]
         try:
             trees[node] = Tree(**fields, children=children)

@@ -32,7 +32,7 @@ def from_nltk(tree: Any) -> Tree:
             raise ValueError(f"found {node!r:.40} in an nltk.Tree; expected texts and trees")
         label = _label(node)
         if not label:
-            raise ValueError("a node of an nltk.Tree has no label; expected what it is called")
+            raise ValueError("a node of an nltk.Tree has no label; expected a name")
         if not len(node):
             raise ValueError(f"the node {label!r} of an nltk.Tree has no children; expected a word or more in it")
         if len(node) == 1 and isinstance(node[0], str):

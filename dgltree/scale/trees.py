@@ -22,7 +22,8 @@ from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.folder import BASELINE, EARLIER_BASELINE, FEATURES, LARGEST_CLASS, READING, THRESHOLD, WEIGHTS
+from dgltree.training.folder import BASELINE, EARLIER_BASELINE, FEATURES, LARGEST_CLASS, THRESHOLD, WEIGHTS
+from dgltree.training.model_files import READING
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import TrainedModel
 

@@ -140,7 +140,8 @@ def describe_parts(average: Average) -> str:
         return "the baseline alone is best in validation, and is what the model answers; the network adds nothing"
     if average.weight == 1:
         return "the network alone is best in validation, and is what the model answers; the baseline adds nothing"
-    return f"the model answers {average.weight:.0%} network + {1 - average.weight:.0%} baseline, the best in validation"
+    shares = f"{average.weight:.0%} network and {1 - average.weight:.0%} baseline"
+    return f"the answers are an average of {shares}, the best in validation"
 
 
 def interval(metric: Callable[[Tensor], float], count: int) -> Interval:

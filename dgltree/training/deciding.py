@@ -296,7 +296,7 @@ def _features(train: TreeDataset, settings: FitOptions) -> FeatureColumns | None
         raise ValueError("features are of examples, and nodes learns the labels of nodes: leave one of them out")
     table = train.feature_table(names)
     found = FeatureColumns.of(names, table)
-    say(f"next to the trees are read: {', '.join(column.described for column in found.columns)}")
+    say(f"columns read next to the trees: {', '.join(column.described for column in found.columns)}")
     for line in found.warnings(table):
         say(line)
     return found

@@ -15,7 +15,7 @@ from dgltree.datasets.settings.field_texts import moment, number
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
-from dgltree.encoders.make import encoder_options
+from dgltree.encoders.make import check_encoder, encoder_options
 from dgltree.models.checkpoint import load_model
 from dgltree.read.glove import read_glove
 from dgltree.training.folder import WEIGHTS as WEIGHTS_FILE
@@ -277,8 +277,7 @@ def _small_cell(name: str) -> Cell | None:
     if name in CELLS:
         kind = CELLS[name]
         return kind(Vocabulary([("f", ANY_ARITY if kind.any_arity else 1)], ["x"]), 1)
-    if name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
+    check_encoder(name)
     return None
 
 

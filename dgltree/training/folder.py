@@ -12,13 +12,13 @@ from dgltree.files import replacing
 from dgltree.label_scale_names import LabelScaleName
 from dgltree.locks import differences
 from dgltree.read.json_text import write_json
+from dgltree.training.model_files import SETTINGS_FILE, WEIGHTS
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
-WEIGHTS, READING = "model.safetensors", "reading.json"
 BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
-"""One of them next to the first two, if the answers are averages with those of a baseline."""
-SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
-"""A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+"""One of them next to the weights, if the answers are averages with those of a baseline."""
+EPOCHS, CARD = "epochs.jsonl", "card.json"
+"""A training writes a row of the first after each epoch, and the second when it is done."""
 THRESHOLD = "threshold.json"
 """Next to them if a class is predicted from a probability of its own on."""
 LARGEST_CLASS = "largest_class.json"

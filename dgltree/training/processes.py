@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import torch
 
+from dgltree.datasets.batches import process_rows
+
 if TYPE_CHECKING:
     import lightning
 
@@ -27,13 +29,8 @@ class ProcessShare(list[T]):
 
 
 def local_share(rows: list[T], trainer: "lightning.Trainer") -> ProcessShare[T]:
-    """This process's share of the rows of a batch, or in validation of the batches.
-
-    Of R processes each takes every Rth; all of them take all if there are fewer than R, which leaves the mean over
-    the processes what it is.
-    """
-    rank, ranks = trainer.global_rank, trainer.world_size
-    part = ProcessShare(rows[rank::ranks] if len(rows) >= ranks else rows)
+    """This process's share of the rows of a batch, or in validation of the batches: :func:`process_rows`."""
+    part = ProcessShare(process_rows(rows, trainer.global_rank, trainer.world_size))
     part.whole = len(rows)
     return part
 

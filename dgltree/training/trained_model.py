@@ -32,11 +32,11 @@ from dgltree.training.folder import (
     EPOCHS,
     FEATURES,
     LARGEST_CLASS,
-    READING,
     SETTINGS_FILE,
     THRESHOLD,
     WEIGHTS,
 )
+from dgltree.training.model_files import READING, check_model
 from dgltree.training.objectives import OBJECTIVES, Classes, Objective
 from dgltree.training.objectives.threshold import Threshold
 from dgltree.training.own_cells import register
@@ -107,14 +107,7 @@ class TrainedModel:
         if cell is not None:
             register(cell)
         begun = (folder / SETTINGS_FILE).exists()
-        for name in (WEIGHTS, READING):
-            if begun and not (folder / name).exists():
-                raise FileNotFoundError(
-                    f"{folder}: no model in it yet; its training was stopped early, and the same 'dgltree fit' command "
-                    "continues it"
-                )
-            if not (folder / name).exists():
-                raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
+        check_model(folder)
         try:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
         except (TypeError, ValueError, RecursionError) as error:

@@ -192,10 +192,10 @@ class Tree:
 
 
 def flat_trees(trees: Iterable[Tree | tuple[Tree, ...]]) -> Iterator[Tree]:
-    """Trees one after the other, those of tuples too. ``TypeError`` with the place, from 0, of anything else."""
+    """Trees one after the other, those of tuples too. ``TypeError`` with the place, from 1, of anything else."""
     if isinstance(trees, Tree | str) or not isinstance(trees, Iterable):
         raise TypeError(f"trees come as a list, not as a {type(trees).__name__}")
-    for i, item in enumerate(trees):
+    for i, item in enumerate(trees, 1):
         for tree in (item,) if isinstance(item, Tree | str) or not isinstance(item, Iterable) else item:
             if not isinstance(tree, Tree):
                 read = "; read it first, for example by dgltree.read_infix" if isinstance(tree, str) else ""

@@ -1,5 +1,7 @@
 """A bar chart made from the tables of its page, so that every number is written once.
 
+Its text is next to the picture, in ``docs/pictures/charts``; ``scripts/docs update`` draws it.
+
 ::
 
     The title (a logarithmic scale)
@@ -13,6 +15,7 @@ of the network that is named last, or of its label. With ``(a logarithmic scale)
 
 import math
 import re
+import textwrap
 from html import escape
 from typing import NamedTuple
 
@@ -20,6 +23,14 @@ from dgltree.plotting.style import MODEL_COLOURS
 
 LABELS = ("#0b7a69", "#c5792b", "#8a8f98")
 """Colours of labels, in their order, readable on light and on dark pages."""
+WIDTH, ROW, NUMBER, CHARACTER, TITLE = 420, 24, 56, 6.6, 52
+"""Width of a chart, which a phone shows at its size; height of a line, room for a number after its bar and width of a
+letter, in pixels; letters in a line of the title."""
+STYLE = """
+text { font: 13px sans-serif; fill: #24303a; dominant-baseline: central }
+.title, .number { font-weight: 600 }
+@media (prefers-color-scheme: dark) { text { fill: #dbe4e4 } }
+"""
 
 
 class Bar(NamedTuple):
@@ -32,22 +43,37 @@ class Bar(NamedTuple):
 
 
 def chart(text: str, page: str) -> str:
-    """The chart as HTML; ``ValueError`` for a row or a column that the page does not have once."""
+    """The chart as SVG; ``ValueError`` for a row or a column that the page does not have once."""
     title, *lines = text.strip().splitlines()
     log = "logarithmic" in title
     rows, labels = [line.split(" | ") for line in lines], [line.split(" | ")[0] for line in lines if " | " in line]
     colours = dict(zip(dict.fromkeys(labels), LABELS * len(labels), strict=False))
     bars = [_bar(row, colours, page) if len(row) > 1 else row[0] for row in rows]
     longest = max(_length(bar.value, log) for bar in bars if isinstance(bar, Bar))
+    left = 12 + max(CHARACTER * len(label) for label in labels)
+    room = WIDTH - left - NUMBER
+    heads = textwrap.wrap(title, TITLE)
     drawn = [
-        f'<div class="group">{escape(bar)}</div>'
-        if isinstance(bar, str)
-        else f'<span class="label">{escape(bar.label)}</span><span class="space"><span class="bar" '
-        f'style="width: {100 * _length(bar.value, log) / longest:.1f}%; background: {bar.colour}"></span>'
-        f"<b>{escape(bar.shown)}</b></span>"
-        for bar in bars
+        f'<text class="title" x="0" y="{ROW * (i + 0.5):.0f}">{escape(head)}</text>' for i, head in enumerate(heads)
     ]
-    return f'<figure class="bars"><figcaption>{escape(title)}</figcaption>{"".join(drawn)}</figure>\n'
+    for number, bar in enumerate(bars, len(heads)):
+        y = ROW * (number + 0.5)
+        if isinstance(bar, str):
+            drawn.append(f'<text x="0" y="{y:.0f}">{escape(bar)}</text>')
+            continue
+        width = max(1.0, room * _length(bar.value, log) / longest)
+        drawn += [
+            f'<text x="0" y="{y:.0f}">{escape(bar.label)}</text>',
+            f'<rect x="{left:.0f}" y="{y - 7:.0f}" width="{width:.1f}" height="14" rx="2" fill="{bar.colour}"/>',
+            f'<text class="number" x="{left + width + 6:.1f}" y="{y:.0f}">{escape(bar.shown)}</text>',
+        ]
+    said = escape("; ".join(f"{bar.label} {bar.shown}" if isinstance(bar, Bar) else bar for bar in bars), quote=True)
+    height = ROW * (len(bars) + len(heads))
+    body = "\n".join(drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="bars" role="img" aria-label="{escape(title, quote=True)}: '
+        f'{said}" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"><style>{STYLE}</style>\n{body}\n</svg>\n'
+    )
 
 
 def _bar(row: list[str], colours: dict[str, str], page: str) -> Bar:

@@ -9,6 +9,7 @@
     (h_1) > [W i+b] > [σ] a > (h)
     (h_2) > [W i+b]
 
+The text is next to the picture, in ``docs/pictures/networks``; ``scripts/docs update`` draws it.
 A row of the grid is a line. ``(x)`` is a state, ``[x]`` a map or a function, ``{x}`` an operation on two; the text
 after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow after ``--``. An arrow
 that would run through a box goes around it, between the rows.
@@ -22,8 +23,23 @@ from typing import NamedTuple
 
 BOX = re.compile(r"([(\[{])(.*)[)\]}](\w*)")
 KINDS = {"(": "state", "[": "map", "{": "operation"}
+LINE = "\n"
 ROW, GAP, CHARACTER = 52, 34, 8.2
 """Heights of rows, gaps between columns and widths of characters, in pixels of the picture."""
+
+STYLE = """
+svg { --ink: #24303a; --line: #5c6770; --paper: #fff; --state: #e0f1ee; --map: #f8efe5; font: 14px sans-serif }
+@media (prefers-color-scheme: dark) {
+svg { --ink: #dbe4e4; --line: #9fb0b0; --paper: #10201e; --state: #12332e; --map: #33281a }
+}
+text { fill: var(--ink); text-anchor: middle; dominant-baseline: central }
+.arrow { fill: none; stroke: var(--line); stroke-width: 1.4; marker-end: url(#head) }
+marker path { fill: var(--line) }
+rect { fill: var(--paper); stroke: var(--line); stroke-width: 1.4 }
+.state rect { fill: var(--state); stroke: #1a8f7d }
+.map rect { fill: var(--map); stroke: #c5792b }
+"""
+"""Of a picture by itself; in the site, its own colours take over (``site.css``)."""
 
 
 Point = tuple[float, float]
@@ -53,7 +69,7 @@ class Box(NamedTuple):
 
 
 def diagram(text: str) -> str:
-    """The picture as SVG that is in a page and takes its colours; ``ValueError`` for an arrow to no box."""
+    """The picture as SVG; ``ValueError`` for an arrow to no box."""
     grid, _, arrows = text.partition("\n--\n")
     rows = [[cell.strip() for cell in line.split("|")] for line in grid.splitlines()]
     boxes, width = _placed(rows)
@@ -67,8 +83,9 @@ def diagram(text: str) -> str:
     said = escape("; ".join(f"{boxes[a].text} to {boxes[b].text}" for a, b in lines), quote=True)
     head = '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     return (
-        f'<svg class="diagram" role="img" aria-label="{said}" viewBox="0 0 {width:.0f} {height}" '
-        f'style="max-width: {width:.0f}px">{head}<path d="M0 0 8 4 0 8z"/></marker></defs>{"".join(drawn)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="diagram" role="img" aria-label="{said}" '
+        f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}"><style>{STYLE}</style>\n'
+        f'{head}<path d="M0 0 8 4 0 8z"/></marker></defs>\n{LINE.join(drawn)}\n</svg>\n'
     )
 
 

@@ -7,19 +7,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import bars
-import diagrams
 import home
 import links
 import notebooks
 import public
-import quotes
 import steps
 from mkdocs.structure.files import File
 
-FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FENCES = {"equation": quotes.equation, "code": quotes.code, "diagram": diagrams.diagram, "file": quotes.file}
-"""Blocks with these names are written by us: what they name is put in their place."""
+DRAWN = re.compile(r"!\[[^\]]*\]\((pictures/(?:networks|charts)/\w+\.svg)\)")
+STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 WIDE = {"index.md": ["navigation", "toc"], "networks.md": ["navigation"]}
 """Pages that replace what is next to others."""
 
@@ -71,22 +67,19 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     page.meta["hide"] = WIDE.get(page.file.src_uri, [])
     if page.file.src_uri == "index.md":
         markdown = home.page(markdown)
+    if page.file.src_uri.startswith("reference/"):
+        markdown = public.overview(markdown)
     markdown = links.of_the_site(markdown, page.file.src_uri)
     if page.file.src_uri.startswith("gallery/") and page.file.name != "index":
         markdown = markdown.replace("\n", f"\n\n[Download this page as a notebook]({page.file.name}.ipynb)\n", 1)
-    if page.file.src_uri.startswith("reference/"):
-        markdown = public.overview(markdown)
     [boost] = [boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)] or [1.0]
     page.meta["search"] = {"boost": boost}
-    page_text = markdown
-    markdown = FENCED.sub(lambda fenced: _replaced(fenced, page_text), markdown)
-    return steps.marked(markdown, page.file.src_uri)
+    return steps.marked(DRAWN.sub(_in_the_page, markdown), page.file.src_uri)
 
 
-def _replaced(fenced: re.Match[str], page: str) -> str:
-    if fenced[1] == "chart":
-        return bars.chart(fenced[2], page)
-    return FENCES.get(fenced[1], lambda _: fenced[0])(fenced[2])
+def _in_the_page(picture: re.Match[str]) -> str:
+    """A drawing as part of its page, whose colours it takes."""
+    return STYLE.sub("", (links.ROOT / "docs" / picture[1]).read_text(encoding="utf-8"))
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

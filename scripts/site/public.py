@@ -1,5 +1,6 @@
 """The public names of the library, and where the reference tells of them."""
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,8 @@ import roles
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
+ENTRY = re.compile(r"^- \[`(dgltree[\w.]+)`\]\(\S*\)$", re.MULTILINE)
+"""A name of the reference in the list of its page, with a link to its file; the site puts its docstring there."""
 
 
 @cache
@@ -38,14 +40,22 @@ def found(name: str) -> griffe.Object:
 
 
 def overview(markdown: str) -> str:
-    """A page of the reference with a table of its entries after its first paragraph.
+    """A page of the reference with a table of its entries after its first paragraph, and their docstrings.
 
     A page without entries gets one of all that ``dgltree`` itself exports.
     """
     names = ENTRY.findall(markdown) or [name for name in exported() if name.count(".") == 1]
     rows = "".join(f"| [`{name.split('.')[-1]}`][{name}] | {_first_line(name)} |\n" for name in names)
     title, introduction, rest = (markdown.rstrip("\n") + "\n\n").split("\n\n", 2)
-    return f"{title}\n\n{introduction}\n\n| name | |\n| --- | --- |\n{rows}\n{rest}"
+    entries = ENTRY.sub(r"\n::: \1\n", rest)
+    return f"{title}\n\n{introduction}\n\n| name | |\n| --- | --- |\n{rows}\n{entries}"
+
+
+def linked(markdown: str, folder: Path) -> str:
+    """A page of the reference whose entries lead to their files; ``folder`` is the page's."""
+    return ENTRY.sub(
+        lambda entry: f"- [`{entry[1]}`]({os.path.relpath(str(found(entry[1]).filepath), folder)})", markdown
+    )
 
 
 def _packages(package: griffe.Module) -> list[griffe.Module]:

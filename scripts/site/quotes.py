@@ -1,4 +1,12 @@
-"""Equations and code that pages show, read from the library's files."""
+"""Equations and code that pages show, as they are in the library's files.
+
+A page has them itself, so that any viewer shows them; ``scripts/docs update`` renews them. In a page, the block
+below a line such as one of these is a quotation::
+
+    [`TreeRNN.combine`](../dgltree/cells/tree_rnn.py):       code of a class, function or method
+    <!-- dgltree/cells/tree_rnn.py TreeRNN -->               the first equation of a docstring
+    [CITATION.cff](../CITATION.cff):                         a whole file
+"""
 
 import ast
 import inspect
@@ -11,39 +19,55 @@ MATH = re.compile(r"^( *)\.\. math::(.*)\n((?:\1 +.*\n|\n)*)", re.MULTILINE)
 
 WORD = re.compile(r"\\text\{[^}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 
+QUOTATION = re.compile(
+    r"^(?P<head><!-- (?P<file>\S+) (?P<owner>\S+) -->|\[`(?P<name>[\w.]+)`\]\((?P<link>[\w./]+\.py)\):|"
+    r"\[[\w.]+\]\((?P<whole>[\w./]+)\):)\n\n```(?P<kind>\w+)\n.*?^```$",
+    re.DOTALL | re.MULTILINE,
+)
 
-def equation(where: str) -> str:
-    """``FILE NAME``: the first equation in the docstring of a class or function."""
-    path, name = where.split()
+
+def quoted(markdown: str, folder: Path) -> str:
+    """The text of a page with its quotations as the files have them; ``folder`` is the page's."""
+
+    def written(block: re.Match[str]) -> str:
+        if block["owner"]:
+            text = equation(ROOT / block["file"], block["owner"])
+        elif block["name"]:
+            text = code(folder / block["link"], block["name"])
+        else:
+            text = (folder / block["whole"]).read_text(encoding="utf-8").rstrip("\n")
+        return f"{block['head']}\n\n```{block['kind']}\n{text}\n```"
+
+    return QUOTATION.sub(written, markdown)
+
+
+def equation(path: Path, name: str) -> str:
+    """The first equation in the docstring of a class or function."""
     docstring = ast.get_docstring(_definition(path, name))  # type: ignore[arg-type]
     found = MATH.search(f"{docstring}\n")
     if found is None:
         raise ValueError(f"{name} in {path} has no equation in its docstring")
-    return displayed(found)
+    return aligned(found)
 
 
-def code(where: str) -> str:
-    """``FILE NAME``: the source of a class, function or method, without its docstring."""
-    path, name = where.split()
-    text = (ROOT / path).read_text(encoding="utf-8").splitlines()
+def code(path: Path, name: str) -> str:
+    """The source of a class, function or method, without its docstring."""
+    text = path.read_text(encoding="utf-8").splitlines()
     found = _definition(path, name)
     first = found.body[1] if ast.get_docstring(found) is not None else found.body[0]
     lines = text[found.lineno - 1 : found.body[0].lineno - 1] + text[first.lineno - 1 : found.end_lineno]
-    return f'```python title="{path}"\n{textwrap.dedent(chr(10).join(lines))}\n```\n'
+    return textwrap.dedent("\n".join(lines))
+
+
+def aligned(math: re.Match[str]) -> str:
+    """The equation of a directive ``.. math::``, without signs around it."""
+    text = upright(inspect.cleandoc(f"{math[2].strip()}\n{math[3]}").strip())
+    return f"\\begin{{aligned}}\n{text}\n\\end{{aligned}}" if "&" in text or "\\\\" in text else text
 
 
 def displayed(math: re.Match[str]) -> str:
     """A directive ``.. math::`` as a displayed equation of the site."""
-    text = upright(inspect.cleandoc(f"{math[2].strip()}\n{math[3]}").strip())
-    if "&" in text or "\\\\" in text:
-        text = f"\\begin{{aligned}}\n{text}\n\\end{{aligned}}"
-    indent = math[1]
-    return textwrap.indent(f"\n\\[\n{text}\n\\]\n\n", indent, lambda line: bool(line.strip()))
-
-
-def file(path: str) -> str:
-    """A whole file of the checkout as a block."""
-    return f"```yaml\n{(ROOT / path.strip()).read_text(encoding='utf-8')}```\n"
+    return textwrap.indent(f"\n\\[\n{aligned(math)}\n\\]\n\n", math[1], lambda line: bool(line.strip()))
 
 
 def upright(math: str) -> str:
@@ -51,13 +75,13 @@ def upright(math: str) -> str:
     return WORD.sub(lambda found: f"\\mathrm{{{found[1]}}}" if found[1] else found[0], math)
 
 
-def _definition(path: str, name: str) -> ast.ClassDef | ast.FunctionDef:
-    """A class or function by its dotted name in a file of the checkout; ``ValueError`` where there is none."""
-    found: ast.AST = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+def _definition(path: Path, name: str) -> ast.ClassDef | ast.FunctionDef:
+    """A class or function by its dotted name in a file; ``ValueError`` where there is none."""
+    found: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
     for part in name.split("."):
         inner = [node for node in ast.iter_child_nodes(found) if getattr(node, "name", None) == part]
         if not inner:
-            raise ValueError(f"{path} has no {name}")
+            raise ValueError(f"{path.name} has no {name}")
         found = inner[0]
     assert isinstance(found, ast.ClassDef | ast.FunctionDef)
     return found

@@ -33,7 +33,7 @@ def expressions(count: int, seed: int, longest: int | None = None) -> tuple[Expr
     for more than there are: 10 of one word, 410 of up to four.
     """
     if count < 1 or (longest is not None and longest < 1):
-        raise ValueError(f"count is {count} and longest is {longest}; both are 1 or more")
+        raise ValueError(f"count is {count} and longest is {longest}; both must be 1 or more")
     random = Random(f"listops {seed}")
     found: dict[Expression, None] = {}  # a set that keeps its order
     drawn = 0

@@ -34,9 +34,9 @@ def test_unbatch_gives_the_trees_back(trees: list[Tree]) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda v, t: batch(["x + y"], v), "tree 0 is a str; read it first, for example by dgltree.read_infix"),
-        (lambda v, t: batch([t, (t, 3)], v), "tree 1 is a int"),
-        (lambda v, t: batch([t, 3], v), "tree 1 is a int"),
+        (lambda v, t: batch(["x + y"], v), "tree 1 is a str; read it first, for example by dgltree.read_infix"),
+        (lambda v, t: batch([t, (t, 3)], v), "tree 2 is a int"),
+        (lambda v, t: batch([t, 3], v), "tree 2 is a int"),
         (lambda v, t: batch("x + y", v), "trees come as a list, not as a str"),
         (lambda v, t: batch(t, v), "trees come as a list, not as a Tree"),
         (lambda v, t: batch(v, [t]), r"the trees come first: dgltree.batch\(trees, vocabulary\)"),
@@ -44,7 +44,7 @@ def test_unbatch_gives_the_trees_back(trees: list[Tree]) -> None:
         (lambda v, t: batch([t], v, [[0.5], [0.5]]), r"x is list; expected a tensor \(N, d\)"),
         (lambda v, t: batch([t], v, torch.zeros(2)), r"x is torch.float32 of shape \(2,\); expected"),
         (lambda v, t: batch([t], v, torch.zeros(2, 1, dtype=torch.long)), "x is torch.int64 of shape"),
-        (lambda v, t: Vocabulary.from_trees(["x"]), "tree 0 is a str"),
+        (lambda v, t: Vocabulary.from_trees(["x"]), "tree 1 is a str"),
         (lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)), "propagate takes a batch, then a cell, but got a Tree"),
         (lambda v, t: propagate("x + y", TreeLSTM(v, 4)), "propagate takes a batch, but got a str"),
         (lambda v, t: plan(TreeLSTM(v, 4), batch([t], v)), "plan takes a batch first, but got a TreeLSTM"),
@@ -118,9 +118,9 @@ def test_labels_never_reach_a_cell() -> None:
         ([], "empty batch"),
         (
             [FOREST[1], Tree("sni", (FOREST[0],))],
-            "tree 1, node 0 in preorder: unknown function 'sni'; nearest known: sin",
+            "tree 2, node 1 in preorder: unknown function 'sni'; nearest known: sin",
         ),
-        ([Tree("sin", (Tree("var", token="q"),))], "tree 0, node 1 in preorder: unknown token 'q'"),
+        ([Tree("sin", (Tree("var", token="q"),))], "tree 1, node 2 in preorder: unknown token 'q'"),
         ([Tree("sin", (FOREST[0], FOREST[0]))], "'sin' has 2 children here; this model knows it with 1"),
         ([Tree("var", token="x", label="NP")], "label 'NP' .* is not a class number"),
         ([Tree("var", token="x", label=-1)], "label -1 .* is not a class number"),
@@ -140,12 +140,12 @@ def test_a_cell_refuses_what_it_would_lose() -> None:
     cell = TreeRNN(VOCABULARY, 4)
     with pytest.raises(ValueError, match="no input_size: they would be lost"):
         propagate(batch([FOREST[0]], VOCABULARY, x=torch.zeros(1, 3)), cell)
-    with pytest.raises(ValueError, match="tree 0, node 0 is an inner node with a token"):
+    with pytest.raises(ValueError, match="tree 1, node 1 is an inner node with a token"):
         propagate(batch([Tree("sin", (FOREST[0],), token="x")], VOCABULARY), cell)
     with pytest.raises(ValueError, match="carries a number"):
         propagate(batch([Tree("num", value=1)], VOCABULARY), cell)
     numbers = TreeRNN(VOCABULARY, 4, numbers=True)
-    with pytest.raises(ValueError, match="node 1 has a token and a number"):
+    with pytest.raises(ValueError, match="node 2 has a token and a number"):
         propagate(batch([Tree("sin", (Tree("num", token="1", value=1),))], VOCABULARY), numbers)
     with pytest.raises(ValueError, match="inner node with a number"):
         propagate(batch([Tree("sin", (FOREST[0],), value=1)], VOCABULARY), numbers)
@@ -231,10 +231,10 @@ def test_a_users_graph_is_checked_against_the_cell(dgl) -> None:
     cell = TreeRNN(VOCABULARY, 4)
     graph = make(dgl, [1], [0], [0], [4, 0], 2)  # add, with one child
     graph.ndata["token"] = torch.tensor([-1, 0])
-    with pytest.raises(ValueError, match=r"tree 0, node 0 \('add'\) has 1 children; this model knows it with 2"):
+    with pytest.raises(ValueError, match=r"tree 1, node 1 \('add'\) has 1 children; this model knows it with 2"):
         propagate(graph, cell)
     graph.ndata["function"] = torch.tensor([2, 99])
-    with pytest.raises(ValueError, match="tree 0, node 1 has function id 99"):
+    with pytest.raises(ValueError, match="tree 1, node 2 has function id 99"):
         propagate(graph, cell)
 
 
@@ -278,7 +278,7 @@ def test_unbatch_gives_random_trees_back_with_labels_values_and_sharing(drawn: l
 
 def test_an_unknown_name_in_a_later_tree_is_placed_in_that_tree() -> None:
     pair = Equation(FOREST[2], Tree("add", (Tree("sin", (FOREST[0],)), Tree("var", token="zz"))))
-    with pytest.raises(ValueError, match=r"tree 1, node 3 in preorder: unknown token 'zz'; nearest known: z\b"):
+    with pytest.raises(ValueError, match=r"tree 2, node 4 in preorder: unknown token 'zz'; nearest known: z\b"):
         batch([pair, pair], VOCABULARY)
 
 
@@ -358,13 +358,13 @@ def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
 @pytest.mark.parametrize(
     ("function", "token", "message"),
     [
-        ([4, 0], [-1, 0], r"tree 0, node 0 \('add'\) has 1 children; this model knows it with 2"),
-        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 1 has function id {len(VOCABULARY.functions)};"),
-        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 1 has token id {len(VOCABULARY.tokens)};"),
-        ([2, 99], [-1, 0], "node 1 has function id 99; the vocabulary has ids 0 to "),
-        ([2, -1], [-1, 0], "node 1 has function id -1"),
-        ([2, 0], [-1, 99], "node 1 has token id 99; the vocabulary has ids 0 to "),
-        ([2, 0], [-1, -7], "node 1 has token id -7"),
+        ([4, 0], [-1, 0], r"tree 1, node 1 \('add'\) has 1 children; this model knows it with 2"),
+        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 2 has function id {len(VOCABULARY.functions)};"),
+        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 2 has token id {len(VOCABULARY.tokens)};"),
+        ([2, 99], [-1, 0], "node 2 has function id 99; the vocabulary has ids 0 to "),
+        ([2, -1], [-1, 0], "node 2 has function id -1"),
+        ([2, 0], [-1, 99], "node 2 has token id 99; the vocabulary has ids 0 to "),
+        ([2, 0], [-1, -7], "node 2 has token id -7"),
     ],
 )
 def test_a_users_graph_is_checked_against_the_vocabulary_it_comes_with(dgl, function, token, message: str) -> None:

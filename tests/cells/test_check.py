@@ -51,20 +51,20 @@ def test_sharing_is_refused_with_any_dropout_in_training_alone(name: str, dropou
 def test_an_input_vector_at_an_embedded_leaf_is_refused_because_it_would_be_lost() -> None:
     cell = make_cell("tree_lstm, inputs")
     x = vectors(cell)
-    with pytest.raises(ValueError, match=r"tree 0, node \d+ is a leaf with an input vector, .* use leaf='gates', or 0"):
+    with pytest.raises(ValueError, match=r"tree 1, node \d+ is a leaf with an input vector, .* use leaf='gates', or 0"):
         propagate(batch(TREES, VOCABULARY, x=x), cell)
     x[batch(TREES, VOCABULARY).arity == 0] = 0
     propagate(batch(TREES, VOCABULARY, x=x), cell)
 
 
 def test_a_function_without_weights_is_named_with_its_arity_and_tree() -> None:
-    with pytest.raises(ValueError, match=r"tree 1, node 0 in preorder: 'sin' has 2 children here; .* knows it with 1"):
+    with pytest.raises(ValueError, match=r"tree 2, node 1 in preorder: 'sin' has 2 children here; .* knows it with 1"):
         batch([TREES[0], Tree("sin", (TREES[0], TREES[0]))], VOCABULARY)
     flat = batch([TREES[0], Tree("add", (TREES[0], TREES[0]))], VOCABULARY)
     flat = replace(flat, vocabulary=None)  # as of a user's graph
     flat.function[flat.roots[1]] = VOCABULARY.function_id("if", 3)
     for engine in ("runner", "levels"):
-        with pytest.raises(ValueError, match=r"tree 1, node 0 \('if'\) has 2 children; this model knows it with 3"):
+        with pytest.raises(ValueError, match=r"tree 2, node 1 \('if'\) has 2 children; this model knows it with 3"):
             ENGINES[engine](TreeRNN(VOCABULARY, 4), flat)
 
 
@@ -84,7 +84,9 @@ def test_the_first_node_that_is_not_finite_is_named(share: bool) -> None:
     start = int(flat.roots[1])
     leaf = start + int(torch.nonzero(flat.arity[start:] == 0)[0])
     flat.x[leaf, 1] = torch.nan
-    with pytest.raises(ValueError, match=rf"tree 1, node {leaf - start} \('\w+'\): h, c is not finite.*input vector x"):
+    with pytest.raises(
+        ValueError, match=rf"tree 2, node {leaf - start + 1} \('\w+'\): h, c is not finite.*input vector x"
+    ):
         propagate(flat, cell, share=share, check=True)
     assert propagate(flat, cell, share=share)["h"][flat.roots[1]].isnan().all(), "nothing is checked unless asked for"
 
@@ -95,19 +97,19 @@ def test_weights_that_are_not_finite_are_named_at_the_lowest_node_they_reach() -
         cell.maps["gates_2"].bias[cell.maps["gates_2"].position[VOCABULARY.function_id("add", 2)]] = torch.nan
     x = Tree("var", token="x")
     tree = Tree("sin", (Tree("pow", (Tree("sin", (x,)), Tree("add", (x, x)))),))
-    with pytest.raises(ValueError, match=r"tree 0, node 4 \('add'\): .* look at the cell's weights"):
+    with pytest.raises(ValueError, match=r"tree 1, node 5 \('add'\): .* look at the cell's weights"):
         propagate(batch([tree], VOCABULARY), cell, check=True)
 
 
 def test_a_number_needs_a_cell_with_an_encoder_and_reaches_the_root() -> None:
     trees = [Tree("sin", (Tree("num", value=value),)) for value in (0.5, 0.75)]
-    with pytest.raises(ValueError, match="tree 0, node 1 carries a number; build the cell with numbers=True"):
+    with pytest.raises(ValueError, match="tree 1, node 2 carries a number; build the cell with numbers=True"):
         propagate(batch(trees, VOCABULARY), make_cell("tree_lstm"))
     flat = batch(trees, VOCABULARY)
     h = propagate(flat, make_cell("tree_lstm, numbers"))["h"][flat.roots]
     assert not torch.allclose(h[0], h[1])
     gates = make_cell("tree_lstm, leaf gates, shared, numbers")
-    with pytest.raises(ValueError, match="tree 0, node 1 has a number and an input vector"):
+    with pytest.raises(ValueError, match="tree 1, node 2 has a number and an input vector"):
         propagate(batch(trees, VOCABULARY, x=torch.zeros(4, 3, dtype=torch.float64)), gates)
 
 
@@ -123,10 +125,10 @@ def test_numbers_alone_are_read_as_next_to_tokens() -> None:
 def test_of_several_wrong_nodes_the_first_is_named() -> None:
     x, number = Tree("var", token="x"), Tree("num", value=1.0)
     trees = [x, Tree("if", (x, number, number)), number]
-    with pytest.raises(ValueError, match=r"^tree 1, node 2 carries a number"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 3 carries a number"):
         propagate(batch(trees, VOCABULARY), make_cell("tree_lstm"))
     inner = [x, Tree("neg", (Tree("sin", (Tree("sin", (x,), value=1.0),), value=2.0),)), Tree("sin", (x,), value=3.0)]
-    with pytest.raises(ValueError, match=r"^tree 1, node 1 is an inner node with a number"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 2 is an inner node with a number"):
         propagate(batch(inner, VOCABULARY), make_cell("tree_lstm, numbers"))
 
 

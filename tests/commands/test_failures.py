@@ -104,8 +104,10 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
     pytest.importorskip("lightning", reason="the train extra is not installed")
     path = tmp_path / "trees.tsv"
     path.write_text(table(40), encoding="utf-8")
-    model = ["--out", str(tmp_path / "model")] if command == "fit" else [str(path)]
-    assert main([command, str(path), *model, "--device", "cuda"]) == 1
+    for name in ("model.safetensors", "reading.json"):
+        (tmp_path / name).touch()
+    paths = [str(path), "--out", str(tmp_path / "model")] if command == "fit" else [str(tmp_path), str(path)]
+    assert main([command, *paths, "--device", "cuda"]) == 1
     *_, last = capsys.readouterr().err.splitlines()
     assert "this torch sees no CUDA device; without --device cuda it is computed on the CPU" in last
 
@@ -128,3 +130,17 @@ def test_letters_that_the_encoding_of_the_output_lacks_are_named() -> None:
         describe_failure(error, "inspect")
         == "'\\u2502' cannot be written in ascii; set PYTHONUTF8=1, or a locale with UTF-8"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:1: Connection reset by peer",
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv",
+        "NCCL error: remote process exited or there was a network error",
+    ],
+)
+def test_a_process_that_was_killed_is_one_line_with_what_to_do(text: str) -> None:
+    said = describe_failure(RuntimeError(text), "fit")
+    assert said is not None and said.startswith("another process of this training ended")
+    assert describe_failure(ValueError(text), "fit") is None

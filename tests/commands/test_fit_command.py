@@ -38,6 +38,8 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
         (table(30), ["--task", "pair"], "the task is 'pair', but an example has 1 tree"),
         (table(30), ["--nodes"], "nodes needs trees with class labels at their nodes"),
         (table(30), ["--encoder", "tree_gru"], "the encoder is 'tree_gru'; it must be one of tree_rnn"),
+        (table(30), ["--encoder", "tree_lstn"], "; nearest known: tree_lstm, tree_smu, tree_rnn"),
+        (table(30), ["--encoder", "tree_smu", "--options", '{"stacksize": 3}'], "; nearest known: stack_size"),
         (
             table(30),
             ["--encoder", "lstm", "--input-size", "5"],

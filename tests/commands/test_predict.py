@@ -126,7 +126,7 @@ def test_a_model_that_cannot_be_read_is_told_as_such(
         shutil.copytree(fitted / "model", folder)
         (folder / name).unlink()
         (folder / name).mkdir()
-        assert main(["predict", str(folder), "new.tsv"]) == 1
+        assert main(["predict", str(folder), str(fitted / "trees.tsv")]) == 1
         err = capsys.readouterr().err
         assert name in err
         assert "Is a directory" in err

@@ -83,7 +83,10 @@ def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_full_disk_is_said_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spilled_column, "HELD", 8)
-    with full_disk(), pytest.raises(OSError, match=r"no room for what is read in .*TMPDIR names another folder"):
+    with (
+        full_disk(),
+        pytest.raises(OSError, match=r"temporary files is full, .*TMPDIR names another folder"),
+    ):
         gathered(TREES)
 
 

@@ -184,5 +184,5 @@ def test_rows_that_lack_a_column_are_damaged(tmp_path: Path) -> None:
     from dgltree.datasets.formats.parquet_rows import pieces
 
     write_table(pyarrow.table({"tree": ["x + y"]}), tmp_path / "trees.parquet")
-    with pytest.raises(ValueError, match="trees: a damaged Parquet file, whose rows have no column 'label'"):
+    with pytest.raises(ValueError, match="trees: the Parquet file is damaged: its rows have no column 'label'"):
         list(pieces(tmp_path / "trees.parquet", "trees", ["tree", "label"], 1000))

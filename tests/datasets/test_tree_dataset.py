@@ -97,6 +97,23 @@ def test_batches_have_so_many_nodes_at_most_and_all_examples_once() -> None:
         NodeBatches(sizes, 0)
 
 
+@pytest.mark.parametrize("world_size", [1, 2, 3, 5])
+def test_processes_share_each_batch_and_its_mean(world_size: int) -> None:
+    """The mean over the processes of a sum of theirs, divided by the mean count, is the mean over the batch."""
+    sizes = torch.randint(1, 9, (50,), generator=torch.Generator().manual_seed(0))
+    losses = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    whole = list(NodeBatches(sizes, 20, 0))
+    shares = [NodeBatches(sizes, 20, 0, rank=rank, world_size=world_size) for rank in range(world_size)]
+    assert {len(share) for share in shares} == {len(whole)}
+    for index, rows in enumerate(whole):
+        parts = [share.batches[index] for share in shares]
+        assert sorted({i for part in parts for i in part}) == sorted(rows)
+        sums = [losses[part].sum() / share.mean_counts[index] for part, share in zip(parts, shares, strict=True)]
+        torch.testing.assert_close(sum(sums) / world_size, losses[rows].mean())
+    with pytest.raises(ValueError, match="rank is 2 and world_size 2"):
+        NodeBatches(sizes, 20, rank=2, world_size=2)
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_torch_loader_gives_planned_batches(workers: int) -> None:
     data = TreeDataset(TREES, list("aabbcabc"))
@@ -277,5 +294,5 @@ def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) ->
 
 
 def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
-    with pytest.raises(TypeError, match="tree 1 is a str; read it first"):
+    with pytest.raises(TypeError, match="tree 2 is a str; read it first"):
         TreeDataset([Tree("x"), "x + y"], ["a", "b"])  # type: ignore[list-item]

@@ -309,7 +309,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it must be one of published, paper"),
         ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
         ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),
-        ("neural_data_router", {"read_at": "end"}, "read_at is 'end'; it is 'last' or 'first'"),
+        ("neural_data_router", {"read_at": "end"}, "read_at is 'end'; it must be 'last' or 'first'"),
         ("neural_data_router", {"test_layers": 0}, "test_layers is 0"),
         ("neural_data_router", {"gate_dropout": 1.0}, "dropout is 1.0"),
         ("transformer", {"num_heads": 5}, "hidden_size is 12 and num_heads is 5; the heads divide the hidden size"),
@@ -333,10 +333,10 @@ def test_sequences_beyond_the_limit_are_refused(name: str) -> None:
 
 def test_a_node_with_too_many_children_is_refused() -> None:
     x = Tree("var", token="x")
-    with pytest.raises(ValueError, match="tree 0, node 0 has 3 children; this encoder takes branching=2"):
+    with pytest.raises(ValueError, match="tree 1, node 1 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch([Tree("if", (x, x, x))], VOCABULARY))
     trees = [x, Tree("sin", (Tree("if", (Tree("if", (x, x, x)), x, x)),)), Tree("if", (x, x, x))]
-    with pytest.raises(ValueError, match=r"^tree 1, node 1 has 3 children; this encoder takes branching=2"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 2 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch(trees, VOCABULARY))
     with pytest.raises(ValueError, match="functions of any arity: give branching"):
         make_encoder("tree_transformer", ANY, 12)

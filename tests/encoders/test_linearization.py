@@ -94,9 +94,9 @@ def test_deep_chains_are_written() -> None:
 def test_of_several_wrong_nodes_the_first_is_named() -> None:
     x, number = Tree("var", token="x"), Tree("num", value=1.0)
     marked = Tree("sin", (Tree("neg", (Tree("sin", (x,), token="y"),), token="z"),))
-    with pytest.raises(ValueError, match=r"^tree 1, node 1 is an inner node with a token"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 2 is an inner node with a token"):
         linearize(batch([x, marked, with_inner_tokens(square())], VOCABULARY), "leaves", VOCABULARY)
-    with pytest.raises(ValueError, match=r"^tree 1, node 2 carries a number"):
+    with pytest.raises(ValueError, match=r"^tree 2, node 3 carries a number"):
         linearize(batch([x, Tree("if", (x, number, number)), number], VOCABULARY), "leaves", VOCABULARY)
 
 
@@ -104,14 +104,14 @@ def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.Monkey
     x = Tree("var", token="x")
     with pytest.raises(ValueError, match="order is 'words'; it must be one of leaves, bracketed, unlabelled"):
         linearize(batch([x], VOCABULARY), "words", VOCABULARY)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="tree 1, node 0 is an inner node with a token"):
+    with pytest.raises(ValueError, match="tree 2, node 1 is an inner node with a token"):
         linearize(batch([x, with_inner_tokens(square())], VOCABULARY), "leaves", VOCABULARY)
-    with pytest.raises(ValueError, match="tree 0, node 0 carries a number"):
+    with pytest.raises(ValueError, match="tree 1, node 1 carries a number"):
         linearize(batch([Tree("num", value=1.0)], VOCABULARY), "leaves", VOCABULARY)
     with pytest.raises(ValueError, match="input vectors x"):
         linearize(batch([x], VOCABULARY, x=torch.zeros(1, 2)), "leaves", VOCABULARY)
     with pytest.raises(ValueError, match="a different vocabulary from the encoder's"):
         linearize(batch([x], VOCABULARY), "leaves", ANY)
     monkeypatch.setattr(unfold, "MOST_NODES", 1000)
-    with pytest.raises(ValueError, match="tree 1 unfolds to more than 1,000 nodes: it shares too many children"):
+    with pytest.raises(ValueError, match="tree 2 unfolds to more than 1,000 nodes: it shares too many children"):
         linearize(batch([x, braid(60)], VOCABULARY), "bracketed", VOCABULARY)

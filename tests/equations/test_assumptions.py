@@ -80,8 +80,8 @@ def test_solutions_and_equations_are_judged_where_it_is_assumed(capsys: pytest.C
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["x >> 0"], "is not read; expected T > 0"),
-        (["x"], "is not read"),
+        (["x >> 0"], "cannot be read; expected T > 0"),
+        (["x"], "cannot be read"),
         (["x > y"], "has a letter as an end"),
         (["y > 0"], "y > 0 is assumed, and there is no y in the equation"),
     ],

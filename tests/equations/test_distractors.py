@@ -143,4 +143,4 @@ def test_they_are_for_printed_answers(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         main(["complete", "x.parquet", "--ray", "--out", "answers", "--distractors", "2"])
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error == "dgltree complete: error: --distractors is for answers that are printed, and --ray writes files"
+    assert error == "dgltree complete: error: --distractors works only without --ray, which writes files"

@@ -94,7 +94,7 @@ def test_a_literal_that_cannot_be_spelled_is_left_for_batching_to_refuse(token: 
     tree = Tree("Add", (Tree("Integer", token=token), Tree("Symbol", token="var_0")))
     assert spell(tree, VOCABULARY) == tree
     if token is not None:
-        with pytest.raises(ValueError, match=f"tree 0, node 1 in preorder: unknown token '{token}'"):
+        with pytest.raises(ValueError, match=f"tree 1, node 2 in preorder: unknown token '{token}'"):
             batch([spell(tree, VOCABULARY)], VOCABULARY)
 
 

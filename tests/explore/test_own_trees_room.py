@@ -164,6 +164,25 @@ def test_another_file_is_not_taken_for_the_test_set(fitted: Path, client: Any, t
         assert not found["test"] and found["examples"] == len(kept) - 1
 
 
+def test_a_file_that_one_model_can_read_is_shown_with_that_one(fitted: Path, tmp_path: Path) -> None:
+    import shutil
+
+    other, file = tmp_path / "other", tmp_path / "renamed.tsv"
+    shutil.copytree(fitted / "model", other)
+    reading = (other / "reading.json").read_text(encoding="utf-8")
+    (other / "reading.json").write_text(reading.replace('"tree": "tree"', '"tree": "text"'), encoding="utf-8")
+    shutil.copy(fitted / "trees.tsv", file)
+    folders = [str(other), str(fitted / "model")]
+    with pytest.warns(UserWarning, match="other is shown without trees, because it cannot read them: .*no column"):
+        opened = open_all(folders, str(file))
+    assert opened.own_trees["other"].data is None and len(opened.own_trees["model"].data) > 0
+    with pytest.raises(
+        ValueError, match=r"there are 'id', 'tree', .*--trees is read as the file that the model"
+    ) as one:
+        open_all([str(other)], str(file))
+    assert "Name yours with" not in str(one.value)
+
+
 def test_names_are_short_and_differ(fitted: Path, tmp_path: Path) -> None:
     import shutil
 

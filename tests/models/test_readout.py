@@ -146,16 +146,16 @@ def unlabelled(tree: Tree, token: str | None) -> Tree:
 def test_bad_labels_are_refused_with_their_place() -> None:
     half = batch([LABELLED[0], unlabelled(LABELLED[1], "mess")], VOCABULARY)
     assert supervised(half, "roots", 5).tolist() == [0, 5], "the roots have labels"
-    with pytest.raises(ValueError, match="tree 1, node 2 has no label; supervision='nodes' needs one at every node"):
+    with pytest.raises(ValueError, match="tree 2, node 3 has no label; supervision='nodes' needs one at every node"):
         supervised(half, "nodes", 5)
 
     rootless = batch([*LABELLED[:2], unlabelled(LABELLED[0], None)], VOCABULARY)
-    with pytest.raises(ValueError, match="tree 2, node 0 has no label; supervision='roots' needs one at the root"):
+    with pytest.raises(ValueError, match="tree 3, node 1 has no label; supervision='roots' needs one at the root"):
         supervised(rootless, "roots", 5)
 
-    with pytest.raises(ValueError, match="tree 0, node 2 has the label 4; classes are 0 to 3"):
+    with pytest.raises(ValueError, match="tree 1, node 3 has the label 4; classes are 0 to 3"):
         supervised(batch(LABELLED, VOCABULARY), "nodes", 4)
-    with pytest.raises(ValueError, match="tree 0, node 0 has the label 3; classes are 0 to 2"):
+    with pytest.raises(ValueError, match="tree 1, node 1 has the label 3; classes are 0 to 2"):
         supervised(batch(LABELLED, VOCABULARY), "roots", 3)
     with pytest.raises(ValueError, match="supervision is 'leaves'; it must be 'nodes' or 'roots'"):
         supervised(batch(LABELLED, VOCABULARY), "leaves", 5)

@@ -16,7 +16,8 @@ from dgltree import Vocabulary
 from dgltree.commands.main import main
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, TreeModel
-from dgltree.training.folder import READING, WEIGHTS
+from dgltree.training.folder import WEIGHTS
+from dgltree.training.model_files import READING
 
 KINDS = kinds()
 FLAGS = "an arity of a vocabulary must be a whole number or null, and unk and parts must be true or false"

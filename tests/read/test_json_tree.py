@@ -70,7 +70,7 @@ BAD = {
     '{"label": "x", "children": {"label": "y"}}': "$: the 'children' are an object; expected a list",
     '{"label": "x", "children": 0}': "$: the 'children' are \"0\"; expected a list",
     '{"label": "x", "children": false}': "$: the 'children' are false; expected a list",
-    '{"label": "", "children": ["x"]}': "$: the 'label' is empty; expected what the node computes",
+    '{"label": "", "children": ["x"]}': "$: the 'label' is empty; expected the node's function",
     '{"label": "", "token": "x"}': "$: the 'label' is empty",
     '{"label": "x", "children": ["y", null]}': "$.children[1]: found null; expected an object, a text or a number",
     '{"label": "x", "children": [[]]}': "$.children[0]: found a list; expected an object, a text or a number",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks import generalisation
-from tasks.generalisation import Line, lines_of, main, merge, read_lines, render
+from tasks.generalisation import EvidenceLine, lines_of, main, merge, read_lines, render
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTED = [line for line in read_lines() if line.accuracy]
@@ -25,7 +25,7 @@ def test_the_page_has_the_table() -> None:
 
 
 @pytest.mark.parametrize("line", DOCUMENTED, ids=lambda line: f"{line.test}-{line.network}")
-def test_a_figure_stands_on_the_page_that_is_named(line: Line) -> None:
+def test_a_figure_stands_on_the_page_that_is_named(line: EvidenceLine) -> None:
     page, _, heading = line.page.partition("#")
     text = (ROOT / page).read_text(encoding="utf-8").replace("\n".join(render(read_lines())), "")
     headings = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall("^#+ (.*)", text, re.M)]
@@ -43,8 +43,8 @@ def test_trainings_take_the_place_of_a_line(
 ) -> None:
     evidence = tmp_path / "evidence.tsv"
     monkeypatch.setattr(generalisation, "EVIDENCE", evidence)
-    old = Line("lookup_forward", "lstm", "12.0", "", "1", "9", "100", "page")
-    other = Line("logic", "lstm", "52.5", "", "1", "0.3", "69", "page")
+    old = EvidenceLine("lookup_forward", "lstm", "12.0", "", "1", "9", "100", "page")
+    other = EvidenceLine("logic", "lstm", "52.5", "", "1", "0.3", "69", "page")
     generalisation.write_lines([other, old])
     monkeypatch.setattr(
         generalisation, "read_results", lambda folder: {"longer": {"0": 0.9, "1": 0.8}[folder.name[-1]]}
@@ -65,6 +65,6 @@ def test_a_folder_without_trainings_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_published_figures_stay() -> None:
-    before = [Line("logic", "lstm", "", "", "", "", "69", "page")]
-    [line] = merge(before, [Line("logic", "lstm", "50.0", "", "1", "0.1", "", "other")])
+    before = [EvidenceLine("logic", "lstm", "", "", "", "", "69", "page")]
+    [line] = merge(before, [EvidenceLine("logic", "lstm", "50.0", "", "1", "0.1", "", "other")])
     assert (line.published, line.accuracy) == ("69", "50.0")

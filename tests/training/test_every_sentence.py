@@ -206,7 +206,7 @@ def test_fit_says_what_it_read_and_what_the_answers_are_worth(told: Told) -> Non
     out, err = told.said["fit"]
     *results, about_the_average, last = out
     assert results == list(of_answers(told))
-    assert "the model answers" in about_the_average
+    assert "what the model answers" in about_the_average or about_the_average.startswith("the answers are an average")
     assert last == f"the model is in {told.folder}; its card: {told.folder / 'card.md'}"
     *told_before, epoch = err
     assert told_before == list(before(told))
@@ -236,7 +236,7 @@ def test_the_average_is_the_best_in_validation(told: Told) -> None:
     network, baseline = (answers(told, who, rows) for who in SIDES)
     losses = [lost(network, w / 20 * network.answers + (1 - w / 20) * baseline.answers) for w in range(21)]
     share = int(np.argmin(losses)) / 20
-    said = f"the model answers {share:.0%} network + {1 - share:.0%} baseline, the best in validation"
+    said = f"the answers are an average of {share:.0%} network and {1 - share:.0%} baseline, the best in validation"
     if share in (0, 1):
         who, other = ("network", "baseline") if share else ("baseline", "network")
         said = f"the {who} alone is best in validation, and is what the model answers; the {other} adds nothing"

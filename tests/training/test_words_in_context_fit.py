@@ -56,7 +56,8 @@ def test_what_is_no_plain_sentence_has_no_words_in_context() -> None:
     flat = batch([deep], encoder.vocabulary)
     assert encoder(flat).shape == (1, 8)
     with pytest.raises(
-        ValueError, match="tree 0 is not a plain sentence: node 1 of the batch is neither its root nor a w"
+        ValueError,
+        match="tree 1 is not a plain sentence: node 2 of the batch is neither its root nor a w",
     ):
         encoder.node_states(flat)
     for options in ({"in_context": False}, {"order": "bracketed"}, {"joint": True}):

@@ -74,7 +74,7 @@ def pieces(
                 rows = _rows_at_once(path, metadata, group, leaves, max_line)
                 for batch in file.iter_batches(rows, row_groups=[group], columns=list(columns)):
                     if lacking := [name for name in columns if name not in batch.schema.names]:
-                        raise ValueError(f"{path}: a damaged Parquet file, whose rows have no column {lacking[0]!r}")
+                        raise ValueError(f"{path}: the Parquet file is damaged: its rows have no column {lacking[0]!r}")
                     yield from _cut(batch, max_line)
 
 

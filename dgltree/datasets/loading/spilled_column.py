@@ -71,7 +71,7 @@ class SpilledColumn:
             with suppress(OSError):  # which it says once more
                 self._file.close()
             where = f"{tempfile.gettempdir()} (TMPDIR names another folder)"
-            raise OSError(f"no room for what is read in the folder of temporary files, {where}: {error}") from None
+            raise OSError(f"the folder of temporary files is full, {where}: {error}") from None
         self._parts, self._held = [], 0
 
     def _widen(self) -> None:

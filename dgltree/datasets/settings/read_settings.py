@@ -107,6 +107,12 @@ class Reading:
             if name in kept:
                 raise ValueError(f"features names {name!r}, which is the column of the {kept[name]}")
 
+    @property
+    def read_as(self) -> str:
+        """``, read as infix``: the notation at the end of a line about a file; nothing if it has none."""
+        how = " in lower case" if self.notation == "words" else ""
+        return f", read as {self.notation}{how}" if self.notation else ""
+
     def but(self, **given: Any) -> "Reading":
         """These settings of a model with others that are given for the trees that it answers."""
         if given.get("notation") == OPEN and self.notation in TREES:

@@ -202,7 +202,7 @@ class SequenceNeuralDataRouter(SequenceCore):
                 f"hidden_size is {hidden_size} and num_heads is {num_heads}; the heads divide the hidden size"
             )
         if read_at not in get_args(ReadAt):
-            raise ValueError(f"read_at is {read_at!r}; it is {' or '.join(map(repr, get_args(ReadAt)))}")
+            raise ValueError(f"read_at is {read_at!r}; it must be {' or '.join(map(repr, get_args(ReadAt)))}")
         self.read_at = read_at
         self.embedding = nn.Embedding(size + 2, hidden_size)
         self.layer = RouterLayer(hidden_size, num_heads, width, dropout, key_dropout, gate_dropout)

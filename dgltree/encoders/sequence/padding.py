@@ -49,13 +49,13 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
 def check_vectors(x: Tensor, padding: Tensor | None, input_size: int) -> None:
     """``ValueError`` for what is not a batch of sequences of vectors (B, T, input_size) with a word each."""
     if x.dim() != 3 or x.shape[2] != input_size:
-        raise ValueError(f"x is {tuple(x.shape)}; it is (B, T, {input_size})")
+        raise ValueError(f"x is {tuple(x.shape)}; it must be (B, T, {input_size})")
     if not x.shape[0] or not x.shape[1]:
         raise ValueError("an empty batch: give at least one sequence, of at least one word")
     if padding is None:
         return
     if padding.shape != x.shape[:2] or padding.dtype != torch.bool:
-        raise ValueError(f"padding is {tuple(padding.shape)} {padding.dtype}; it is {tuple(x.shape[:2])} bool")
+        raise ValueError(f"padding is {tuple(padding.shape)} {padding.dtype}; it must be {tuple(x.shape[:2])} bool")
     empty = padding.all(1)
     if empty.any():
-        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each has at least one word")
+        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each needs at least one word")

@@ -19,7 +19,7 @@ import torch
 from dgltree.engine.kernels.layout import Layout
 
 MIN_ROWS_PER_THREAD = 256
-"""Rows for which it pays to wake a thread."""
+"""Rows from which on waking a thread saves time."""
 MIN_ROWS_FOR_GRADIENT_THREADS = 2048
 """Rows below which one thread computes the gradients of all weights: each costs less than a row of a pass."""
 

@@ -87,7 +87,7 @@ def read_assumption(text: str) -> Assumption:
             return _named(Assumption(found["name"], low, end, found["first"] == "<=", is_in))
         if low is None:
             return _named(Assumption(found["name"], end, None, is_in))
-    raise ValueError(f"the assumption {text!r:.60} is not read; {_EXPECTED}")
+    raise ValueError(f"the assumption {text!r:.60} cannot be read; {_EXPECTED}")
 
 
 def read_assumptions(texts: Iterable[str]) -> tuple[Assumption, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
-from dgltree.read.text import error_at
+from dgltree.read.text import error_at, one_line
 from dgltree.read.typed.angles import in_radians
 from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
@@ -54,7 +54,8 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
         raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not read")
     sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
     if not signs:
-        raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
+        value = f"; for the value of an expression, write {one_line(text.strip(), 40)} = _" if text.strip() else ""
+        raise error_at(text, len(text.rstrip()), f"there is no '='; an equation is left = right{value}")
     blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
     equal = TextPiece(" = ", signs[0].start)
     equation = _built(text, [sides[0], equal, sides[1]], "equation")

@@ -122,7 +122,7 @@ class Average:
             if not temperature > 0:
                 raise ValueError(f"a temperature of {temperature:g}")
         except KeyError as error:
-            raise ValueError(f"{path}: no baseline that dgltree saved: it has no {error}") from None
+            raise ValueError(f"{path}: not a baseline that dgltree saved: it has no {error}") from None
         except Exception as error:  # what skops and scikit-learn say of contents that are not theirs
             raise ValueError(f"{path}: {shorten(str(error), 300)}") from None
         return cls(baseline, float(found["weight"]), temperature)

@@ -98,6 +98,6 @@ def load_earlier(path: Path, objective: Objective) -> Average:
         baseline.of(csr_matrix((1, len(codes))))
         return Average(baseline, float(header["weight"]))
     except KeyError as error:
-        raise ValueError(f"{path}: no baseline that dgltree saved: it has no {error}") from None
+        raise ValueError(f"{path}: not a baseline that dgltree saved: it has no {error}") from None
     except (SafetensorError, TypeError, AttributeError, IndexError, ValueError, RuntimeError) as error:
         raise ValueError(f"{path}: {error}") from None

@@ -143,7 +143,7 @@ class NoProfiler(PassThroughProfiler):
 class SameThreads(Callback):
     """Leaves torch the threads that it has: Lightning gives each of several processes its share of all cores.
 
-    More than one rarely pays here; see :mod:`dgltree.training.threads`.
+    More than one is rarely faster here; see :mod:`dgltree.training.threads`.
     """
 
     def __init__(self) -> None:

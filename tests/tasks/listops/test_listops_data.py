@@ -93,7 +93,7 @@ def test_more_expressions_than_there_are_is_an_error() -> None:
     assert len(generate.expressions(10, seed=0, longest=3)) == 10
     with pytest.raises(ValueError, match=r"found 10 expressions of up to 3 words; 11 are too many"):
         generate.expressions(11, seed=0, longest=3)
-    with pytest.raises(ValueError, match="count is 0 and longest is None; both are 1 or more"):
+    with pytest.raises(ValueError, match="count is 0 and longest is None; both must be 1 or more"):
         generate.expressions(0, seed=0)
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sentiment.treebank import NODES, ROOTS, assert_same_weights, checkpoint, run, write_treebank
 
-from dgltree.training.folder import READING
+from dgltree.training.model_files import READING
 from tasks import fit_cli
 from tasks.fit_cli import read_results
 from tasks.sentiment.data import SentimentTreebank, read_trees

@@ -18,14 +18,14 @@ export function make(models) {
     type: "text", id: "equation-text", class: "equation", autocomplete: "off", spellcheck: "false", autocapitalize: "off",
     maxlength: 1000, "aria-describedby": "equation-help equation-wrong", oninput: () => { now.filler = now.step = ""; typed(field.value); },
   });
-  const shown = h("div", { class: "shown" }), wrong = h("p", { id: "equation-wrong", class: "wrong", role: "status" });
+  const shown = h("div", { class: "shown" }), best = h("p", { class: "headline best" }), wrong = h("p", { id: "equation-wrong", class: "wrong", role: "status" });
   const lists = h("div", { class: "lists" }), insides = h("div", { class: "insides" }), plot = h("div"), choosers = h("div", { class: "choosers" });
   const element = h("div", { class: "room" },
     h("section", { class: "card question", "aria-label": "The equation" },
       h("div", {}, h("label", { class: "name", for: "equation-text" }, "Equation with a blank"),
         field,
         h("p", { id: "equation-help", class: "quiet help" }, "As you type or paste it, LaTeX too. The blank is _ or ?, several are _1, _2; without one it is verified.")),
-      h("div", { class: "reply" }, shown, wrong),
+      h("div", { class: "reply" }, shown, best, wrong),
       h("div", { class: "chips" }, EXAMPLES.map((text) =>
         h("button", { type: "button", class: "chip", onclick: () => begin(text) }, text)))),
     h("div", { class: "split" },
@@ -57,13 +57,13 @@ export function make(models) {
     for (const run of [ranking, searching, verifying, plotting, adding]) run.stop();
     if (!now.text.trim()) {
       reading.stop();
-      for (const place of [shown, insides, plot]) fill(place);
+      for (const place of [shown, best, insides, plot]) fill(place);
       wrong.textContent = "";
       cards = [];
       fill(lists, h("p", { class: "empty" }, "Type an equation, or take one of the examples."));
       return;
     }
-    outdate(shown, lists, insides, plot);
+    outdate(shown, best, lists, insides, plot);
     reading(async (signal) => {
       const read = await ask("equation/read", { text: now.text }, signal);
       wrong.textContent = "";
@@ -78,8 +78,15 @@ export function make(models) {
   function tellWrong(message) {
     const place = /line 1, column (\d+)/.exec(message), at = place ? Number(place[1]) - 1 : null, text = now.text;
     fill(shown);
+    fill(best);
     fill(wrong, at === null || text.includes("\n") ? null : h("code", { class: "place-of-mistake" }, [...text].slice(Math.max(0, at - 24), at).join(""),
       h("mark", {}, [...text][at] ?? " "), [...text].slice(at + 1, at + 13).join("")), h("span", {}, message));
+  }
+
+  // The answer with its proof, under the equation.
+  function answer(filler) {
+    fill(best, filler ? [filler.latex.map((latex, k) => h("span", {}, k ? ", " : "", typeset(latex, filler.texts[k]))),
+      h("span", { class: `check ${filler.holds ? "yes" : filler.undecided ? "maybe" : "no"}` }, ` ${filler.verdict ?? ""}`)] : null);
   }
 
   function complete(read) {
@@ -88,7 +95,7 @@ export function make(models) {
       cards = wanted.map((name) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick,
         note: "A score above 0 says “correct”; the check is arithmetic’s." }) }));
       search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, own: single ? ownFiller() : null,
-        note: "Expressions with the missing value, found without a network, one line a value." });
+        note: "Expressions with the missing value, found without a network, one line for each value." });
       fill(lists, search.element, single ? folded() : null);
       for (const { card } of [...cards, { card: search }]) card.wait("asking …");
     } else fill(lists, ...lists.childNodes);
@@ -158,6 +165,7 @@ export function make(models) {
         const tried = `${found.tried.toLocaleString("en")} expressions tried in ${number(found.seconds)} s`;
         card.show(found, found.done ? `${found.found ? "" : "Nothing was found that holds; these are guesses. "}${tried}${found.stopped ? "; the time is over" : ""}` : [`${tried}, searching on … `, stop]);
         card.choose(now.filler);
+        answer(found.fillers[0]);
       });
     }, (message) => card.fail(message));
   }
@@ -194,6 +202,7 @@ export function make(models) {
       const answers = await Promise.all(networks().map((name) => ask("equation/verify", { text: now.text, model: name }, signal)));
       const [{ verdict, holds, undecided, against }] = answers;
       fill(insides);
+      answer({ latex: [], texts: [], verdict, holds, undecided });
       fill(lists, h("div", { class: "card verdict" },
         h("p", { class: `check ${holds ? "yes" : undecided ? "maybe" : "no"}` },
           h("span", { "aria-hidden": "true" }, holds ? "✓" : undecided ? "~" : "✗"), ` ${verdict}`),

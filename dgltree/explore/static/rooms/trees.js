@@ -46,6 +46,16 @@ export function make(models) {
     }, wrongIn(about));
   }
 
+  // What one came for: the test result of the model's answers, next to what is easy to reach.
+  function headline() {
+    const found = card.metrics.test, name = found && ["accuracy", "r2"].find((metric) => Number.isFinite(found[metric]));
+    if (!name) return null;
+    const others = [["the baseline", card.baseline.test?.[name]], ["the most frequent class", found.most_frequent]].filter(([, value]) => Number.isFinite(value));
+    return h("p", { class: "headline" }, h("b", {}, `Test ${METRICS[name]} ${number(found[name], 2)}`),
+      others.length ? h("span", {}, `, ${others.map(([who, value]) => `${who} ${number(value, 2)}`).join(", ")}`) : null,
+      h("span", { class: "quiet" }, ` (${found.examples.toLocaleString("en")} examples that training did not see)`));
+  }
+
   function tell() {
     const splits = Object.entries(card.metrics), names = Object.keys(splits[0]?.[1] ?? {});
     const rows = splits.flatMap(([split, found]) => [[split, found],
@@ -54,9 +64,10 @@ export function make(models) {
     fill(about,
       h("div", { class: "heading" }, h("h2", {}, now.model), models.trees.length > 1 ? chooser("Model", models.trees.map((name) => ({ name, title: name })), now.model, (name) => { Object.assign(now, { model: name, true: null, predicted: null, start: 0, example: null }); remember("chosen"); load(); }) : null,
         rows.length ? saveCsv("metrics", () => [["split", ...names], ...rows.map(([split, found]) => [split, ...names.map((name) => found[name])])]) : null),
+      headline(),
       h("p", { class: "quiet" }, [card.encoder, card.task, `${card.weights.toLocaleString("en")} weights`, card.seconds === null ? null : `${card.seconds} s of training`, card.made?.slice(0, 10)].filter(Boolean).join(" · ")),
-      rows.length ? h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
-        h("tbody", {}, rows.map(([split, found]) => h("tr", {}, h("th", { scope: "row" }, split), names.map((name) => h("td", { class: "figure" }, figure(name, found[name]))))))))
+      rows.length ? h("details", { class: "metrics" }, h("summary", {}, "All metrics"), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
+        h("tbody", {}, rows.map(([split, found]) => h("tr", {}, h("th", { scope: "row" }, split), names.map((name) => h("td", { class: "figure" }, figure(name, found[name])))))))))
         : h("p", { class: "quiet apart" }, "The training is not finished; this is its best epoch so far."),
       h("p", { class: "quiet apart" }, card.examples === null ? "To open examples, name their file too: dgltree explore FOLDER --trees FILE."
         : card.test ? `Below: the ${card.examples.toLocaleString("en")} examples of the test set, from ${card.file}.` : `Below: ${card.examples.toLocaleString("en")} labelled trees of ${card.file}.`));
