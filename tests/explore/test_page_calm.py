@@ -135,7 +135,7 @@ def test_an_answer_that_comes_while_one_goes_back_leaves_the_step_alone(page: An
     page.go_back()
     until(page, f"location.href === {first!r}")
     page.wait_for_timeout(300)
-    assert page.url == first
+    page.wait_for_function("url => location.href === url", arg=first)
 
 
 def test_a_filler_that_was_chosen_is_a_step_and_what_was_typed_is_one(page: Any, running: Running) -> None:
@@ -153,4 +153,4 @@ def test_a_filler_that_was_chosen_is_a_step_and_what_was_typed_is_one(page: Any,
     assert page.evaluate("history.length") == before + 3
     for _ in range(3):
         page.go_back()
-    assert page.url == first
+    page.wait_for_function("url => location.href === url", arg=first)
