@@ -79,6 +79,10 @@ def scattered(key: np.ndarray) -> np.ndarray:
 
 
 def _first_equal(batch: TreeBatch) -> np.ndarray:
+    """Common subexpressions by numbers from the leaves up (Downey, Sethi and Tarjan 1980).
+
+    Not by hashes, which may be equal by chance.
+    """
     level, arity = batch.level.cpu().numpy(), batch.arity.cpu().numpy()
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     n = len(level)

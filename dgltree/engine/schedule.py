@@ -19,8 +19,8 @@ from dgltree.engine.step_order import step_numbers
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
 MIN_PART_ROWS, MIN_SHARED_PART_ROWS = 500, 2000
-"""Rows of a part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would cost one
-thread over 5 % more."""
+"""Rows of a batch per part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would
+cost one thread over 5 % more."""
 
 
 @dataclass
@@ -147,13 +147,14 @@ def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -
     """(N,) int64, the part of each node, from 1 on; 0 for leaves, and if several parts have an equal subtree. None for
     few nodes.
 
-    A part has ``least`` rows at least. The cost of a tree is the number of its inner nodes and their edges.
+    There are at most rows / ``least`` of them; next to a large tree a part may have fewer rows. The cost of a tree is
+    the number of its inner nodes and their edges.
     """
     inner = (arity > 0) & (twin == np.arange(len(twin)))
     rows = int(inner.sum())
     if rows < 2 * least:
         return None
-    count = 2 ** int(np.log2(rows / least))  # as many threads share them out evenly
+    count = 2 ** int(np.log2(rows / least))  # a power of two: 2, 4 or 8 threads share them out evenly
     tree = np.repeat(np.arange(len(sizes)), sizes)
     cost = np.bincount(tree, inner * (1 + arity), len(sizes))
     part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)[tree]

@@ -1,8 +1,10 @@
-"""Which nodes are computed in one step: as few steps as the longest ways to a root allow.
+"""Which nodes are computed in one step: the ready ones of one arity, that of the longest way up to a root.
 
 Step after step all nodes of one arity are computed whose children are done. That need not be level by level: a node can
 wait, and be computed together with later ones. The next arity is always that of the ready node with the longest way up
-to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity).
+to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity). The rule is
+greedy: for chains of unary and binary nodes the fewest steps are a shortest common supersequence of their arities,
+which is NP-hard (Räihä and Ukkonen 1981).
 """
 
 import numpy as np

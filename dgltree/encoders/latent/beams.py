@@ -4,7 +4,7 @@ computed.
 A selection that carries no gradient changes two pairs of neighbours, so a beam of T words needs 3 T compositions and
 not T²/2, with the same numbers and gradients. A beam is an array of row numbers
 (:class:`dgltree.encoders.latent.nodes.Nodes`): nothing is copied, and beams that come to one node by different ways
-share its row.
+share its row. With dropout they share its mask, too, where the published programs draw one for every beam and step.
 
 Those arrays are on the CPU. A step computes on the model's device what is chosen, and a GPU is waited for once a step,
 for the numbers of what was.
@@ -116,7 +116,7 @@ def search(
         lengths: of the sequences, which never rise.
         beam_size: K.
         noise: whether Gumbel noise chooses the proposals and, without ``soft``, the beams; it never enters ``total``.
-        soft: whether all proposals but the K - 1 best become one beam (OneSoft).
+        soft: whether all proposals but the K - 1 best become one beam (OneSoft, arXiv 2305.19999).
     """
     longest, known = lengths[0], torch.tensor(lengths)
     there = known.to(nodes.states.buffer.device, non_blocking=True)

@@ -9,7 +9,7 @@ SCORE_TOLERANCE = 1e-9
 """Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
 have equal scores except for rounding, which depends on what else is in a batch."""
 ROUNDINGS = 16
-"""The same if it is more than NEAR, in units of the last place: for float32."""
+"""The same if it is more than SCORE_TOLERANCE, in units of the last place: for float32."""
 LOG_EPSILON = 1e-20
 """Added to a probability before its logarithm, as the published programs do."""
 

@@ -29,6 +29,7 @@ class Nodes:
 
     def __init__(self, cell: Compose, norm: nn.Module, score: Score, leaves: Tensor) -> None:
         self.cell, self.norm, self.score = cell, norm, score
+        # Per leaf, room for itself and the three compositions of one beam; with more beams the tables grow.
         self.states = Table(cell.state_size, leaves, 4 * len(leaves))
         self.scores = Table(1, leaves, 4 * len(leaves))
         self._known: dict[int, int] = {}

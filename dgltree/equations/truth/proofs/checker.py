@@ -205,6 +205,7 @@ def _before_undefined(point: Place, t: Expression) -> Iterator[Condition]:
 
 def _show_holds(place: Place, sides: Sides, claim: CellClaim) -> tuple[Expression, ...]:
     left, right = sides
+    # domain() asks for a positive base, but a negative one has real values too, at whole exponents: (-2)^x at x = 3.
     for t in itertools.chain(subexpressions(left), subexpressions(right)):
         require(t[0] != "power" or place.signs(t[1]) == POSITIVE, "a power of what may not be positive")
     exceptions = dict.fromkeys(
@@ -245,6 +246,7 @@ def _is_excluded(under: Place, t: Expression, here: Expression, steps: Sequence[
         except Refused:
             continue
     nonzero = [under.ring.quotient(u).top for u, signs in domain(here) if 0 not in signs]
+    # The square, because u itself need not be in the ideal: of a and sqrt(a)^2 - a sqrt(a) is not, but its square is.
     return any(vanishes(u**2, relations) for u in nonzero)
 
 

@@ -33,7 +33,8 @@ GRID = [s * 10 ** (k / 8) for k in range(-56, 60) for s in (1, -1)]
 AROUND = [s * 10 ** (k / 4) for k in range(-36, 20) for s in (1, -1)]
 """Distances from an exact cut."""
 WINDOW = [k / 8 + 1e-3 for k in range(-160, 161)]
-"""Where zeros are hinted at that are too many to cut at."""
+"""Where zeros are hinted at that are too many to cut at; off the eighths, as a point of the grid without a value
+would hide a change of sign."""
 LARGEST_DEGREE = 60
 MOST_ROOTS, LARGEST_NORM = 5, 60
 """Roots that are removed, and terms of a polynomial with roots."""

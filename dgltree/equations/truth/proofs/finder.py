@@ -48,6 +48,7 @@ ROUNDS = 3
 """Times that refused relations are tried again after others were accepted, which they may rest on."""
 REFUSALS = (Refused, Unsupported, ArithmeticError, ValueError, KeyError, TypeError, IndexError)
 _SMALL_ROOTS = [("sqrt", number(2)), ("sqrt", number(3))]
+"""Made before the sines and cosines of pi/4 and pi/6, which are larger then: a rule reduces these to roots."""
 
 
 class Proof(NamedTuple):

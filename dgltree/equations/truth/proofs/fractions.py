@@ -21,7 +21,7 @@ MAX_DEGREE = 1000
 WORK = 1500
 """Signs that are worked out with a ring, at most."""
 LARGEST_PRODUCT = 4000
-"""Terms of two polynomials that are multiplied."""
+"""Terms of a power or a relation, at most; a product may have ten times as many pairs of terms."""
 
 Poly = Any
 """A FLINT polynomial in several variables with rational coefficients."""
@@ -228,7 +228,10 @@ def _times(p: Poly, q: Poly) -> Poly:
 
 
 def vanishes(p: Poly, relations: Sequence[Poly]) -> bool:
-    """Whether division by relations leaves 0: then p is in their ideal. A bad order of generators only refuses."""
+    """Whether division by relations leaves 0: then p is in their ideal. A bad order of generators only refuses.
+
+    A Gröbner basis would decide it for every order, in doubly exponential time at worst (Mayr and Meyer 1982).
+    """
     for divisors in (relations, interreduce(relations)) if not p.is_zero() else ():
         for _ in range(ROUNDS):
             before, p = p, remainder(p, divisors)

@@ -159,6 +159,7 @@ class Place:
         yield from (self._by_assumptions, self._exact, self._by_parts)
         if self.assumed:
             yield self._by_ratio
+        # A bracket is a hull without ends: exact roots are those of the whole line there, so balls may say more.
         is_cell = not self.is_point and (self.low or self.high or self.hull.low == -INFINITY)
         if not is_cell or any(self.ring.in_x(p) is None for p in self.ring.quotient(t)):
             yield from (self._by_balls, self._from_end, self._by_factors)

@@ -46,6 +46,7 @@ class Offers:
         inside = dict.fromkeys(u for side in sides for u in subexpressions(side))
         self._roots = [*sides, *(("abs", u) for u in inside if u[0] in ("sin", "cos"))]
         self._plain_parts = [u for u in inside if u[0] not in ("number", "log", "pi")][:MOST_TERMS]
+        # One unit per term over both sides, such as x/6 for exp(x/2) and exp(x/3): arguments are whole multiples of it.
         for u in inside:
             if u[0] in ("exp", "sin", "cos"):
                 for c, term in self._terms(u[1]):
