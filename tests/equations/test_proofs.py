@@ -440,3 +440,14 @@ def test_what_is_only_tested_next_to_a_proved_part_is_said() -> None:
     assert "; for x ≥ 2.23195 the sides agree at every point tried (tested);" in str(found)
     assert found.described["agrees"] == [{"from": "2.23195", "to": None, "from_included": True, "to_included": False}]
     assert not verify("abs(log(x) - 5) = log(x) - 5").verdict.agrees, "all of it is proved"
+
+
+@pytest.mark.parametrize(
+    "exponent", ["sqrt(4)", "pi/pi + 1", "2x/x", "2 + x - x", "log(e^2)", "2(sin(x)^2 + cos(x)^2)"]
+)
+def test_a_whole_exponent_in_other_words_has_a_value_at_negative_numbers(exponent: str) -> None:
+    """The real line never says that one side alone has a value at -1, where both are 1."""
+    verification = verify(f"x^({exponent}) = x^2")
+    assert str(verification).startswith("holds everywhere") and "does not hold" not in str(verification)
+    assert "x > 0" not in verification.verdict.short
+    assert not any("fails" in reason.state for reason in verification.why)

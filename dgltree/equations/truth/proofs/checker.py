@@ -189,9 +189,18 @@ def _show_failure(place: Place, sides: Sides, claim: CellClaim) -> None:
 
 
 def _is_alone_around(point: Place, one: Expression, other: Expression) -> bool:
-    """Whether around a point, too, one side has a value and the other one has none, as no condition is at its edge."""
-    return all(point.signs(t) <= signs & NONZERO for t, signs in domain(one)) and any(
-        point.signs(t) <= NONZERO - signs for t, signs in _before_undefined(point, other)
+    """Whether around a point, too, one side has a value and the other one has none, as no condition is at its edge.
+
+    A power of a negative number has one at a whole exponent, which may be written as ``sqrt(4)`` or ``x/x + 1``.
+    """
+    may_be_whole = any(
+        u[0] == "power" and not point.signs(u[1]) <= POSITIVE and not point.exponent_varies(u)
+        for u in subexpressions(other)
+    )
+    return (
+        not may_be_whole
+        and all(point.signs(t) <= signs & NONZERO for t, signs in domain(one))
+        and any(point.signs(t) <= NONZERO - signs for t, signs in _before_undefined(point, other))
     )
 
 

@@ -129,10 +129,13 @@ class Place:
 
     def _denies(self, t: Expression) -> bool:
         if t[0] == "power":  # of a negative number at whole exponents: only where these vary are they isolated
-            top, bottom = (self.ring.in_x(p) for p in self.ring.quotient(t[2]))
-            varies = top is not None and bottom is not None and max(top.degree(), bottom.degree()) > 0
-            return varies and not self.is_point and self.signs(t[1]) == NEGATIVE
+            return self.exponent_varies(t) and not self.is_point and self.signs(t[1]) == NEGATIVE
         return any(not self.signs(u) & s for u, s in last_conditions(t))
+
+    def exponent_varies(self, t: Expression) -> bool:
+        """Whether the exponent of a power is shown not to be constant: a rational function of x, and not a number."""
+        top, bottom = (self.ring.in_x(p) for p in self.ring.quotient(t[2]))
+        return top is not None and bottom is not None and max(top.degree(), bottom.degree()) > 0
 
     def signs(self, t: Expression) -> Signs:
         """The signs that an expression may have where it has a value."""
