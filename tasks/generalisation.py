@@ -106,7 +106,7 @@ def _line(test: str, network: str, folders: Sequence[Path], metric: str, task: s
         f"{spread.mean:.1f}",
         "" if spread.deviation is None else f"{spread.deviation:.1f}",
         str(spread.seeds),
-        f"{sum(seconds) / 3600 / len(folders):.1f}",
+        f"{sum(seconds) / 3600 / len(folders):.2g}",
         "",
         f"tasks/{task}/README.md#results",
     )
