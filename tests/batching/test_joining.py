@@ -83,7 +83,7 @@ def test_words_in_x_of_a_graph_are_tokens() -> None:
     vectors = torch.ones(3, 5)
     assert torch.equal(TreeBatch.from_graph(graph(x=vectors)).x, vectors)
     for fields, message in (
-        ({"x": torch.ones(3)}, r'"x" has shape \(3,\) and is torch.float32; it is \(N, d\) input vectors'),
+        ({"x": torch.ones(3)}, r'"x" has shape \(3,\) and is torch.float32; it must be \(N, d\) input vectors'),
         ({"x": words.view(3, 1)}, r'"x" has shape \(3, 1\) and is torch.int64'),
         ({"x": words, "token": words}, r'"x" and "token" are both numbers of tokens; give one'),
     ):

@@ -297,9 +297,9 @@ def test_impossible_sizes_are_refused(sizes: list[int], chunk_size: int, error: 
 
 def test_bad_input_is_refused() -> None:
     padding = torch.zeros(2, 3, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\); it is \(B, T, 5\)"):
+    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\); it must be \(B, T, 5\)"):
         ONLSTM(5, [4])(torch.zeros(2, 3, 4), padding)
-    with pytest.raises(ValueError, match=r"padding is \(2, 2\) torch.bool; it is \(2, 3\) bool"):
+    with pytest.raises(ValueError, match=r"padding is \(2, 2\) torch.bool; it must be \(2, 3\) bool"):
         ONLSTM(5, [4])(torch.zeros(2, 3, 5), padding[:, :2])
     padding[1] = True
     with pytest.raises(ValueError, match="sequence 1 is empty"):

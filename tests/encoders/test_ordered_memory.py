@@ -291,8 +291,8 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
 @pytest.mark.parametrize(
     ("x", "padding", "slots", "error"),
     [
-        (torch.zeros(2, 3, 4), torch.zeros(2, 3, dtype=torch.bool), 2, r"x is \(2, 3, 4\); it is \(B, T, 5\)"),
-        (torch.zeros(2, 3, 5), torch.zeros(2, 4, dtype=torch.bool), 2, r"padding is \(2, 4\) .* is \(2, 3\) bool"),
+        (torch.zeros(2, 3, 4), torch.zeros(2, 3, dtype=torch.bool), 2, r"x is \(2, 3, 4\); it must be \(B, T, 5\)"),
+        (torch.zeros(2, 3, 5), torch.zeros(2, 4, dtype=torch.bool), 2, r"padding is \(2, 4\) .* must be \(2, 3\) bool"),
         (torch.zeros(2, 3, 5), torch.zeros(2, 3), 2, r"padding is \(2, 3\) torch.float32; .* bool"),
         (torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.bool), 2, "an empty batch"),
         (torch.zeros(2, 0, 5), torch.zeros(2, 0, dtype=torch.bool), 2, "an empty batch"),
@@ -300,7 +300,7 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
             torch.zeros(3, 3, 5),
             torch.tensor([[False] * 3, [True] * 3, [True] * 3]),
             2,
-            "sequence 1 is empty; each has at least",
+            "sequence 1 is empty; each needs at least one word",
         ),
         (
             torch.zeros(2, 3, 5),

@@ -193,7 +193,7 @@ def test_a_state_that_is_not_finite_is_named_from_the_top() -> None:
     trees = batch([Tree("sin", [Tree("neg", [Tree("var", token="x")])])], VOCABULARY)
     states = propagate(trees, up)
     states["h"] = states["h"].clone().index_fill(0, torch.tensor([0]), torch.nan)
-    with pytest.raises(ValueError, match=r"node 0 .*'sin'.* no node above is like that"):
+    with pytest.raises(ValueError, match=r"node 1 .*'sin'.* no node above is like that"):
         propagate(trees, down, check=True, direction="down", up=states)
 
 

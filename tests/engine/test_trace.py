@@ -2,13 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 
-import dgltree
 from dgltree import Tree, batch, propagate
 from dgltree.cells.stack import usage_by_depth, used_rows
 from dgltree.engine.kernels.choice import kernels
@@ -117,9 +117,9 @@ def test_the_examples_of_the_docs_run() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cells.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert any("trace=" in example for example in examples)
+    page_globals: dict[str, Any] = {}  # a reader goes from the top of the page to its end
     for example in examples:
-        given = {"dgltree": dgltree, "batch": batch([chain(3)], VOCABULARY), "cell": make_cell("tree_smu, no_op")}
-        exec(example, given)
+        exec(example, page_globals)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -246,5 +246,5 @@ def test_the_commands(months: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [row["value"] for row in json.loads(capsys.readouterr().out)] == [f"2026-0{k}" for k in range(1, 5)]
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "a"), str(tmp_path / "new.tsv"), "--by", "month", "--against", "x"])
-    assert "one at a time" in capsys.readouterr().err
+    assert "cannot be combined" in capsys.readouterr().err
     assert torch.is_tensor(TrainedModel.load(tmp_path / "a").predict_proba(["(f (w 1) (q 2))"]))
