@@ -17,17 +17,18 @@ from tasks.evidence.verdicts.command import read_rows, report, row
 from tasks.evidence.verdicts.mpmath_values import agrees, value
 from tasks.evidence.verdicts.mutations import equation
 
-SAMPLE = 60
+SAMPLE = 20
 
 
 def tried(text: str, verdict: Verdict) -> Check:
     return check(read_equation(text), ["x"], verdict, Random(0))
 
 
-def test_no_claim_about_a_sample_is_contradicted() -> None:
-    rows = [row((number, 7, False)) for number in range(SAMPLE)]
+@pytest.mark.parametrize("first", [0, pytest.param(SAMPLE, marks=pytest.mark.slow)])
+def test_no_claim_about_a_sample_is_contradicted(first: int) -> None:
+    rows = [row((number, 7, False)) for number in range(first, 3 * first or SAMPLE)]
     assert [one for one in rows if one["wrong"]] == []
-    assert sum(one["points"] > 0 for one in rows) > SAMPLE / 3
+    assert sum(one["points"] > 0 for one in rows) > len(rows) / 3
 
 
 def test_an_equation_of_a_number_is_always_the_same() -> None:
