@@ -30,7 +30,9 @@ def main(folder: Path, jobs: Path) -> None:
 
         lightning.LightningModule.on_train_batch_end = recorded  # type: ignore[method-assign]
         with quiet(), unpainted():
-            import_module(module).main(arguments)
+            status = import_module(module).main(arguments)
+        if status:
+            sys.exit(status)
 
 
 if __name__ == "__main__":
