@@ -114,3 +114,13 @@ def test_a_file_of_another_suffix_is_read_so_where_the_notation_is_named(tmp_pat
     assert sum(node.function == "taxon" for node in data[0][0].preorder()) == 5
     table = written(tmp_path, "table.txt", "tree\tlabel\n(a,b);\tx\n(a,(b,c));\ty\n")
     assert TreeDataset.from_file(table, notation="newick", cached=False).labels == ["x", "y"]
+
+
+def test_trees_without_their_end_are_cut_where_the_next_one_begins(tmp_path: Path) -> None:
+    """However many there are: the limit is that of a tree, not of the file."""
+    file = written(tmp_path, "t.nwk", "(a,\n(b,c))\n(a,b)\n" * 200)
+    data = TreeDataset.from_file(file, cached=False, max_line=100)
+    assert (len(data), data.bad) == (400, [])
+    long = written(tmp_path, "long.nwk", "(" + ",\n".join("abcdefgh" for _ in range(50)) + ");\n(a,b);\n")
+    data = TreeDataset.from_file(long, cached=False, max_line=100)
+    assert len(data) == 1 and "a tree of more than 100 bytes" in data.bad[0].message

@@ -1,15 +1,16 @@
 """Records of several lines, in one file or in all files of a folder."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
 from dgltree.datasets.formats.folders import files_of
 from dgltree.datasets.formats.format import Format
-from dgltree.datasets.formats.source import Source
+from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
+from dgltree.datasets.formats.source import Source, decode
 
 OVERLONG_RECORD = b"\0long"  # in place of a record over the limit, of which no more is held
 
@@ -53,3 +54,25 @@ class Blocks(Format):
         for name, path in self.contents():
             for block in self.blocks(Source(str(path), limit).lines(), limit):
                 yield block._replace(file=name)
+
+
+@dataclass
+class TreeBlocks(Records, Blocks):
+    """Each record is a tree and nothing else."""
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.reading.tree,)
+
+    def sample(self) -> list[LineBlock]:
+        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
+
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
+        for block in chunk.raw:
+            yield PlacedRecord(block.first, block, block.file)
+
+    def fields(self, raw: LineBlock) -> Mapping[str, Any]:
+        limit = self.reading.max_line
+        if raw.lines == [OVERLONG_RECORD]:
+            raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
+        return {self.reading.tree: "\n".join(decode(line, limit) for line in raw.lines)}

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
-from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, bare_label
-from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.formats.blocks import OVERLONG_RECORD, LineBlock, TreeBlocks
+from dgltree.datasets.formats.records import SAMPLE, bare_label
+from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.trees.tree import Tree
 
@@ -17,7 +16,7 @@ HELD = 100
 
 
 @dataclass
-class BracketBlocks(Records, Blocks):
+class BracketBlocks(TreeBlocks):
     """A tree ends where its brackets are closed, or where after a blank line the next one opens in the first column.
 
     Where a bracket too many is closed soon after that, the blank line was inside of a tree: its parts are not trees.
@@ -32,10 +31,6 @@ class BracketBlocks(Records, Blocks):
         if not lines or not lines[0].lstrip().startswith(b"("):
             return False
         return 2 * sum(_opened(line) == 0 for line in lines) < len(lines)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.reading.tree,)
 
     @staticmethod
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
@@ -53,20 +48,10 @@ class BracketBlocks(Records, Blocks):
                 yield block
         yield from held
 
-    def sample(self) -> list[LineBlock]:
-        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
-
-    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
-        for block in chunk.raw:
-            yield PlacedRecord(block.first, block, block.file)
-
     def fields(self, raw: LineBlock) -> Mapping[str, Any]:
-        limit = self.reading.max_line
-        if raw.lines == [OVERLONG_RECORD]:
-            raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
         if raw.lines == [BROKEN]:
             raise ValueError("an empty line inside of a tree, or a tree without its end; expected whole trees in a row")
-        return {self.reading.tree: "\n".join(decode(line, limit) for line in raw.lines)}
+        return super().fields(raw)
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
         return bare_label(trees, label, self.reading)

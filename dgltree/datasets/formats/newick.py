@@ -1,14 +1,12 @@
 """Files of phylogenies in Newick: trees over any number of lines, each up to its ``;``."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
-from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
-from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
-from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.formats.blocks import OVERLONG_RECORD, LineBlock, TreeBlocks
+from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.read_settings import Reading
 
 _MARK = re.compile(rb"['\[\];]")
@@ -17,9 +15,9 @@ _COUNTS = re.compile(rb"\s*\d+(\s+\d+)?\s*")
 
 
 @dataclass
-class NewickBlocks(Records, Blocks):
-    """A tree ends with a ``;`` that is in no quotes and no comment; in a file without one, each line is a tree, or all
-    lines are one if the first line is no whole tree.
+class NewickBlocks(TreeBlocks):
+    """A tree ends with a ``;`` that is in no quotes and no comment; without one, where the next line
+    opens a bracket after all brackets were closed.
     """
 
     suffixes = (".nwk", ".newick", ".nw", ".tre", ".nhx", ".dnd")
@@ -34,43 +32,31 @@ class NewickBlocks(Records, Blocks):
         """With the notation, if no other one was named."""
         return cls(source, replace(reading, notation=reading.notation or "newick"))
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.reading.tree,)
-
     @staticmethod
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         tree: list[bytes] = []
-        first, length, quoted, comments, ended = 1, 0, False, 0, False
+        first, length, depth, quoted, comments, ended = 1, 0, 0, False, 0, False
         for number, line in enumerate(lines, 1):
             if not tree and (not line.strip() or (not ended and _COUNTS.fullmatch(line))):
                 continue
-            (*whole, rest), quoted, comments = _cut(line, quoted, comments)
-            for part in whole:
-                ended = True
-                first = first if tree else number
-                yield LineBlock(first, [OVERLONG_RECORD] if length + len(part) > limit else [*tree, part])
+            if tree and not (depth or quoted or comments) and line.lstrip().startswith(b"("):  # no ; ends the last one
+                yield LineBlock(first, tree)
                 tree, length = [], 0
-            if rest.strip() or tree:
-                first, length = (first if tree else number), length + len(rest) + 1
-                tree = [OVERLONG_RECORD] if length > limit else [*tree, rest]
-        if ended or not tree or tree[0].count(b"(") != tree[0].count(b")"):
-            yield from [LineBlock(first, tree)] if tree else []
-        else:
-            yield from (LineBlock(first + k, [line]) for k, line in enumerate(tree) if line.strip())
-
-    def sample(self) -> list[LineBlock]:
-        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
-
-    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
-        for block in chunk.raw:
-            yield PlacedRecord(block.first, block, block.file)
-
-    def fields(self, raw: LineBlock) -> Mapping[str, Any]:
-        limit = self.reading.max_line
-        if OVERLONG_RECORD in raw.lines:
-            raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
-        return {self.reading.tree: "\n".join(decode(line, limit) for line in raw.lines)}
+            parts, quoted, comments = _cut(line, quoted, comments)
+            for place, part in enumerate(parts):
+                if part.strip() or tree:
+                    first, length = (first if tree else number), length + len(part) + 1
+                    depth = (depth if tree else 0) + part.count(b"(") - part.count(b")")
+                    if length <= limit:
+                        tree.append(part)
+                    else:
+                        tree = [OVERLONG_RECORD]
+                if place < len(parts) - 1:
+                    ended = True
+                    yield LineBlock(first, tree)
+                    tree, length = [], 0
+        if tree:
+            yield LineBlock(first, tree)
 
 
 def _cut(line: bytes, quoted: bool, comments: int) -> tuple[list[bytes], bool, int]:
