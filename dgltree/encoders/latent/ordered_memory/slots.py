@@ -122,7 +122,10 @@ class ByHand(torch.autograd.Function):
         *weights: Tensor,
     ) -> Tensor:
         ctx.kernel, ctx.parts, ctx.counts = kernel, (cell, norm), counts
-        ctx.gelu, ctx.random = isinstance(cell, GELUGatedRecursive), torch.get_rng_state() if cell.training else None
+        ctx.gelu, ctx.random = (
+            isinstance(cell, GELUGatedRecursive),
+            torch.get_rng_state() if cell.training and cell.drop.p else None,
+        )
         ctx.masks = _masks(cell, M, counts)
         hidden, below = of_right.clone(), torch.empty_like(M)
         in_place = not ctx.gelu and not len(ctx.masks[1])

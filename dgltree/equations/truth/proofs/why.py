@@ -115,7 +115,11 @@ def _left_open(place: Place, sides: Sides, name: str) -> list[str]:
     """The conditions of a value that this part of the line does not meet all over, such as ``cos(x) ≠ 0``."""
     found = []
     for t, signs in dict.fromkeys(domain(sides[0]) + domain(sides[1])):
-        if not place.signs(t) <= signs:
+        try:
+            met = place.signs(t) <= signs
+        except Refused:  # too much work: what is not shown to be met is named
+            met = False
+        if not met:
             found.append(_signed(t, signs, name))
             place = place.assuming(((t, signs),))
     return found
