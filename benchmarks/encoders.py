@@ -1,7 +1,7 @@
 """Encoders of sequences over formulas of logic, in training and in inference."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from benchmarks import running
 from benchmarks.inputs import formulas
 from benchmarks.peers import LiteralONLSTM, LiteralOrderedMemory, sequence_lstm
-from benchmarks.propagate import squared_step
+from benchmarks.propagate import against_operations, squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import Sequences, make_encoder
-from dgltree.engine.kernels.choice import kernels
 from dgltree.ranking.pretrained.shipped import logic_model
 from tasks.logic.language import VOCABULARY
 
@@ -92,10 +91,5 @@ def _slots(repeats: int) -> Iterator[Row]:
         encoder = make_encoder("ordered_memory", VOCABULARY, size, order="unlabelled", num_slots=SLOTS)
         read, core = encoder.plan(batch(formulas(count), VOCABULARY), share=False), encoder.core
         step = squared_step(core, lambda core=core, read=read: core(read.ids, read.lengths))
-
-        def by_operations(step: Callable[[], object] = step) -> None:
-            with kernels("off"):
-                step()
-
         name = f"Ordered Memory, training, {count} formulas, n = {size}, {SLOTS} slots"
-        yield against(name, "torch's operations", in_turn({"ours": step, "torch's operations": by_operations}, repeats))
+        yield against_operations(name, step, repeats)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.literal_beams import LiteralBeams
-from benchmarks.propagate import squared_step
+from benchmarks.propagate import against_operations, squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree.encoders import SequenceBeamTree, SequenceEfficientBeamTree
 
@@ -16,6 +16,8 @@ DROPOUT = 0.1
 """As in the published trainings. Without it equal nodes of all sequences would share a row, and we would be faster."""
 LENGTHS = (60, 200)
 """Of the sequences that the literal form reads, too."""
+SHAPES = ((64, 40), (256, 20))
+"""Sequences and words that are read with and without the kernels of beams, with noise and without dropout."""
 CURVE = (50, 100, 200, 500, 1000)
 CHUNKED = {"beams handed on": {}, "mean handed on": {"handed_on": "mean"}}
 CHUNKS = {"chunk_size": 30, "beam_size": 7}
@@ -33,6 +35,9 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
             if name == "Beam Tree" and length > 60:
                 continue  # the literal form keeps too much
             yield from _against_literal(name, length, BATCH, device, min(repeats, 3))
+    if device == "cpu":
+        for count, length in SHAPES:
+            yield from _against_operations(count, length, repeats)
     for length in CURVE:
         core, ids = _made("Efficient Beam Tree", length, BATCH, device)
         lengths = torch.full((BATCH,), length, device=device)
@@ -44,6 +49,17 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     for way, options in CHUNKED.items():
         for length in LONG:
             yield from _in_chunks(way, options, length, device, min(repeats, 3))
+
+
+def _against_operations(count: int, length: int, repeats: int) -> Iterator[Row]:
+    core, ids = _made("Efficient Beam Tree", length, count, "cpu", noise=True, dropout=0.0, cell_dropout=0.0)
+    lengths = torch.randint(length // 2, length + 1, (count,), generator=torch.Generator().manual_seed(2))
+    training = squared_step(core, lambda: core(ids, lengths))
+    what = f"Efficient Beam Tree, {count} x {length} words"
+    yield against_operations(f"{what}, training", training, repeats, aim=1.5, least=1.3)
+    core.eval()
+    with torch.no_grad():
+        yield against_operations(f"{what}, inference", lambda: core(ids, lengths), repeats, aim=1.5, least=1.3)
 
 
 def _in_chunks(way: str, options: dict[str, Any], length: int, device: str, repeats: int) -> Iterator[Row]:

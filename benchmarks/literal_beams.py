@@ -25,7 +25,7 @@ class LiteralBeams(nn.Module):
         for _ in range(ids.shape[1] - 1):
             left, right = h[:, :, :-1], h[:, :, 1:]
             composed = None if core.score.of_children else core.cell(left, right, core.norm)
-            scores = core.score(left, right) if composed is None else core.score(composed)
+            scores = core.score(torch.stack([left, right], -2)) if composed is None else core.score(composed)
             log_pi = (scores.softmax(2) + 1e-20).log()
             each = min(core.beam_size, scores.shape[2])
             at = scores.topk(each, 2).indices

@@ -11,6 +11,7 @@ from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dg
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch, plan, root_states
 from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeSMU
+from dgltree.engine.kernels.choice import kernels
 
 SIZES = (1024, 4096, 16384, 65536)
 """Equations in a batch on a GPU."""
@@ -156,3 +157,14 @@ def squared_step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[]
         adam.zero_grad()
 
     return step
+
+
+def against_operations(name: str, run: Callable[[], object], repeats: int, **limits: float) -> Row:
+    """The same work on a CPU with and without compiled kernels."""
+
+    def by_operations() -> None:
+        with kernels("off"):
+            run()
+
+    times = in_turn({"ours": run, "torch's operations": by_operations}, repeats)
+    return against(name, "torch's operations", times, **limits)

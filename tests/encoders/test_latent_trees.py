@@ -17,7 +17,7 @@ from rows import ENCODERS
 from torch import Tensor
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
-from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent import beams, compiled_beams, gumbel_tree
 from dgltree.encoders.latent.chunked_beams import Draws
 from dgltree.encoders.latent.core import JoiningCore
 
@@ -135,7 +135,7 @@ def test_noise_chooses_and_never_enters_the_totals(form: str, monkeypatch: pytes
         drawn.append(3 * torch.randn(like.shape, dtype=like.dtype, generator=torch.Generator().manual_seed(len(drawn))))
         return drawn[-1]
 
-    for module in (beams, gumbel_tree):
+    for module in (beams, compiled_beams, gumbel_tree):
         monkeypatch.setattr(module, "gumbel", fixed)
     core, ids = make(form, noise=True).train(), IDS[3:4]
     found = read(core, ids, [7])

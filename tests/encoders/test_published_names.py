@@ -20,7 +20,7 @@ from torch import Tensor
 from dgltree import batch, propagate
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceOrderedMemory, SequenceRecurrentGRC
-from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent import beams, compiled_beams, gumbel_tree
 from dgltree.encoders.latent.chunked_beams import Draws
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
@@ -90,7 +90,7 @@ def test_a_published_network_is_its_equations(row: Row, training: bool, monkeypa
         return torch.tensor([[u(level, chunk, b) for b in range(count)] for chunk in number.tolist()]).double()
 
     monkeypatch.setattr(Draws, "of", u_of)
-    for module in (beams, gumbel_tree):
+    for module in (beams, compiled_beams, gumbel_tree):
         monkeypatch.setattr(module, "gumbel", fixed)
     core = made(row).train(training)
     draws = training and core.config.get("noise", False)

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, log_probabilities, shrink
+from dgltree.encoders.latent.compiled_beams import Choice, beam_kernel, choose
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.induction.merges import CLOSED
 
@@ -72,19 +73,6 @@ class Proposals(NamedTuple):
     """(b, P) bool"""
     ranked: Tensor
     """(b, P), by which they are kept, -inf of what is not usable."""
-
-
-class Chosen(NamedTuple):
-    """The proposals that become the next beams of b sequences, on the CPU."""
-
-    at: Tensor
-    """(b, K) int64, the place of the pair that each joins."""
-    parent: Tensor
-    """(b, K) int64, the number of the beam that it is in."""
-    alive: Tensor
-    """(b, K) bool"""
-    mixed: Tensor
-    """(b,) bool, whether anything is left for the beam of all others."""
 
 
 class Found(NamedTuple):
@@ -161,31 +149,33 @@ def _step(
         nodes, beams, beam_size, noise, soft: as of :func:`search`.
     """
     known, there = candidates
+    kernel = None if soft else beam_kernel(nodes.scores)
+    if kernel is not None:
+        of = beams.pairs, known, beams.total, beams.usable
+        choice, total = choose(kernel, nodes.scores, *of, beam_size, noise)
+        joined, gap = _joined(nodes, beams, choice, (total, choice.alive), known)
+        return joined, choice.parent, gap
     proposals = _proposed(nodes, beams, there, beam_size, noise, soft)
     keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
     rest = proposals.usable.scatter(1, keep[:, :-1], False) if soft else proposals.usable  # all but the K - 1 best
-    chosen = _chosen(proposals, keep, rest)
-    parts = (beams.rows, beams.pairs, beams.gaps)
-    of = chosen.parent.unsqueeze(2)
-    rows, pairs, gaps = (part.gather(1, of.expand(-1, -1, part.shape[2])) for part in parts)
-    total, usable = proposals.total.gather(1, keep), proposals.usable.gather(1, keep)
-    kept = OpenBeams(rows, pairs, gaps, total, usable, chosen.alive)
-    gap = gaps.gather(2, chosen.at.unsqueeze(2)).squeeze(2)
+    chosen, mixes = _chosen(proposals, keep, rest)
+    kept = proposals.total.gather(1, keep), proposals.usable.gather(1, keep)
     if not soft or keep.shape[1] < beam_size:
-        return _joined(nodes, kept, chosen.at, known), chosen.parent, gap
-    hard = torch.arange(beam_size) < beam_size - 1
-    joined = _joined(nodes, kept._replace(alive=kept.alive & hard), chosen.at, known)
-    mixed = _mixed(nodes, beams, proposals, rest, chosen.mixed, known)
+        joined, gap = _joined(nodes, beams, chosen, kept, known)
+        return joined, chosen.parent, gap
+    hard = chosen._replace(alive=chosen.alive & (torch.arange(beam_size) < beam_size - 1))
+    joined, gap = _joined(nodes, beams, hard, kept, known)
+    mixed = _mixed(nodes, beams, proposals, rest, mixes, known)
     return _with_last(joined, *mixed), chosen.parent, gap
 
 
-def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> Chosen:
+def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> tuple[Choice, Tensor]:
     """The choice of ``keep`` (b, K), and whether there is anything of ``rest`` (b, P), read from the device at once."""
     parts = [part.gather(1, keep).long() for part in (proposals.at, proposals.beam, proposals.usable)]
     at, parent, alive, mixed = (
         torch.cat([*parts, rest.any(1, keepdim=True).long()], 1).cpu().split([keep.shape[1]] * 3 + [1], 1)
     )
-    return Chosen(at, parent, alive.bool(), mixed.squeeze(1).bool())
+    return Choice(at, parent, alive.bool()), mixed.squeeze(1).bool()
 
 
 def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool, soft: bool) -> Proposals:
@@ -204,28 +194,44 @@ def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int
     return Proposals(at.flatten(1), beam, total, usable, ranked)
 
 
-def _joined(nodes: Nodes, beams: OpenBeams, at: Tensor, candidates: Tensor) -> OpenBeams:
-    """The beams after joining the pair at place ``at`` (b, K) of each; two of its pairs are new. All on the CPU."""
-    pair = beams.pairs.gather(2, at.unsqueeze(2)).squeeze(2)
+def _joined(
+    nodes: Nodes, beams: OpenBeams, chosen: Choice, kept: tuple[Tensor, Tensor], candidates: Tensor
+) -> tuple[OpenBeams, Tensor]:
+    """The beams after a join each, two of whose pairs are new, and the gaps (b, K) that are closed.
+
+    Args:
+        nodes, beams: as of :func:`search`, before.
+        chosen: what becomes of them.
+        kept: totals and which are usable, (b, K), on the model's device.
+        candidates: (b,) how many pairs a beam of each sequence has; on the CPU.
+    """
+    at, parent, alive = chosen
+    if nodes.joins:
+        joined = nodes.join(beams[:3], (*chosen, candidates))
+        return OpenBeams(joined.rows, joined.pairs, joined.gaps, *kept, alive), joined.closed
+    of = parent.unsqueeze(2)
+    rows, pairs, gaps = (part.gather(1, of.expand(-1, -1, part.shape[2])) for part in beams[:3])
+    gap = gaps.gather(2, at.unsqueeze(2)).squeeze(2)
+    pair = pairs.gather(2, at.unsqueeze(2)).squeeze(2)
     node = torch.zeros_like(pair)
-    node[beams.alive] = nodes.built(pair[beams.alive])
-    rows = shrink(beams.rows, at, node)
-    size = beams.pairs.shape[2]
+    node[alive] = nodes.built(pair[alive])
+    rows = shrink(rows, at, node)
+    size = pairs.shape[2]
     if size == 1:
-        return beams._replace(rows=rows, pairs=beams.pairs[:, :, 1:], gaps=beams.gaps[:, :, 1:])
+        return OpenBeams(rows, pairs[:, :, 1:], gaps[:, :, 1:], *kept, alive), gap
     places = torch.arange(size - 1)
     rest = places + (places >= at.unsqueeze(2))
     before, after = (at - 1).clamp(min=0).unsqueeze(2), (at + 1).clamp(max=size - 1).unsqueeze(2)
     left = torch.stack([rows.gather(2, before).squeeze(2), node])
     right = torch.stack([node, rows.gather(2, after).squeeze(2)])
-    wanted = torch.stack([at > 0, at < candidates.unsqueeze(1) - 1]) & beams.alive
+    wanted = torch.stack([at > 0, at < candidates.unsqueeze(1) - 1]) & alive
     new = torch.zeros_like(left)
     new[wanted] = nodes.pairs(left[wanted], right[wanted])
-    pairs = beams.pairs.gather(2, rest)
+    pairs = pairs.gather(2, rest)
     for side, place in enumerate((at - 1, at)):
         here = (places == place.unsqueeze(2)) & wanted[side].unsqueeze(2)
         pairs = new[side].unsqueeze(2).where(here, pairs)
-    return beams._replace(rows=rows, pairs=pairs, gaps=beams.gaps.gather(2, rest))
+    return OpenBeams(rows, pairs, gaps.gather(2, rest), *kept, alive), gap
 
 
 def _mixed(

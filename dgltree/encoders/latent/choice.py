@@ -23,8 +23,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
     """
     left = scores.detach()
     places = torch.arange(left.shape[-1], device=left.device)
-    near = max(SCORE_TOLERANCE, ROUNDINGS * torch.finfo(left.dtype).eps)
-    margin = near * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
+    margin = tolerance(left.dtype) * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
     found: list[Tensor] = []
     free = torch.ones_like(left, dtype=torch.bool)
     for _ in range(count):
@@ -34,6 +33,11 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
         if len(found) < count:
             left, free = left.scatter(-1, at, -math.inf), free.scatter(-1, at, False)
     return torch.cat(found, -1)
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """By how much scores of a dtype may differ and be equal, relative to the largest in size."""
+    return max(SCORE_TOLERANCE, ROUNDINGS * torch.finfo(dtype).eps)
 
 
 def log_probabilities(scores: Tensor, there: Tensor) -> Tensor:

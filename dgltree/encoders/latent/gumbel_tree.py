@@ -203,7 +203,7 @@ class SequenceGumbelTree(JoiningCore):
         """(b, S - 1), of the pairs, with noise; -inf after the last of each sequence."""
         h = self.cell.h
         if isinstance(self.score, ChildrenScore):
-            scores = self.score(h(left), h(right))
+            scores = self.score(torch.stack([h(left), h(right)], -2))
         else:
             assert composed is not None
             scores = self.score(h(composed))

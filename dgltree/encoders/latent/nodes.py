@@ -7,13 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells.compose import Compose
+from dgltree.encoders.latent.pair_table import NODE, UNBUILT, JoinedBeams, PairTable
 from dgltree.encoders.latent.scorers import Score
 from dgltree.encoders.latent.table import Table
-
-SPAN = 2**31
-"""More than there are rows."""
-UNBUILT = -1
-LEFT, RIGHT, NODE = range(3)
 
 
 class Nodes:
@@ -32,51 +28,57 @@ class Nodes:
         # Per leaf, room for itself and the three compositions of one beam; with more beams the tables grow.
         self.states = Table(cell.state_size, leaves, 4 * len(leaves))
         self.scores = Table(1, leaves, 4 * len(leaves))
-        self._known: dict[int, int] = {}
-        self._pairs = torch.empty(4 * len(leaves), 3, dtype=torch.int64)
+        self._pairs = PairTable(4 * len(leaves))
         self.states.write(leaves)
+
+    @property
+    def joins(self) -> bool:
+        """Whether there is a kernel for :meth:`join`."""
+        return self._pairs.kernel is not None
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """(m,) int64, the numbers of pairs of rows (m,) and (m,)."""
-        known, found, fresh = self._known, [], []
-        for i, key in enumerate((left * SPAN + right).tolist()):
-            number = known.get(key)
-            if number is None:
-                number = known[key] = len(known)
-                fresh.append(i)
-            found.append(number)
-        if fresh:
-            at = torch.tensor(fresh)
-            self._add(left[at], right[at])
-        return torch.tensor(found, dtype=torch.int64)
+        start = self._pairs.count
+        found = self._pairs.number(left, right)
+        self._score(start)
+        return found
 
     def built(self, pairs: Tensor) -> Tensor:
         """The row (...) of what each pair (...) becomes, which is composed if it was not yet."""
-        rows = self._pairs[:, NODE][pairs]
+        table = self._pairs.table
+        rows = table[:, NODE][pairs]
         missing = pairs[rows == UNBUILT].unique()
         if not len(missing):
             return rows
-        self._pairs[missing, NODE] = self._compose(*self._pairs[missing, :NODE].unbind(1))[0]
-        return self._pairs[:, NODE][pairs]
+        table[missing, NODE] = self._compose(*table[missing, :NODE].unbind(1))[0]
+        return table[:, NODE][pairs]
 
-    def _add(self, left: Tensor, right: Tensor) -> None:
-        """New pairs, after the others."""
-        start, stop = self.scores.count, self.scores.count + len(left)
-        while stop > len(self._pairs):
-            self._pairs = torch.cat([self._pairs, torch.empty_like(self._pairs)])
-        node = torch.full_like(left, UNBUILT)
+    def join(self, before: tuple[Tensor, Tensor, Tensor], chosen: tuple[Tensor, Tensor, Tensor, Tensor]) -> JoinedBeams:
+        """As :meth:`dgltree.encoders.latent.pair_table.PairTable.join`, with all that is new composed and scored."""
+        start = self._pairs.count
+        joined = self._pairs.join(before, chosen, self.states.count)
+        if len(joined.missing):
+            self._compose(*self._pairs.table[joined.missing, :NODE].unbind(1))
+        self._score(start)
+        return joined
+
+    def _score(self, start: int) -> None:
+        """The pairs from one on, which are new."""
+        fresh = self._pairs.table[start:]
+        if not len(fresh):
+            return
+        left, right, _ = fresh.unbind(1)
         if self.score.of_children:
-            scores = self.score(*(self.cell.h(state) for state in self._children(left, right)))
+            scores = self.score(self.cell.h(self._children(left, right)))
         else:
-            node, states = self._compose(left, right)
+            fresh[:, NODE], states = self._compose(left, right)
             scores = self.score(self.cell.h(states))
         self.scores.write(scores.unsqueeze(1))
-        self._pairs[start:stop] = torch.stack([left, right, node], 1)
 
     def _compose(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-        states = self.cell(*self._children(left, right), self.norm)
+        states = self.cell(*self._children(left, right).unbind(1), self.norm)
         return self.states.write(states), states
 
-    def _children(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-        both = self.states.read(torch.cat([left, right]))
-        return both[: len(left)], both[len(left) :]
+    def _children(self, left: Tensor, right: Tensor) -> Tensor:
+        """(m, 2, D)"""
+        return self.states.read(torch.stack([left, right], 1))

@@ -70,9 +70,9 @@ class ChildrenScore(nn.Module):
         self.first = nn.Linear(2 * self.slice_size, self.slice_size)
         self.second = nn.Linear(self.slice_size, 1)
 
-    def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """(...) of two states (..., n)."""
-        both = torch.cat([left[..., : self.slice_size], right[..., : self.slice_size]], -1)
+    def forward(self, h: Tensor) -> Tensor:
+        """(...) of two states each, (..., 2, n)."""
+        both = h[..., : self.slice_size].flatten(-2)
         with without_autocast(both.device):
             hidden = nn.functional.gelu(self.first(both.to(self.first.weight.dtype)))
             return self.second(hidden).squeeze(-1)

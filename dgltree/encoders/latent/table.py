@@ -1,11 +1,11 @@
-"""Rows that are written once and read many times, by number; their gradients are added up in one place."""
+"""TableRows that are written once and read many times, by number; their gradients are added up in one place."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dgltree.cells.once_differentiable import once_differentiable, origin
+from dgltree.cells.once_differentiable import once_differentiable
 
 
 class Table:
@@ -23,30 +23,30 @@ class Table:
     """
 
     def __init__(self, width: int, like: Tensor, rows: int) -> None:
-        self._rows = _Rows(like.new_empty(max(rows, 1), width))
+        self.rows = TableRows(like.new_empty(max(rows, 1), width))
         self.count = 0
-        self._order = torch.zeros((), device=like.device, dtype=like.dtype, requires_grad=torch.is_grad_enabled())
+        self.order = torch.zeros((), device=like.device, dtype=like.dtype, requires_grad=torch.is_grad_enabled())
 
     @property
     def buffer(self) -> Tensor:
         """(N, width), of which the first ``count`` rows are written."""
-        return self._rows.buffer
+        return self.rows.buffer
 
     def write(self, values: Tensor) -> Tensor:
         """(m,) int64, the numbers of new rows (m, width); on the CPU, as all numbers of rows are."""
         start, stop = self.count, self.count + len(values)
         while stop > len(self.buffer):
-            self._rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
-        self._order = _Write.apply(values.to(self.buffer.dtype), self._order, origin(values), self._rows, start)
+            self.rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
+        self.order = _Write.apply(values.to(self.buffer.dtype), self.order, self.rows, start)
         self.count = stop
         return torch.arange(start, stop)
 
     def read(self, rows: Tensor) -> Tensor:
         """(..., width) of numbers (...) int64."""
-        return _Read.apply(self._order, self._rows, rows.to(self.buffer.device, non_blocking=True))
+        return _Read.apply(self.order, self.rows, rows.to(self.buffer.device, non_blocking=True))
 
 
-class _Rows:
+class TableRows:
     """The parts of a table that its passes need.
 
     They must not hold the table, whose order holds their graph: such a circle is never freed.
@@ -56,32 +56,39 @@ class _Rows:
         self.buffer = buffer
         self.gradient: Tensor | None = None
 
+    def gradients(self) -> Tensor:
+        """The gradient, to be added to, of all rows that there are."""
+        if self.gradient is None or len(self.gradient) < len(self.buffer):
+            self.gradient = torch.zeros_like(self.buffer)
+        return self.gradient
+
 
 class _Write(torch.autograd.Function):
-    """Rows into the table; what it gives is the order that later reads and writes depend on."""
+    """TableRows into the table; what it gives is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor, source: Tensor | None, table: _Rows, start: int) -> Tensor:
-        ctx.save_for_backward(order, source)
+    def forward(ctx: Any, values: Tensor, order: Tensor, table: TableRows, start: int) -> Tensor:
         table.buffer[start : start + len(values)] = values
         ctx.table, ctx.start, ctx.rows = table, start, len(values)
-        return torch.zeros_like(order)
+        after = torch.zeros_like(order)
+        ctx.save_for_backward(after)  # it depends on all that an error of a second derivative must lie on the way to
+        return after
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_order: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.table.gradient
         if gradient is None:  # nobody read a row
-            return None, d_order, None, None, None
+            return None, d_order, None, None
         own = gradient[ctx.start : ctx.start + ctx.rows]
         d_values = own.clone()
         own.zero_()  # for another backward pass
-        return d_values, d_order, None, None, None
+        return d_values, d_order, None, None
 
 
 class _Read(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, order: Tensor, table: _Rows, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, order: Tensor, table: TableRows, rows: Tensor) -> Tensor:
         ctx.save_for_backward(order)
         ctx.table, ctx.rows = table, rows
         return table.buffer.index_select(0, rows.flatten()).view(*rows.shape, -1)
@@ -89,8 +96,5 @@ class _Read(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_values: Tensor) -> tuple[Tensor | None, ...]:
-        table = ctx.table
-        if table.gradient is None or len(table.gradient) < len(table.buffer):
-            table.gradient = torch.zeros_like(table.buffer)
-        table.gradient.index_add_(0, ctx.rows.flatten(), d_values.flatten(0, -2))
+        ctx.table.gradients().index_add_(0, ctx.rows.flatten(), d_values.flatten(0, -2))
         return d_values.new_zeros(()), None, None

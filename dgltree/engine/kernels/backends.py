@@ -112,6 +112,8 @@ NUMBA = Backend(
         "lstm path": "numba_paths.NumbaPaths",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
         "slots": "numba_slots.SlotKernel",
+        "beams": "numba_beams.BeamKernel",
+        "pairs": "numba_beams.PairKernel",
     },
 )
 TRITON = Backend(
