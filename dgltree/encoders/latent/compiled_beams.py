@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, tolerance
-from dgltree.encoders.latent.table import TableRows, Table
+from dgltree.encoders.latent.table import Table, TableRows
 from dgltree.engine.kernels.choice import step_kernel
 from dgltree.engine.kernels.operands import are_taken
 from dgltree.torch_internals import inside_transform
