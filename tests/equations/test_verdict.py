@@ -319,6 +319,13 @@ def test_one_side_that_is_not_real_is_said() -> None:
     assert "on positive reals (proved)" in str(verify("log(x*y) = log(x) + log(y)"))
 
 
+@pytest.mark.parametrize(("zero", "named"), [("13/2", "13/2"), ("6", "6")])
+def test_a_single_point_between_those_that_are_tried_is_an_exception(zero: str, named: str) -> None:
+    """Where the right side is sqrt(0) and the left is not real; all else below 8 is tested alone."""
+    verdict = judged(f"sqrt(asinh(x - 8))*(x - {zero}) = sqrt(asinh(x - 8)*(x - {zero})^2)")
+    assert (verdict.grade, verdict.domain, verdict.conditions) == (Grade.TESTED, Domain.REALS, (f"x = {named}",))
+
+
 @pytest.mark.parametrize("exponent", ["1/3", "1 - 2/3", "1*3^(-1)", "2/6"])
 def test_an_exponent_is_the_number_that_it_is_worth(exponent: str) -> None:
     verdict = judged(f"x = (x^3)^({exponent})")

@@ -20,6 +20,7 @@ from dgltree.equations.truth.compare import (
 )
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.plain_constants import plain_constants
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import prove
 from dgltree.equations.truth.proofs.line import Line, real_line
@@ -67,7 +68,7 @@ class JudgedEquation:
     """One equation."""
 
     def __init__(self, equation: Equation) -> None:
-        self.equation = equation
+        self.equation = equation = plain_constants(equation)
         self.principal, self.school = Program(equation, school=False), Program(equation, school=True)
         self.names = sorted(self.principal.variables)
         if len(self.names) > MOST_NAMES:

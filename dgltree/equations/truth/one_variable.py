@@ -13,7 +13,7 @@ from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
 from dgltree.equations.truth.part import Interval, Part, join_parts
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.proofs.checker import CellState
-from dgltree.equations.truth.proofs.line import Line, real_line
+from dgltree.equations.truth.proofs.line import Line, Spot, real_line
 from dgltree.equations.truth.proofs.verdicts import line_verdict, place_on_reals, points_verdict
 from dgltree.equations.truth.sample_points import Point, points
 from dgltree.equations.truth.solutions.solutions import Solutions
@@ -82,9 +82,13 @@ def _complex_against(case: JudgedEquation) -> Counterexample | None:
 def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
     """Where a proof does not reach the whole line. A claim is tried between all cuts and next to them, too."""
     on_reals = None
+    single = [] if line is None else line.exceptions  # the grid misses x = 13/2
+    named = {spot.value for spot in single if isinstance(spot.value, fmpq)}
     for domain in (Domain.REALS, Domain.POSITIVE):
         kind = DOMAINS[domain]
-        trial = case.trial(kind, points(case.names, kind))
+        exceptions = single if domain is Domain.REALS else []
+        at = (point for point in points(case.names, kind) if not exceptions or point[case.name] not in named)
+        trial = case.trial(kind, at)
         if trial.against is None and trial.agreed >= MIN_TESTED_POINTS:
             trial = trial._replace(against=_closer(case, line, kind))
         if trial.against is None and trial.agreed >= MIN_TESTED_POINTS:
@@ -92,7 +96,8 @@ def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
             return Verdict(
                 Grade.TESTED, domain, case.name, tested=case.tested(trial, kind), notes=notes,
                 both_real=domain is Domain.POSITIVE and trial.apart > 0,
-                conditions=exceptional_points(case, line), counterexample=on_reals and case.counterexample(*on_reals),
+                conditions=_conditions(case, line, exceptions),
+                counterexample=on_reals and case.counterexample(*on_reals),
             )  # fmt: skip
         on_reals = trial.against
     against = trial.against or case.trial("real", points(case.names, "real")).against
@@ -120,6 +125,12 @@ def _numeric(case: JudgedEquation, line: Line | None) -> Verdict:
         Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),
     )  # fmt: skip
+
+
+def _conditions(case: JudgedEquation, line: Line | None, exceptions: list[Spot]) -> tuple[str, ...]:
+    """Those that are written, and single points."""
+    single = (f"{case.name} = {spot.end}" for spot in exceptions)
+    return tuple(dict.fromkeys([*exceptional_points(case, line), *single]))
 
 
 def _are_all(part: Part, solutions: Solutions) -> bool:

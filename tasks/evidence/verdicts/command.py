@@ -1,11 +1,11 @@
 """``python -m tasks.equations verdicts``: how many verdicts claim what values by mpmath contradict.
 
 With ``--shapes`` equations in one variable are drawn by shape, f(A*B) = f(A)*f(B) and the like, and tried between all
-changes of sign and next to them; a claim of all complex points is tried at such points. With ``--two-variables``
-equations in two are tried along curves of the plane. False proofs, false tests, missed parts and missed exceptions are
-counted. Otherwise each equation is one of the generator's with one mutation; its verdict is tried at points of the
-claimed set and on both sides of its ends, by mpmath. One JSON line per equation is added to the file; what is there is
-not made again.
+changes of sign and next to them; a claim of all complex points is tried at such points. With ``--words`` a 2 in them
+may be written as sqrt(4) or 2*pi/pi. With ``--two-variables`` equations in two are tried along curves of the plane.
+False proofs, false tests, missed parts and missed exceptions are counted. Otherwise each equation is one of the
+generator's with one mutation; its verdict is tried at points of the claimed set and on both sides of its ends, by
+mpmath. One JSON line per equation is added to the file; what is there is not made again.
 """
 
 import argparse
@@ -91,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--shapes", action="store_true", help="equations in one variable, drawn by shape")
     parser.add_argument("--two-variables", action="store_true", help="equations in two variables, drawn by shape")
+    parser.add_argument("--words", action="store_true", help="drawn by shape, with constants in other words: sqrt(4)")
     parser.add_argument("--kept", action="store_true", help="the families of shapes that were kept back")
     parser.add_argument(
         "--extremes", action="store_true", help="with huge and tiny numbers, high powers and periodic functions"
@@ -98,8 +99,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     rows = read_rows(options.out)
     there = {one["number"] for one in rows}
-    by_shape = options.shapes or options.kept or options.two_variables
-    drawn_row = partial(drawn_verdicts.row, two=options.two_variables)
+    by_shape = options.shapes or options.kept or options.two_variables or options.words
+    drawn_row = partial(drawn_verdicts.row, two=options.two_variables, words=options.words)
     make, flag = (drawn_row, options.kept) if by_shape else (row, options.extremes)
     missing = [(number, options.seed, flag) for number in range(options.count) if number not in there]
     with (

@@ -14,7 +14,7 @@ from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, WINDOW, stretches, whole_numbers
-from tasks.evidence.verdicts.shapes import DrawnEquation, Y, contains, draw
+from tasks.evidence.verdicts.shapes import DrawnEquation, Y, contains, draw, in_other_words
 from tasks.evidence.verdicts.two_variables import complex_point_against, is_refuted, point_against
 
 FALSE_PROOF, FALSE_TEST, MISSED_PART, MISSED_EXCEPTION = "false proof", "false test", "missed part", "missed exception"
@@ -32,12 +32,18 @@ class Fault(NamedTuple):
     point: str
 
 
-def row(job: tuple[int, int, bool], two: bool = False) -> dict[str, Any]:
-    """The verdict on the equation of a number and a seed, in one variable or two, and what values contradict."""
+def row(job: tuple[int, int, bool], two: bool = False, words: bool = False) -> dict[str, Any]:
+    """The verdict on the equation of a number and a seed, in one variable or two, and what values contradict it.
+
+    With ``words`` the verdict is on the equation with constants in other words, and the values are those of the plain.
+    """
     number, seed, kept = job
-    drawn = draw(number, seed, kept, two)
+    drawn = written = draw(number, seed, kept, two)
+    if words:
+        random = Random(f"words {seed} {number}")
+        written = drawn._replace(left=in_other_words(drawn.left, random), right=in_other_words(drawn.right, random))
     started = time.process_time()
-    verdict = Judge().verdict(read_equation(str(drawn)))
+    verdict = Judge().verdict(read_equation(str(written)))
     seconds = time.process_time() - started
     random = Random(f"points {seed} {number}")
     in_plane = contains(drawn.left, Y) or contains(drawn.right, Y)
@@ -45,7 +51,7 @@ def row(job: tuple[int, int, bool], two: bool = False) -> dict[str, Any]:
     return {
         "number": number,
         "family": drawn.family,
-        "equation": str(drawn),
+        "equation": str(written),
         "grade": verdict.grade.value,
         "domain": verdict.domain.value,
         "verdict": str(verdict),

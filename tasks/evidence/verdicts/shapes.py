@@ -117,6 +117,27 @@ def _inner(random: Random) -> Expression:
     return found
 
 
+def in_other_words(e: Expression, random: Random) -> Expression:
+    """The same expression, in which half of the numbers are written as an operation that is worth as much."""
+    if e[0] != "number":
+        return (e[0], *(in_other_words(part, random) for part in e[1:]))
+    q, m = e[1], Fraction(random.randint(2, 9))
+    pi: Expression = ("pi",)
+    ways: list[Expression] = [
+        ("+", number(q - m), number(m)),
+        ("*", number(q / m), number(m)),
+        minus(("+", e, pi), pi),
+        ("*", e, ("/", pi, pi)),
+        ("*", e, ("cos", number(0))),
+        ("+", e, ("sin", pi)),
+    ]
+    if q > 0:
+        ways += [("sqrt", number(q * q)), ("abs", number(-q))]
+    if abs(q) < 10:
+        ways.append(("log", ("exp", e)))
+    return random.choice(ways) if random.random() < 0.5 else e
+
+
 def replaced(e: Expression, old: Expression, new: Expression) -> Expression:
     """With one part for another, wherever that is."""
     if e == old:

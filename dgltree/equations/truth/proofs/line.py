@@ -117,6 +117,12 @@ class Line:
             if spot.shown.state is CellState.ALONE and a.state in fine and b.state in fine
         ]
 
+    @property
+    def exceptions(self) -> list[Spot]:
+        """Single points at which the equation does not hold, whatever is shown around them."""
+        bad = (CellState.ALONE, CellState.FAILS, CellState.APART)
+        return [spot for spot in self.spots if spot.shown.state in bad]
+
     def conditions(self, is_hole: Callable[[Number], bool] | None = None) -> tuple[str, ...]:
         """``x = 1`` or ``cos(x) = 0``: the points at which one side alone has a value.
 

@@ -36,7 +36,7 @@ def is_only_zero(t: Expression, r: fmpq, low: float, high: float) -> bool:
     place = span(low, high)
     try:
         for _ in range(HIGHEST_DERIVATIVE):
-            if not is_zero(t, r):
+            if _size(t) > MAX_PARTS or not is_zero(t, r):
                 return False
             t = simple_derivative(t)
             if any(not signs_by_balls(u, place) <= signs for u, signs in domain(t)):
@@ -58,13 +58,15 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
 
     By Taylor's theorem the expression has that sign from there on, too; to the left signs alternate.
     """
-    if abs(end) > FARTHEST or _size(t) > MAX_PARTS:
+    if abs(end) > FARTHEST:
         return False
     number = fmpq(*end.as_integer_ratio())
     beyond = span(end, inf) if way > 0 else span(-inf, end)
     outwards = None
     try:
         for n in range(HIGHEST_DERIVATIVE + 1):
+            if _size(t) > MAX_PARTS:  # each derivative of a power that is not multiplied out is several times as large
+                return False
             if any(not signs_by_balls(u, beyond, HALVINGS) <= signs for u, signs in domain(t)):
                 return False
             if outwards is not None and _turned(signs_by_balls(t, beyond, HALVINGS), way, n) <= {0, outwards}:

@@ -4,6 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
+import mpmath
 import pytest
 
 from dgltree import read_equation
@@ -19,8 +20,21 @@ from tasks.evidence.verdicts.drawn_verdicts import (
     fault_of,
     row,
 )
-from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, outcome
-from tasks.evidence.verdicts.shapes import FAMILIES, KEPT, DrawnEquation, Expression, X, Y, draw, minus, number, power
+from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, NONE, outcome, value
+from tasks.evidence.verdicts.shapes import (
+    FAMILIES,
+    KEPT,
+    DrawnEquation,
+    Expression,
+    X,
+    Y,
+    draw,
+    in_other_words,
+    minus,
+    number,
+    power,
+    text,
+)
 
 SAMPLE = 24
 ROOT = DrawnEquation("", ("sqrt", power(X, 2)), X)
@@ -39,6 +53,22 @@ def test_an_equation_of_a_number_is_always_the_same_and_can_be_read() -> None:
     assert draw(3, 0) == draw(3, 0) != draw(3, 1)
     for k in range(200):
         read_equation(str(draw(k, 0, kept=k % 2 == 1)))
+
+
+def test_constants_in_other_words_are_worth_the_same() -> None:
+    random = Random(0)
+    for q in (Fraction(n, d) for n in (-7, -1, 1, 2, 30, 10**6) for d in (1, 3, 10**6)):
+        written = {in_other_words(number(q), random) for _ in range(40)}
+        assert len(written) > 4
+        with mpmath.workdps(120):
+            written = {e for e in written if "sin(pi)" not in text(e)}  # 0 is lost in a sum, which the oracle refuses
+            assert all(abs(value(e, 1) / (mpmath.mpf(q.numerator) / q.denominator) - 1) < 1e-25 for e in written)
+
+
+def test_no_verdict_on_constants_in_other_words_is_false() -> None:
+    rows = [row((k, 5, False), words=True) for k in range(6)]
+    assert [one for one in rows if one["fault"] and one["fault"]["kind"] in (FALSE_PROOF, FALSE_TEST)] == []
+    assert [one["equation"] for one in rows] != [str(draw(k, 5)) for k in range(6)]
 
 
 def test_every_family_is_drawn() -> None:
