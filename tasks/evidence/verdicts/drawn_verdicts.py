@@ -104,7 +104,9 @@ def fault_of(drawn: DrawnEquation, verdict: Verdict, random: Random) -> Fault | 
         return Fault(kind, point)
     for stretch in stretches(drawn.left, drawn.right):
         ends = (*verdict.part, *verdict.agrees)
-        inner = [(x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(ends, float(x))]
+        inner = [
+            (x, found) for x, found in stretch.outcomes if not _is_next_to_an_end(ends, _folded(verdict, float(x)))
+        ]
         for x, found in inner:
             if _contradicts(claimed(verdict, float(x)), found, verdict):
                 is_tested = _is_inside(verdict.agrees, float(x))
@@ -132,14 +134,20 @@ def claimed(verdict: Verdict, x: float) -> bool | None:
         return True if x > 0 else None
     if verdict.domain is Domain.REALS:
         return True
-    if verdict.window and "from" not in verdict.period and verdict.period:
-        turn = verdict.window[1] - verdict.window[0]
-        x = verdict.window[0] + (x - verdict.window[0]) % turn
+    x = _folded(verdict, x)
     if verdict.window and not verdict.window[0] < x < verdict.window[1]:
         return None
     if _is_inside(verdict.part, x) or _is_inside(verdict.agrees, x):
         return True
     return False if verdict.only else None
+
+
+def _folded(verdict: Verdict, x: float) -> float:
+    """The number in the period that a verdict tells of."""
+    if not verdict.window or not verdict.period or "from" in verdict.period:
+        return x
+    low, high = verdict.window
+    return low + (x - low) % (high - low)
 
 
 def _is_inside(part: Part, x: float) -> bool:
