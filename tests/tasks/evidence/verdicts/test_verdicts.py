@@ -17,7 +17,7 @@ from tasks.evidence.verdicts.command import read_rows, report, row
 from tasks.evidence.verdicts.mpmath_values import agrees, value
 from tasks.evidence.verdicts.mutations import equation
 
-SAMPLE = 20
+SAMPLE = 10
 
 
 def tried(text: str, verdict: Verdict) -> Check:
