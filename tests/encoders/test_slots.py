@@ -69,6 +69,23 @@ def test_single_precision_is_as_near_as_rounding() -> None:
         torch.testing.assert_close(other, one, rtol=1e-3, atol=2e-4)
 
 
+def test_the_gradient_that_is_given_stays_as_it_is() -> None:
+    memory = make("tree_cell")
+    written = slots.write_slots(
+        memory.cell,
+        memory.norm,
+        x := torch.randn(3, 8, dtype=torch.float64).requires_grad_(),
+        memory.cell.of_right(torch.randn(5, 8, dtype=torch.float64)),
+        torch.randn(5, 8, dtype=torch.float64),
+        torch.rand(5, 1, dtype=torch.float64),
+        [2, 3],
+    )
+    given = torch.randn_like(written)
+    before = given.clone()
+    torch.autograd.grad(written, x, given)
+    assert torch.equal(given, before)
+
+
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_gradients_have_gradients(dropout: float) -> None:
     memory = make("tree_cell", cell_dropout=dropout)
