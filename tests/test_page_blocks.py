@@ -166,7 +166,9 @@ def help_of(*command: str) -> str:
             main([*command[1:], "--help"])
         patched.setattr(sys, "argv", [*command, "--help"])
         patched.chdir(ROOT)
-        warnings.filterwarnings("ignore", ".* found in sys.modules", RuntimeWarning)  # by a test before, in this process
+        warnings.filterwarnings(
+            "ignore", ".* found in sys.modules", RuntimeWarning
+        )  # by a test before, in this process
         runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     assert not ended.value.code
     return out.getvalue()

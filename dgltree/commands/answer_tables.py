@@ -49,7 +49,7 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
     cells than the header.
     """
     if path != "-" and not Path(path).is_file():
-        raise ValueError(f"{path}: there is no such file")
+        raise ValueError(f"{path}: no such file")
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
         return _read_parquet(path)

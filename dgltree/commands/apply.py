@@ -3,17 +3,16 @@
 import argparse
 import re
 import shlex
-from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_cell, check_input
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.vector_files import check_vector_file
-from dgltree.training.model_files import check_model
+from dgltree.training.model_files import check_answers, check_model
 
-STDIN = "-"
 EXAMPLES = {
     "predict": """\
 examples:
@@ -44,31 +43,34 @@ examples:
 }
 
 
-def prepare(name: str, arguments: list[str]) -> None:
-    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+NEEDS = ("dgltree.commands.answering",)
 
-    Raises ``FileNotFoundError`` and ``ValueError``.
-    """
-    options = parse(name, arguments)
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
+    options = _parse(name, arguments)
     Reading(**read_given(options))
     if not options.ray:
         _check_paths(name, options)
-    from dgltree.commands import answering  # noqa: F401 (all that answering needs)
+    return options
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run one of the commands, whose arguments :func:`prepare` has checked; the exit code."""
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run one of the commands; the exit code."""
     from dgltree.commands.answering import answer
 
-    return answer(name, parse(name, arguments))
+    return answer(name, options)
 
 
 def _check_paths(name: str, options: argparse.Namespace) -> None:
-    check_model(options.model)
+    if name == "encode":
+        check_model(options.model)
+    else:
+        check_answers(options.model)
     if name == "evaluate" and options.against:
-        check_model(options.against)
-    if options.file != STDIN and not Path(options.file).exists():
-        raise FileNotFoundError(f"{options.file}: no such file or folder{_of_a_tree(name, options)}")
+        check_answers(options.against)
+    check_cell(options.cell)
+    check_input(options.file, _of_a_tree(name, options))
     if name == "encode":
         check_vector_file(options.out, options.nodes)
 
@@ -81,7 +83,7 @@ def _of_a_tree(name: str, options: argparse.Namespace) -> str:
     return f"; a tree by itself is given on the standard input: {command}"
 
 
-def parse(name: str, arguments: list[str]) -> argparse.Namespace:
+def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES[name], "MODEL FILE [options]")
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument(

@@ -8,6 +8,7 @@ from typing import Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input, check_output_file
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -39,13 +40,45 @@ ANY_PLACES = "any"
 """The value of ``--rounded`` without one."""
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     from dgltree.commands.equation_input import shield_equations
-    from dgltree.equations.checking.points import POINTS, read_points
 
     parser = _parser(name)
     options = parser.parse_intermixed_args(shield_equations(parser, _with_places(arguments)))
+    check = _check_answer_options if options.table is None else _check_table_options
+    check(parser, options)
+    for path in (options.table, options.sentences):
+        check_input(path)
+    check_output_file(options.to)
+    return options
+
+
+def _check_answer_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.equation is None or not options.answers:
+        parser.error("give an equation and answers to it, or --table")
+    for option, value in (("--to", options.to), ("--id-column", options.id_column)):
+        if value is not None:
+            parser.error(f"{option} is for --table")
+
+
+def _check_table_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.answers:
+        parser.error("--table has the answers; give at most a question for all of them")
+    if options.to is not None:
+        if options.json:
+            parser.error("--json prints its lines; write them to a file with >")
+        if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
+            parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.equations.checking.points import POINTS, read_points
+
     table_of_points = POINTS if options.points is None else read_points(options.points)
     options.sentences = _read_sentences(options.sentences)
     settings = {
@@ -61,19 +94,7 @@ def run(name: str, arguments: list[str]) -> int:
     if options.table is not None:
         from dgltree.commands.check_table import mark_table
 
-        if options.answers:
-            parser.error("--table has the answers; give at most a question for all of them")
-        if options.to is not None:
-            if options.json:
-                parser.error("--json prints its lines; write them to a file with >")
-            if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
-                parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
         return mark_table(options, settings, table_of_points)
-    if options.equation is None or not options.answers:
-        parser.error("give an equation and answers to it, or --table")
-    for option, value in (("--to", options.to), ("--id-column", options.id_column)):
-        if value is not None:
-            parser.error(f"{option} is for --table")
     return _mark_answers(options, settings, table_of_points if options.points is not None else None)
 
 
@@ -186,8 +207,6 @@ def _read_sentences(path: str | None) -> dict[str, str]:
         return {}
     try:
         table = json.loads(read_text(path).removeprefix("\ufeff"))
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
     if not isinstance(table, dict):

@@ -16,9 +16,11 @@ from dgltree.commands.equation_input import (
 )
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
+from dgltree.commands.paths import check_input
 from dgltree.commands.signals import within
 from dgltree.commands.wrong_answers import WrongAnswers, wrong_answers
 from dgltree.cores import cores
+from dgltree.ranking.pretrained.files import model_file
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
@@ -51,8 +53,11 @@ of a list instead, right and wrong ones.
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``."""
     made = parser(name, COMMANDS[name][1], EXAMPLES)
     made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
     made.add_argument("--latex", action="store_true", help="print equations and fillers in LaTeX")
@@ -105,17 +110,25 @@ def run(name: str, arguments: list[str]) -> int:
         made.error("--distractors works only without --ray, which writes files")
     if options.ray and options.assume:
         made.error("--assume works only without --ray, which writes files")
+    check_input(options.fillers)
+    if options.model != "default":
+        model_file(options.model)
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
-        return CompleteCommand(options).run(options.equations)
+        return options
     if options.latex or options.forms:
         made.error("--latex and --forms are for printed answers; the files of --ray have infix, LaTeX and all forms")
     if not options.out:
         made.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if len(options.equations) > 1:
         made.error("with --ray one Parquet file or folder is given in place of the equations")
-    return _on_ray(options)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    return _on_ray(options) if options.ray else CompleteCommand(options).run(options.equations)
 
 
 def _seconds(text: str) -> float:

@@ -1,11 +1,12 @@
 """``dgltree embed``: vectors of trees and of their parts, learnt without labels."""
 
+import argparse
 import sys
 
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input, check_output_folder
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.commands.reports import report_bad
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings.read_settings import Reading
 
 EXAMPLES = """\
 examples:
@@ -19,8 +20,11 @@ Labels are not looked at. The folder is a model for encode and similar, and for 
 """
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.training.embedding",)
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     parser = option_parser(
         "embed", "Learn vectors of trees and of their parts without labels.", EXAMPLES, "FILE --out DIR [options]"
     )
@@ -49,6 +53,16 @@ def run(_: str, arguments: list[str]) -> int:
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)
     options = parser.parse_args(arguments)
+    Reading(**read_given(options))
+    check_input(options.file)
+    check_output_folder(options.out)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.commands.reports import report_bad
+    from dgltree.datasets.tree_dataset import TreeDataset
     from dgltree.training.embedding import embed
 
     data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **read_given(options))

@@ -1,9 +1,13 @@
 """``dgltree explore``."""
 
 import argparse
+from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input
+from dgltree.ranking.pretrained.files import model_file
+from dgltree.training.model_files import check_model
 
 EXAMPLES = """\
 examples:
@@ -16,8 +20,11 @@ trees, and how a batch is computed. It is served to this machine alone and opens
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.explore.open_models", "dgltree.explore.serve")
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
     parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
@@ -26,7 +33,19 @@ def run(name: str, arguments: list[str]) -> int:
     )
     parser.add_argument("--no-browser", action="store_true", help="open no browser")
     options = parser.parse_args(arguments)
+    for model in options.models:
+        if Path(model).is_dir():
+            check_model(model)
+        else:
+            model_file(model)
+    check_input(options.trees)
+    if options.trees is not None and not any(Path(model).is_dir() for model in options.models):
+        raise ValueError(f"{options.trees}: name the folder that 'dgltree fit' wrote, too; its model reads the trees")
+    return options
 
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
     from dgltree.commands.signals import Interrupted
     from dgltree.explore.open_models import open_all
     from dgltree.explore.serve import serve

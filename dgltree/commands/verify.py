@@ -1,5 +1,6 @@
 """``dgltree verify``."""
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +76,17 @@ class VerifyCommand(EquationCommand):
         return ["on the real line:", *lines] if lines else [NO_PROOF]
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options."""
     made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
     made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
     add_assumptions(made)
-    options = parse_arguments(made, arguments)
+    return parse_arguments(made, arguments)
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
     return VerifyCommand(options.json, options.names, options.why, options.assume).run(options.equations)

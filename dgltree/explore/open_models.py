@@ -11,8 +11,9 @@ from dgltree.encoders import SequenceEncoder
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_any, open_model
+from dgltree.training.model_files import check_answers
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.unlabelled_model import UnlabelledModel, check_answers, finds_trees
+from dgltree.training.unlabelled_model import UnlabelledModel, finds_trees
 
 DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""

@@ -18,7 +18,8 @@ from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEn
 from dgltree.encoders.make import check_encoder, encoder_options
 from dgltree.models.checkpoint import load_model
 from dgltree.read.glove import read_glove
-from dgltree.training.folder import WEIGHTS as WEIGHTS_FILE
+from dgltree.training.model_files import WEIGHTS as WEIGHTS_FILE
+from dgltree.training.model_files import check_model
 from dgltree.training.options import FitOptions
 from dgltree.training.parameter_budget import OWN, WEIGHTS, weights_of, widest
 from dgltree.training.processes import say
@@ -160,8 +161,7 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     for name in ("encoder", "hidden_size", "input_size", "options", "vectors"):
         if getattr(settings, name) is not None:
             raise ValueError(f"{name} is {getattr(settings, name)!r}; leave it out with from, as the folder has it")
-    if not (folder / WEIGHTS_FILE).exists():
-        raise FileNotFoundError(f"{folder}: no {WEIGHTS_FILE} in it; give the folder that 'dgltree embed --out' wrote")
+    check_model(folder, "embed")
     encoder = load_model(folder / WEIGHTS_FILE).encoder
     options, cell = dict(encoder.config), getattr(encoder, "cell", None)
     name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))

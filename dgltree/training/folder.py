@@ -12,7 +12,7 @@ from dgltree.files import replacing
 from dgltree.label_scale_names import LabelScaleName
 from dgltree.locks import differences
 from dgltree.read.json_text import write_json
-from dgltree.training.model_files import SETTINGS_FILE, WEIGHTS
+from dgltree.training.model_files import SETTINGS_FILE, UNLABELLED, WEIGHTS
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
@@ -25,8 +25,6 @@ LARGEST_CLASS = "largest_class.json"
 """Next to them, of a model of classes: the class that most training examples have."""
 FEATURES = "features.json"
 """Next to them, of a model that reads columns next to the trees: their scales and categories."""
-UNLABELLED = "embedding.json"
-"""Of the folder of ``dgltree embed``: what its training is of."""
 SPLIT_FILE, SPLIT = "split.tsv", "split"
 """Which example is in which split; and in the settings of a training by which rule and seed."""
 TRAINED_ON = "trained_on.npy"

@@ -17,19 +17,12 @@ from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, nodes_of
 from dgltree.engine.propagate import propagate
 from dgltree.models.checkpoint import reading, write
 from dgltree.models.tree_model import evaluating
-from dgltree.training.folder import UNLABELLED
 from dgltree.training.trained_model import TrainedModel
 
 CONTEXT = "context.safetensors"
 """The weights of the way down, next to the files of a model."""
 OF_TREES = "tree_lstm"
 """The cells of two sweeps over given trees, whose name older folders lack."""
-
-
-def check_answers(folder: str | Path) -> None:
-    """``ValueError`` for the folder of a model that learnt no labels."""
-    if (Path(folder) / UNLABELLED).exists():
-        raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
 
 
 def finds_trees(folder: str | Path) -> bool:
