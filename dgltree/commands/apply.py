@@ -20,9 +20,9 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line for each record, in order: its id (or its line number, if there is none or it occurred
-before), the prediction, and for classes the probability of each. A record that cannot be read gets a line without a
-prediction, and a message on the standard error.
+Prints a table with one line per record, in order: its id (or its line number, if it has no id or the id
+occurred before), the prediction, and for classes the probability of each. A record that cannot be read gets a line
+without a prediction, and a message on standard error.
 """,
     "encode": """\
 examples:
@@ -30,8 +30,8 @@ examples:
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
   dgltree encode runs/trees trees.parquet --out vectors --ray
 
-A .npy file has one row for each tree (two for a pair), filled with NaN if the tree cannot be read. A .parquet file
-also has the line and the id of each vector, and with --nodes a row for each node.
+A .npy file has one row per tree (two per pair), filled with NaN if the tree cannot be read. A .parquet file
+also has the line and the id of each vector, and with --nodes one row per node.
 """,
     "evaluate": """\
 examples:
@@ -86,20 +86,18 @@ def _of_a_tree(name: str, options: argparse.Namespace) -> str:
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES[name], "MODEL FILE [options]")
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
-    parser.add_argument(
-        "file", metavar="FILE", help="the trees, in any format that fit reads; - reads the standard input"
-    )
+    parser.add_argument("file", metavar="FILE", help="the trees, in any format that fit reads; - reads standard input")
     parser.add_argument(
         "--device",
         choices=("cpu", "cuda"),
-        help="compute on the CPU or on a GPU (default: cpu; with --ray GPUs if the cluster has some)",
+        help="compute on the CPU or on a GPU (default: cpu; with --ray on GPUs if the cluster has any)",
     )
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="use this many CPU threads (default: all cores for cells; for others one, unless they are large)",
+        help="use this many CPU threads (default: all cores for cells; one for other encoders, unless they are large)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_ray(parser, "the trees")
@@ -111,7 +109,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--context",
             action="store_true",
-            help="with --nodes of a model of 'dgltree embed': append to each the vector that it gets from its context",
+            help="with --nodes, for a model of 'dgltree embed': append to each node's vector that of its context",
         )
     else:
         parser.add_argument(
@@ -121,7 +119,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--threshold",
             metavar="CLASS=P",
-            help="predict this class from a probability of P on (default: as in training)",
+            help="predict this class if its probability is at least P (default: as in training)",
         )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
@@ -133,7 +131,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--by",
             metavar="COLUMN",
-            help="print the metrics, and what is new, for each value of a column, given as COLUMN or COLUMN:REGEX",
+            help="print the metrics, and the number of new examples, for each value of a column, given as COLUMN or "
+            "COLUMN:REGEX",
         )
     add_reading(parser)
     options = parser.parse_args(arguments)

@@ -22,8 +22,8 @@ examples:
   dgltree compare trees.tsv --encoders tree_lstm,gru --hidden-size 64 --epochs 20
 
 Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
-combination; validation chooses among them, and only then is the test set looked at. The same command continues what was
-interrupted. An encoder that refuses the trees has a row that says why.
+combination; validation chooses among them, and only then is the test set used. The same command resumes an interrupted
+comparison. An encoder that cannot read the trees gets a row with the reason.
 """
 
 
@@ -92,20 +92,22 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
     description = "Compare several encoders on your own trees, on the same splits and seeds."
     parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="labelled trees, as of dgltree fit")
+    parser.add_argument("file", metavar="FILE", help="labelled trees, as for dgltree fit")
     parser.add_argument("--encoders", type=str, required=True, help="compare these encoders, separated by commas")
-    parser.add_argument("--seeds", type=int, default=3, help="train each so many times, with --seed and those after it")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="train each encoder this many times, with --seed and the seeds after it"
+    )
     parser.add_argument(
         "--options",
         type=str | None,
-        help="options or settings by encoder, in JSON, each a value or a list of values of which validation chooses",
+        help="options or settings per encoder, in JSON, each a value or a list of values from which validation chooses",
     )
-    parser.add_argument("--validation", type=str | None, help="choose by the trees of this file")
-    parser.add_argument("--test", type=str | None, help="compare on the trees of this file")
-    parser.add_argument("--out", default="runs/compare", help="leave the models in this folder (default: runs/compare)")
+    parser.add_argument("--validation", type=str | None, help="choose by the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compare on the trees in this file")
+    parser.add_argument("--out", default="runs/compare", help="write the models to this folder (default: runs/compare)")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
     options: argparse.Namespace = parser.parse_args(arguments)

@@ -47,9 +47,9 @@ examples:
 Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
 After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
-Fillers are searched for, one line for each value, and arithmetic says where each of them holds: everywhere (at complex
-points), on the reals, on positive reals, or on a part. --order score and --fillers give the network's own ranking
-of a list instead, right and wrong ones.
+Fillers are found by a search, one line per value, and arithmetic decides where each one holds: everywhere (at complex
+points), on the reals, on the positive reals, or on part of the line. --order score and --fillers print the network's
+own ranking of a list instead, with right and wrong fillers.
 """
 
 
@@ -61,31 +61,35 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     made = parser(name, COMMANDS[name][1], EXAMPLES)
     made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
     made.add_argument("--latex", action="store_true", help="print equations and fillers in LaTeX")
-    made.add_argument("--forms", action="store_true", help="print the other spellings of each value below it")
+    made.add_argument("--forms", action="store_true", help="print other forms of each value below it")
     made.add_argument(
-        "--seconds", type=_seconds, metavar="S", help="stop searching after this many seconds, and show what was found"
+        "--seconds",
+        type=_seconds,
+        metavar="S",
+        help="stop searching after this many seconds and show the results so far",
     )
     made.add_argument(
         "--budget",
         type=count,
         metavar="N",
-        help="keep at most this many values in a search, which tries several expressions for each (default: 250000)",
+        help="keep at most this many values in a search; several expressions are tried for each (default: 250000)",
     )
     made.add_argument(
         "--order",
         choices=("textbook", "score"),
         default="textbook",
-        help="search and order what holds as a textbook would (default), or rank a list by the network's score",
+        help="search, and order the fillers that hold as a textbook would (default), or rank a list by the network's "
+        "score",
     )
     made.add_argument(
         "--fillers",
         metavar="FILE",
-        help="rank the fillers of a file by score; it has one infix expression on each line",
+        help="rank the fillers in this file by score; one infix expression per line",
     )
     made.add_argument(
         "--any-variables",
         action="store_true",
-        help="with --order score or --fillers: rank fillers with variables that the equation lacks, too",
+        help="with --order score or --fillers: also rank fillers with variables that are not in the equation",
     )
     made.add_argument(
         "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
@@ -94,7 +98,7 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
         "--processes",
         type=count,
         metavar="N",
-        help="answer many equations by up to N processes, at most as many as there are cores (default: all cores)",
+        help="answer many equations in up to N processes, at most one per core (default: one per core)",
     )
     add_assumptions(made)
     add_ray(made, "the equations")

@@ -45,7 +45,7 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
         "equations",
         nargs="+",
         metavar="EQUATION",
-        help="an equation as you would type it; - reads the standard input, one per line",
+        help="an equation as you would type it; - reads standard input, one per line",
     )
     if ranks:
         made.add_argument(
@@ -81,7 +81,7 @@ def add_assumptions(made: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help='assume "T > 0", "x in [0, 2π)" or "n integer"; several times for several variables',
+        help='assume "T > 0", "x in [0, 2π)" or "n integer"; repeat it for further variables',
     )
 
 

@@ -28,10 +28,10 @@ examples:
   dgltree explain runs/trees "(add x (mul y z))" --picture explained.svg
   dgltree explain runs/trees new.tsv --first 3 --json > effects.jsonl
 
-Each subtree is replaced by an unknown leaf in turn; its effect is by how many percentage points the probability of the
-predicted class falls then, or by how much the number does. The subtrees without which the log-odds of the class (or the
-number) change most are listed, those last of which a smaller one inside has half of that, and marked with their rank on
-the tree.
+Each subtree in turn is replaced by an unknown leaf. Its effect is the drop in the probability of the predicted class,
+in percentage points, or in the predicted number. The subtrees whose removal changes the log-odds of the class (or the
+number) most are listed and marked with their rank on the tree; a subtree comes last if a smaller one inside it accounts
+for half of its effect.
 """
 INDENT = "  "
 NEEDS = ("dgltree.training.trained_model",)
@@ -77,7 +77,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "trees", metavar="TREE", help="a tree, written as in the training file; or a file of trees that fit reads"
     )
-    parser.add_argument("--first", type=int, default=5, metavar="N", help="of a file, explain N trees (default: 5)")
+    parser.add_argument(
+        "--first", type=int, default=5, metavar="N", help="explain the first N trees of a file (default: 5)"
+    )
     parser.add_argument("--top", type=int, default=5, metavar="N", help="list N subtrees of each tree (default: 5)")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each tree, one per line")
     parser.add_argument("--picture", metavar="FILE", help="draw the tree with its effects to this .svg or .png file")

@@ -15,8 +15,8 @@ examples:
   dgltree explore tree_smu.checkpoint          # next to the shipped model
   dgltree explore runs/trees --trees trees.tsv
 
-A page in your browser with four rooms: equations and their fillers, sequences and the trees found in them, your own
-trees, and how a batch is computed. It is served to this machine alone and opens no other files than those named here.
+The page has four rooms: equations and their fillers, sequences and the trees found in them, your own trees,
+and how a batch is computed. It is served to this machine only, and opens no files except those named here.
 """
 
 
@@ -27,11 +27,11 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
-    parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
+    parser.add_argument("--trees", metavar="FILE", help="trees to show with the models of the folders")
     parser.add_argument(
-        "--port", type=_port, metavar="P", help="serve on this port; 0 takes any free one (default: 8723 if it is free)"
+        "--port", type=_port, metavar="P", help="serve on this port; 0 means any free one (default: 8723 if it is free)"
     )
-    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     options = parser.parse_args(arguments)
     for model in options.models:
         if Path(model).is_dir():

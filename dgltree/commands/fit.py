@@ -27,9 +27,9 @@ examples:
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
   dgltree fit sources/ --unit function --group-by file --folds 5
-  dgltree fit trees.parquet --devices 4                 by four processes, or GPUs
+  dgltree fit trees.parquet --devices 4                 in four processes, or on four GPUs
 
-A YAML file given by --config holds the same settings (hidden_size: 150); the command line overrides it.
+A YAML file for --config has the same settings (hidden_size: 150); the command line overrides it.
 """
 
 
@@ -127,24 +127,24 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
     from dgltree.commands.settings_parser import make_parser
 
-    description = "Train a model on your own trees, and leave it in a folder with its metrics and its card."
+    description = "Train a model on your own trees, and write it to a folder with its metrics and its card."
     parser = make_parser("fit", "FILE [options]", description, EXAMPLES)
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
+        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
     )
-    parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees of this file")
-    parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees of this file")
+    parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees in this file")
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="leave the model in this folder; an interrupted training continues there (default: runs/fit)",
+        help="write the model to this folder; an interrupted training resumes there (default: runs/fit)",
     )
     parser.add_argument(
         "--folds",
         type=int | None,
-        help="train this many times, each time with another part of FILE as the test set, and print the means",
+        help="train this many times, each time with a different part of FILE as the test set, and print the means",
     )
     parser.add_argument(
         "--seeds",
@@ -154,15 +154,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--processes",
         type=int | None,
-        help="with --folds or --seeds: train in so many processes at a time (default: as many as there are cores and "
-        "memory for, on a GPU or for short trainings 1)",
+        help="with --folds or --seeds: train in this many processes at a time (default: as many as cores and memory "
+        "allow; 1 on a GPU and for short trainings)",
     )
     parser.add_argument(
-        "--cell", type=str | None, help="use a cell of your own instead of --encoder, given as FILE.py:CLASS"
+        "--cell", type=str | None, help="use your own cell instead of --encoder, given as FILE.py:CLASS"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))

@@ -31,17 +31,17 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
+        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
     )
     parser.add_argument(
         "--min-count",
         type=int,
         default=2,
         metavar="N",
-        help="count how many tokens occur fewer times than this, which fit reads as <unk> (default: 2)",
+        help="count the tokens that occur fewer times than this, which fit reads as <unk> (default: 2)",
     )
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)

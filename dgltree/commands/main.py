@@ -36,10 +36,10 @@ COMMANDS = {
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
-    "explain": ("explain", "show which subtrees decide a model's predictions"),
-    "parse": ("parse", "find trees over plain sentences by a language model"),
-    "explore": ("explore", "open a page in your browser to look into the networks"),
-    "similar": ("similar", "find the trees of a file that are most like a given one"),
+    "explain": ("explain", "show which subtrees a model's prediction depends on"),
+    "parse": ("parse", "find trees over plain sentences with a language model"),
+    "explore": ("explore", "look into the networks on a page in your browser"),
+    "similar": ("similar", "find the trees of a file that are most similar to a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does.
 

@@ -20,8 +20,8 @@ examples:
   dgltree parse model.safetensors sentences.txt > trees.txt
   echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
 
-Prints one tree for each line, in order; the line of a sentence without a word is empty. Punctuation is left out. A word
-that the model does not know is read as <unk>.
+Prints one tree per line, in order; for a sentence without words the line is empty. Punctuation is left out. A word that
+the model does not know is read as <unk>.
 """
 MOST_PICTURES = 100
 
@@ -61,9 +61,11 @@ def run(_: str, options: argparse.Namespace) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = option_parser("parse", "Find trees over plain sentences by the distances of an ON-LSTM.", EXAMPLES)
+    parser = option_parser(
+        "parse", "Find trees over plain sentences by the syntactic distances of an ON-LSTM.", EXAMPLES
+    )
     parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
-    parser.add_argument("file", metavar="FILE", help="sentences, one on each line; - reads the standard input")
+    parser.add_argument("file", metavar="FILE", help="sentences, one per line; - reads standard input")
     parser.add_argument(
         "--layer",
         type=int,

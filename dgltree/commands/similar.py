@@ -24,7 +24,7 @@ examples:
   dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
   dgltree similar runs/trees trees.tsv --queries new.tsv
 
-Prints a table with the nearest trees of FILE for each query: the number of the query (of --queries its id, or its line
+Prints a table with the nearest trees of FILE for each query: the number of the query (with --queries its id or line
 number), the id of the tree (or its line number), the cosine of the two vectors, the label, and the tree. The queries
 themselves are printed on standard error.
 """
@@ -110,7 +110,7 @@ def _tree(data: "TreeDataset", example: int) -> "Tree":
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(
         "similar",
-        "Find the trees of a file that are most like given ones, by the vectors of a trained model.",
+        "Find the trees of a file that are most similar to given ones, by the vectors of a trained model.",
         EXAMPLES,
         "MODEL FILE (--query TREE [TREE ...] | --queries FILE) [options]",
     )
@@ -121,9 +121,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--query", nargs="+", metavar="TREE", help="compare with these trees, written as in the training file"
     )
     asked.add_argument("--queries", metavar="FILE", help="compare with the trees of this file")
-    parser.add_argument(
-        "--top", type=int, default=5, metavar="N", help="show this many trees for each query (default: 5)"
-    )
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="show this many trees per query (default: 5)")
     parser.add_argument(
         "--parts",
         action="store_true",

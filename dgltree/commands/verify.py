@@ -21,8 +21,8 @@ examples:
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
-It says where an equation holds: everywhere (at complex points), on the reals, on positive reals, on a part of the
-line; whether that is proved or tested; and where it does not hold, a point at which its sides differ.
+It reports where an equation holds (everywhere, at complex points; on the reals; on the positive reals; on part of
+the line), whether this is proved or tested, and, where the equation fails, a point at which the sides differ.
 """
 
 
