@@ -32,7 +32,7 @@ def refuse_other(file: Path, found: Mapping[str, Any], own: Mapping[str, Any]) -
     differ = [f"{key}: {there!r} there, {now!r} now" for key, (there, now) in differences(found, own).items()]
     if differ:
         raise ValueError(
-            f"{file} is of another run: {'; '.join(differ)}. Give another --out, or the settings of that run"
+            f"{file} belongs to another run: {'; '.join(differ)}. Give another --out, or the settings of that run"
         )
 
 
@@ -115,4 +115,4 @@ def _is_at(lock: BinaryIO, file: Path) -> bool:
 
 
 def _taken(folder: Path, who: str) -> str:
-    return f"another run is writing to {folder} ({who or 'another process'}); wait for it, or give another --out"
+    return f"another run writes to {folder} ({who or 'another process'}); wait for it, or give another --out"

@@ -252,7 +252,7 @@ ROWS = [
     ),
     Row(
         "equations.checking.answer_text.MAX_ANSWER_LENGTH",
-        takes(lambda m, size: m.TextRules().plain("1" * size), "characters, and at most"),
+        takes(lambda m, size: m.TextRules().plain("1" * size), "characters; at most"),
     ),
     Row(
         "equations.checking.required_digits.MAX_DIGITS",

@@ -51,7 +51,7 @@ def _predict_from(model: TrainedModel, text: str) -> None:
     """Predict by the threshold that the command line gives."""
     rule = ThresholdRule.of(text)
     if rule.by != "given":
-        raise ValueError(f"threshold is {text!r:.60}; fit chooses one by validation, here it is given as CLASS=P")
+        raise ValueError(f"threshold is {text!r:.60}; only fit chooses one by validation; here it is given as CLASS=P")
     model.predict_from(Threshold(rule.place(model.classes), rule.number) if model.classes else None)
 
 
@@ -149,7 +149,10 @@ def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
     if options.json:
         print(write_json(found.to_json()))
         return 0
-    print(f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or chosen by")
+    print(
+        f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or selected "
+        f"with"
+    )
     print(found)
     return 0
 

@@ -126,7 +126,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--against",
             metavar="OLD_MODEL",
-            help="compare with an earlier model, on the examples that neither was trained on or chosen by",
+            help="compare with an earlier model, on the examples that neither was trained on or selected with",
         )
         parser.add_argument(
             "--by",

@@ -67,7 +67,7 @@ def _check_answer_options(parser: argparse.ArgumentParser, options: argparse.Nam
 
 def _check_table_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.answers:
-        parser.error("--table has the answers; give at most a question for all of them")
+        parser.error("--table contains the answers; give at most one question for all of them")
     if options.to is not None:
         if options.json:
             parser.error("--json prints its lines; write them to a file with >")

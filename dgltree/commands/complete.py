@@ -107,9 +107,11 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be answered")
     options = parse_arguments(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
-        made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
+        made.error(
+            "--any-variables is for --order score or --fillers: a search uses only the variables of the equation"
+        )
     if options.json and (options.latex or options.forms):
-        made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
+        made.error("--latex and --forms are for printed answers; --json contains infix, LaTeX and all forms")
     if options.ray and options.distractors:
         made.error("--distractors works only without --ray, which writes files")
     if options.ray and options.assume:
@@ -122,11 +124,11 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
         return options
     if options.latex or options.forms:
-        made.error("--latex and --forms are for printed answers; the files of --ray have infix, LaTeX and all forms")
+        made.error("--latex and --forms are for printed answers; the files of --ray contain infix, LaTeX and all forms")
     if not options.out:
         made.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if len(options.equations) > 1:
-        made.error("with --ray one Parquet file or folder is given in place of the equations")
+        made.error("with --ray, give one Parquet file or folder in place of the equations")
     return options
 
 

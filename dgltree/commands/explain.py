@@ -99,7 +99,7 @@ def _examples(model: "TrainedModel", options: argparse.Namespace) -> tuple[list[
     text = options.trees
     if not _is_file(text):
         if model.each == 2:
-            raise ValueError(f"{text!r:.80}: one tree, and the model reads pairs; give a file of pairs")
+            raise ValueError(f"{text!r:.80}: one tree, but the model reads pairs; give a file of pairs")
         return [one_line(text, WIDTH)], [text], 0
     from dgltree.commands.reports import report_bad
     from dgltree.datasets.tree_dataset import TreeDataset
@@ -197,6 +197,6 @@ def _draw(found: "Explanation", model: "TrainedModel", file: Path) -> None:
     from dgltree.plotting.effects import coloured
 
     if len(found.trees) == 2:
-        raise ValueError("--picture draws one tree, and the model reads pairs")
+        raise ValueError("--picture draws one tree, but the model reads pairs")
     values: list[float | None] = [None, *(each.effect for each in found.effects)]
     charts.save_as(coloured(found.trees[0], values, _answer(found, model)), file)

@@ -29,8 +29,8 @@ number), the id of the tree (or its line number), the cosine of the two vectors,
 themselves are printed on standard error.
 """
 NO_SHARE = (
-    "warning: the vectors are those of the network, which has no share in the answers of this model (all of it is the "
-    "baseline, {}): trees that the model answers alike may be far apart"
+    "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "
+    "trees with the same answer may be far apart"
 )
 
 

@@ -26,7 +26,7 @@ the line), whether this is proved or tested, and, where the equation fails, a po
 """
 
 
-NO_PROOF = "(a proof is written out only in one real variable, for functions with rules)"
+NO_PROOF = "(proofs are printed only for equations in one real variable whose functions have rules)"
 
 
 class VerifyCommand(EquationCommand):

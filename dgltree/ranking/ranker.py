@@ -101,7 +101,7 @@ class Ranker:
         if top is not None and top < 1:
             raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
         if hooks_of(self.model.cell):
-            raise ValueError("the cell has hooks, which ranking would not run: it computes paths, and no whole passes")
+            raise ValueError("the cell has hooks, which ranking would not run, because it computes only paths")
         for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
             states = self._states_for(group[0].names)
             asked = [question.encoded for question in group]

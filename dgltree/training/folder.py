@@ -133,7 +133,7 @@ def give_up(folder: Path) -> str:
     file = folder / SETTINGS_FILE
     write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
     has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"
-    return f"stopped: {folder} has {has}; a command with other settings starts again there"
+    return f"stopped: {folder} has {has}; a command with other settings starts over there"
 
 
 def read_interrupted_state(folder: Path) -> str:
@@ -143,9 +143,9 @@ def read_interrupted_state(folder: Path) -> str:
     if (folder / WEIGHTS).exists():
         return (
             f"stopped in the first epoch: the model in {folder} is unfinished and was not validated; "
-            "the same command starts again"
+            "the same command starts over"
         )
-    return f"stopped before the first training step: there is no model in {folder}; the same command starts again"
+    return f"stopped before the first training step: there is no model in {folder}; the same command starts over"
 
 
 def read_epochs(folder: Path) -> list[dict[str, Any]]:

@@ -202,7 +202,8 @@ class FitOptions:
             raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
         if self.schedule != "plateau" and self.epochs is None:
             raise ValueError(
-                f"schedule is {self.schedule}, which needs epochs: the rate is 0 at the end of the last one"
+                f"schedule is {self.schedule}, which needs epochs, because the rate reaches 0 at the end of the last "
+                f"one"
             )
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
@@ -219,7 +220,7 @@ class FitOptions:
         if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
         if self.no_baseline and self.baseline != "full":
-            raise ValueError(f"baseline is {self.baseline!r}, and no_baseline leaves it out: give one of them")
+            raise ValueError(f"baseline is {self.baseline!r}, but no_baseline leaves it out: give one of them")
         for name in ("dropout", "input_dropout", "beta1", "averaging"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:

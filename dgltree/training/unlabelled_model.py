@@ -64,7 +64,7 @@ class UnlabelledModel(NamedTuple):
         assert isinstance(encoder.core, SequenceEasyFirst)
         sentence, place = nodes_of(trees).unbind(1)
         if bool((place == NO_WORD).any()):
-            raise ValueError("a tree has inner nodes under its root; vectors of words in context are of sentences")
+            raise ValueError("a tree has inner nodes under its root; only words of sentences have vectors in context")
         sequences = encoder.plan(trees, share=False)
         found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)
         down = propagate(found.batch, self.down, direction="down", up=found.up)

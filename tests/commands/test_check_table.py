@@ -102,7 +102,7 @@ def test_a_table_that_cannot_be_read_is_an_error_for_people(
     [
         (["--table", "a.csv", "--to", "marks.xlsx"], "written as .csv, .tsv or .parquet"),
         (["--table", "a.csv", "--to", "marks.csv", "--json"], "--json prints its lines"),
-        (["1 = _", "2", "--table", "a.csv"], "--table has the answers"),
+        (["1 = _", "2", "--table", "a.csv"], "--table contains the answers"),
         (["1 = _", "2", "--to", "a.csv"], "--to is for --table"),
         ([], "give an equation and answers to it, or --table"),
         (["1 = _"], "give an equation and answers to it, or --table"),

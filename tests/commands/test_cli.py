@@ -143,7 +143,7 @@ def test_latex_goes_in_and_comes_out(capsys: pytest.CaptureFixture[str]) -> None
 def test_json_has_latex_and_forms_of_its_own(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["complete", "x + _ = 1", "--json", option])
-    assert "--json has infix, LaTeX and all forms" in capsys.readouterr().err
+    assert "--json contains infix, LaTeX and all forms" in capsys.readouterr().err
 
 
 def test_solutions_are_lines_with_the_unknown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def of_the_system() -> None:
 @pytest.mark.parametrize(
     ("command", "module", "helps"),
     [
-        ("verify", verify, "a smaller equation needs less"),
+        ("verify", verify, "try a smaller equation"),
         ("inspect", inspect, "leave out long records (--max-line)"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
     paths = [str(path), "--out", str(tmp_path / "model")] if command == "fit" else [str(tmp_path), str(path)]
     assert main([command, *paths, "--device", "cuda"]) == 1
     *_, last = capsys.readouterr().err.splitlines()
-    assert "this torch sees no CUDA device; without --device cuda it is computed on the CPU" in last
+    assert "this torch sees no CUDA device; without --device cuda the CPU is used" in last
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")

@@ -28,7 +28,7 @@ print(code, heavy)
         (1, ["HERE", "--split-of", "runs/missing"], "dgltree: runs/missing: no such file or folder"),
         (1, ["HERE", "--cell", "missing.py:Mine"], "dgltree: missing.py: no such file or folder"),
         (1, ["HERE", "--hidden-size", "0"], "dgltree: hidden_size is 0; it must be 1 or more"),
-        (1, ["HERE", "--folds", "3", "--seeds", "2"], "dgltree: --folds makes test sets of its own"),
+        (1, ["HERE", "--folds", "3", "--seeds", "2"], "dgltree: --folds makes its own test sets"),
         (1, ["HERE", "--processes", "2"], "dgltree: --processes is for --folds or --seeds"),
         (1, ["HERE", "--max-line", "0"], "dgltree: max_line is 0"),
         (2, ["HERE", "--epochs", "some"], "dgltree fit: error: --epochs is 'some'; it must be a whole number"),

@@ -229,5 +229,5 @@ def test_a_training_owns_its_folder_while_it_runs(
     monkeypatch.setattr(fitting, "step", meanwhile)
     assert main(arguments) == 0
     assert refused == [1]
-    assert f"another run is writing to {out} (process " in capsys.readouterr().err
+    assert f"another run writes to {out} (process " in capsys.readouterr().err
     assert not (out / OWNER).exists()
