@@ -19,7 +19,7 @@ _changing = threading.Lock()
 
 
 def claim(file: Path, own: Mapping[str, Any]) -> None:
-    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference if it is of another run."""
+    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference if that is a different run."""
     if file.exists():
         refuse_other(file, json.loads(file.read_text(encoding="utf-8")), own)
     file.parent.mkdir(parents=True, exist_ok=True)

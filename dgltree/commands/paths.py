@@ -9,7 +9,7 @@ STDIN = "-"
 
 
 def check_input(path: str | None, advice: str = "") -> None:
-    """``FileNotFoundError`` for a file that is not there; ``advice`` ends its message."""
+    """``FileNotFoundError`` for a file that does not exist; ``advice`` ends its message."""
     if path is None or path == STDIN:
         return
     try:
@@ -25,7 +25,7 @@ def check_cell(text: str | None) -> None:
 
 
 def check_output_folder(path: str | Path | None) -> None:
-    """``NotADirectoryError`` for the path of a file, or one below it: a folder that is not there is made."""
+    """``NotADirectoryError`` for the path of a file, or one below it: a missing folder is made."""
     if path is None:
         return
     for each in (Path(path), *Path(path).parents):

@@ -56,8 +56,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         options: of the core that is named.
 
     Raises ``ValueError`` for another name or order, for ``joint`` with a core that reads the places of one tree's
-    nodes, for a core of another number of ids, and what the core raises; ``TypeError`` for options that the core named
-    has not, or of a core that is there.
+    nodes, for a core of a different number of ids, and what the core raises; ``TypeError`` for options that the core
+    named has not, or of a core that is there.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class Ranker:
             states of the fillers are computed again.
         fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
             equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
-            and get the same score to the bit.
+            and get bitwise equal scores.
         memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
             Less memory means smaller blocks of equations and fillers, and the same scores.
 
