@@ -18,8 +18,9 @@ def check_model(folder: str | Path, command: str = "fit") -> None:
     for name in (WEIGHTS, READING):
         if begun and not (folder / name).exists():
             raise FileNotFoundError(
-                f"{folder}: no model in it yet; its training was stopped early, and the same 'dgltree fit' command "
-                "continues it"
+                f"{folder}: no model in it yet; its training is in its first epoch or was stopped there, and the same "
+                f"'dgltree fit' "
+                "command continues it"
             )
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree {command} --out' wrote")

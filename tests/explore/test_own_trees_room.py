@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN
 from dgltree.durations import in_seconds
+from dgltree.explore import model_answers
 from dgltree.explore.app import make_app
 from dgltree.explore.model_answers import ClassAnswers
 from dgltree.explore.open_models import open_all
@@ -182,6 +183,24 @@ def test_a_file_that_one_model_can_read_is_shown_with_that_one(fitted: Path, tmp
     ) as one:
         open_all([str(other)], str(file))
     assert "Name yours with" not in str(one.value)
+
+
+def test_of_very_many_classes_the_most_frequent_mistakes_are_sent(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ask(trees, "trees/card", model="model")
+    counts, classes = whole["confusion"]["counts"], whole["classes"]
+    monkeypatch.setattr(model_answers, "MAX_CLASSES", 1)
+    few = ask(trees, "trees/card", model="model")["confusion"]
+    assert few["true"] == [*classes, "none of these"]
+    listed = {(row["true"], row["predicted"]): (row["count"], row["share"]) for row in few["mistakes"]}
+    expected = {
+        (r, c): (count, pytest.approx(count / sum(row)))
+        for r, row in enumerate(counts)
+        for c, count in enumerate(row)
+        if count and r != c
+    }
+    assert listed == expected and [row["count"] for row in few["mistakes"]] == sorted(
+        (count for count, _ in expected.values()), reverse=True
+    )
 
 
 def test_models_of_other_tasks_are_shown_next_to_the_one_whose_file_it_is(

@@ -14,13 +14,15 @@ export function inOrder(names) {
 export const allNumbers = (names) => names.length > 0 && names.every(numeric);
 
 // The fields of the matrix with examples in which the class is another one, the most frequent first.
-export function mistakes({ true: names, counts }, classes) {
+// Of very many classes the server sends only the most frequent mistakes.
+export function mistakes({ true: names, counts, mistakes: given }, classes) {
+  if (given) return given;
   const fields = counts.flatMap((row, r) => { const all = d3.sum(row); return row.map((count, c) => ({ true: r, predicted: c, count, share: count / all })); });
   return d3.sort(fields.filter((field) => field.count && names[field.true] !== classes[field.predicted]), (a, b) => b.count - a.count || b.share - a.share);
 }
 
-export function frequent({ true: names, counts }, classes, chosen, opened, open, pressed) {
-  const rows = mistakes({ true: names, counts }, classes);
+export function frequent(confusion, classes, chosen, opened, open, pressed) {
+  const { true: names } = confusion, rows = mistakes(confusion, classes);
   if (!rows.length) return h("p", { class: "quiet" }, "No mistakes.");
   const shown = open ? rows.slice(0, 100) : rows.slice(0, SHOWN);
   return h("div", {}, h("div", { class: open ? "scroll tall" : null, tabindex: open ? 0 : null, role: open ? "group" : null, "aria-label": open ? "Confusions" : null }, h("table", { class: "frequent" },

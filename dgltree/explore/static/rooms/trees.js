@@ -84,13 +84,14 @@ export function make(models) {
       fill(confused, h("div", { class: "heading" }, h("h2", {}, "Predicted against true"), saveSvg("predicted", () => pictures[0].firstChild)), summary(card.predicted), pictures[0],
         h("div", { class: "heading" }, h("h3", {}, "Residuals: predicted − true"), saveSvg("residuals", () => pictures[1].firstChild)), pictures[1]);
     } else if (card.confusion) {
-      const whole = matrix(card.confusion, card.classes, now, openable), many = card.classes.length > FEW;
+      const whole = card.confusion.counts ? matrix(card.confusion, card.classes, now, openable) : null, many = card.classes.length > FEW;
       const hint = [h("span", { class: "key right-key" }, "green: right"), " ", h("span", { class: "key wrong-key" }, "orange: a mistake"), `. A deeper colour means a larger share of the true class.${openable ? " Select a field to see its examples." : ""}`];
       const rows = frequent(card.confusion, card.classes, now, openable, allConfusions, (open) => { allConfusions = open; compare(); });
       fill(confused, h("div", { class: "heading" }, h("h2", {}, "Confusions"),
-        saveCsv("confusion", () => [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])])),
-      many ? [h("p", { class: "quiet note" }, `The most frequent mistakes among ${card.classes.length} classes.`), rows,
-        h("details", {}, h("summary", {}, `All ${card.classes.length} classes against all`), h("p", { class: "quiet note" }, hint), whole)]
+        saveCsv("confusion", () => (whole ? [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])]
+          : [["true", "predicted", "examples"], ...card.confusion.mistakes.map((row) => [card.confusion.true[row.true], card.classes[row.predicted], row.count])]))),
+      many ? [h("p", { class: "quiet note" }, `The most frequent mistakes among ${card.classes.length.toLocaleString("en")} classes.`), rows,
+        whole && h("details", {}, h("summary", {}, `All ${card.classes.length} classes against all`), h("p", { class: "quiet note" }, hint), whole)]
         : [h("p", { class: "quiet note" }, "Rows are the true classes, columns the predicted ones. ", hint), whole,
           card.classes.length > 2 ? [h("h3", { class: "apart" }, "The most frequent mistakes"), rows] : null]);
     } else fill(confused, h("h2", {}, "Confusions"), h("p", { class: "quiet" }, "The folder has no confusion.tsv."));
