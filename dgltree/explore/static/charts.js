@@ -2,7 +2,7 @@
 import { h, number } from "./dom.js";
 import { saveSvg } from "./save.js";
 
-const signs = (tick) => String(tick).replace("-", "−");
+const signs = (tick) => String(Number(tick.toPrecision(4))).replace("-", "−");
 // What draw(width) makes, as wide as there is room, and again when that changes, so that texts keep their size.
 export function fitted(most, draw) {
   const host = h("div");

@@ -4,6 +4,7 @@ import { h, more } from "./dom.js";
 export const FEW = 12; // classes of a matrix that is shown at once
 const SHOWN = 6, UPRIGHT = 5; // mistakes, and names of classes side by side, until one presses or they are turned
 
+const short = (name) => h("span", { class: "clamp", title: name }, name); // two lines of a long name
 const numeric = (name) => name.trim() !== "" && Number.isFinite(Number(name));
 // The places of classes, sorted as numbers where all are numbers, else as they are.
 export function inOrder(names) {
@@ -28,7 +29,7 @@ export function frequent(confusion, classes, chosen, opened, open, pressed) {
   return h("div", {}, h("div", { class: open ? "scroll tall" : null, tabindex: open ? 0 : null, role: open ? "group" : null, "aria-label": open ? "Confusions" : null }, h("table", { class: "frequent" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"), h("th", { scope: "col", class: "figure" }, "examples"), h("th", { scope: "col", class: "figure" }, "of the class"))),
     h("tbody", {}, shown.map((row) => h("tr", { class: chosen.true === row.true && chosen.predicted === row.predicted ? "chosen" : "" },
-      h("td", {}, opened ? h("button", { type: "button", class: "filler", onclick: () => opened(row.true, row.predicted) }, names[row.true]) : names[row.true]), h("td", {}, classes[row.predicted]),
+      h("td", {}, opened ? h("button", { type: "button", class: "filler", onclick: () => opened(row.true, row.predicted) }, short(names[row.true])) : short(names[row.true])), h("td", {}, short(classes[row.predicted])),
       h("td", { class: "figure" }, `${row.count}`), h("td", { class: "figure" }, `${Math.round(100 * row.share)} %`)))))),
   h("div", { class: "more-line" }, more(Math.min(rows.length, 100), SHOWN, open, pressed)));
 }

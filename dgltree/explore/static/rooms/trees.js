@@ -123,8 +123,9 @@ export function make(models) {
     return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": similarity ? "Nearest trees" : "List of examples" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
       similarity || !card.predicted ? h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "probability") : null)),
     h("tbody", {}, rows.map((row) => h("tr", { "data-example": row.example },
-      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => { open(row.example, "chosen"); toTree(); } }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, said(row.label) ?? ""),
-      h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted)),
+      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => { open(row.example, "chosen"); toTree(); } }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, h("div", { class: "clamp", title: row.label }, said(row.label) ?? "")),
+      h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, h("div", { class: "clamp", title: `${row.predicted}` },
+        card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted))),
       similarity || !card.predicted ? h("td", { class: "figure" }, similarity ? number(row.similarity, 3) : number(row.probability, 2)) : null)))));
   }
   function mark() {
