@@ -38,10 +38,18 @@ def check_types(settings: Any) -> None:
     """``ValueError`` for a field of a dataclass that is not of its type: from Python or JSON it may be."""
     for name, hint in get_type_hints(type(settings)).items():
         value = getattr(settings, name)
-        kinds = [hint] if get_origin(hint) in (None, Literal, dict) else get_args(hint)
+        kinds = _alternatives(hint)
         if not any(_is_a(value, kind) for kind in kinds):
-            wanted = [word for kind in kinds if kind is not type(None) for word in _words(kind)]
-            raise ValueError(f"{name} is {value!r}; it must be {' or '.join(wanted)}")
+            raise ValueError(f"{name} is {value!r}; it must be {describe_kind(hint)}")
+
+
+def describe_kind(hint: Any) -> str:
+    """``a whole number``: the values that a type has, in words."""
+    return " or ".join(word for kind in _alternatives(hint) if kind is not type(None) for word in _words(kind))
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return (hint,) if get_origin(hint) in (None, Literal, dict) else get_args(hint)
 
 
 def _is_a(value: Any, kind: Any) -> bool:

@@ -26,7 +26,7 @@ class Configured:
         for name in option_names(type(self)):
             if name not in kept:
                 raise TypeError(
-                    f"{type(self).__name__} does not keep its option {name!r}: set self.{name} in its constructor"
+                    f"{type(self).__name__} does not store its option {name!r}: set self.{name} in its constructor"
                 )
         return {name: getattr(self, name) for name in option_names(type(self))}
 

@@ -19,7 +19,7 @@ _changing = threading.Lock()
 
 
 def claim(file: Path, own: Mapping[str, Any]) -> None:
-    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference if it is of another run."""
+    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference if that is a different run."""
     if file.exists():
         refuse_other(file, json.loads(file.read_text(encoding="utf-8")), own)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def refuse_other(file: Path, found: Mapping[str, Any], own: Mapping[str, Any]) -
     differ = [f"{key}: {there!r} there, {now!r} now" for key, (there, now) in differences(found, own).items()]
     if differ:
         raise ValueError(
-            f"{file} is of another run: {'; '.join(differ)}. Give another --out, or the settings of that run"
+            f"{file} belongs to another run: {'; '.join(differ)}. Give another --out, or the settings of that run"
         )
 
 
@@ -115,4 +115,4 @@ def _is_at(lock: BinaryIO, file: Path) -> bool:
 
 
 def _taken(folder: Path, who: str) -> str:
-    return f"another run is writing to {folder} ({who or 'another process'}); wait for it, or give another --out"
+    return f"another run writes to {folder} ({who or 'another process'}); wait for it, or give another --out"

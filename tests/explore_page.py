@@ -61,6 +61,11 @@ def unfold(page: Any) -> Any:
     return page.locator(".guesses .list").first
 
 
+def look_inside(place: Any) -> None:
+    """Open what a network computes, which is folded at first."""
+    place.locator(".fold > summary").first.click()
+
+
 def ask(client: Any, path: str, **fields: Any) -> dict[str, Any]:
     answer = client.post(f"/api/{path}", json=fields)
     assert answer.status_code == 200 and "error" not in answer.json(), answer.text

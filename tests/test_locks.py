@@ -34,7 +34,7 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 def test_another_process_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     process = holder(folder)
-    with pytest.raises(ValueError, match=rf"another run is writing to {folder} \(process {process.pid} on .*wait for"):
+    with pytest.raises(ValueError, match=rf"another run writes to {folder} \(process {process.pid} on .*wait for"):
         lock_folder(folder).__enter__()
     process.communicate("")
     with lock_folder(folder):

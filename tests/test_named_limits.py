@@ -252,7 +252,7 @@ ROWS = [
     ),
     Row(
         "equations.checking.answer_text.MAX_ANSWER_LENGTH",
-        takes(lambda m, size: m.TextRules().plain("1" * size), "characters, and at most"),
+        takes(lambda m, size: m.TextRules().plain("1" * size), "characters; at most"),
     ),
     Row(
         "equations.checking.required_digits.MAX_DIGITS",
@@ -287,6 +287,7 @@ ROWS = [
     Row("training.explaining.MOST_NODES", takes(explained, "are explained"), given=12),
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
     Row("training.task_inference.MOST_CLASSES", are_classes),
+    Row("training.model_card.MAX_LISTED_CLASSES", whole(lambda m, size: m._class_names(["x"] * size), " more")),
     Row("training.training_summary.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
     Row("trees.picture.MAX_NAME_LENGTH", whole(lambda m, size: m._cut("a" * size), "…")),
 ]

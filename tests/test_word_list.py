@@ -22,8 +22,12 @@ def test_words_are_found_in_pages_and_programs_but_not_in_their_code(tmp_path: P
     (tmp_path / "program.py").write_text(
         '"""Figures, a line each.\n\n``figures`` told apart."""\nbeside = 1  # besides\n'
     )
+    (tmp_path / "page.js").write_text(
+        'const told = h("p", "figures"); // drawn anew\nfill(h("A point each", figure));\n'
+    )
     found = [line.removeprefix(f"{tmp_path}/") for line in lines(tmp_path)]
     assert found == [
+        "page.js:1: anew: // drawn anew",
         "page.md:1: stands?(?! for)(?! in for): Results stand here.",
         "page.md:8: anew: Anew.",
         'program.py:1: (?<!matplotlib )figures?: """Figures, a line each.',

@@ -50,7 +50,7 @@ def _no_dgl(reason: str) -> str:
     help_ = (
         f"DGL has no wheels for Python {own}, only up to 3.11" if sys.version_info >= (3, 12) else "install dgl 1.1.3"
     )
-    return f".graph needs DGL ({reason}); {help_}; all else works without it: propagate, encoders, fit, ranking"
+    return f".graph needs DGL ({reason}); {help_}; everything else works without it: propagate, encoders, fit, ranking"
 
 
 def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:

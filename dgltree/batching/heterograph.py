@@ -63,7 +63,7 @@ def _slot(position: str, positions: Sequence[str] | None) -> int:
     if positions is None and position.isdecimal():
         return int(position)
     raise ValueError(
-        f'the edge type {position!r} is no position: name edge types "0", "1", ..., give positions=, their names in '
+        f'the edge type {position!r} is not a position: name edge types "0", "1", ..., give positions=, their names in '
         'order, or edata["slot"]'
     )
 

@@ -79,7 +79,7 @@ class Movable(PickledAsArrays, ABC):
 
 
 def check_device(device: torch.device | str) -> torch.device:
-    """The device. ``ValueError`` for one that torch does not know, or that is not there."""
+    """The device. ``ValueError`` for one that torch does not know or that the machine lacks."""
     try:
         known = torch.device(device)
     except RuntimeError:

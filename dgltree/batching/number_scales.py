@@ -55,7 +55,7 @@ class PlaceScale:
         whole = self.position is None or (type(self.position) is int and 0 <= self.position <= POSITIONS)
         real = all(type(number) in (int, float) and isfinite(number) for number in numbers)
         if not (names and whole and real and given == sorted(given, reverse=True) and self.spread > 0):
-            raise ValueError(f"no scale of the numbers of a place: {astuple(self)!r:.80}")
+            raise ValueError(f"not a scale for the numbers of a place: {astuple(self)!r:.80}")
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class NumberScales:
         self.places = tuple(places)
         kinds = [(place.leaf, place.parent, place.position) for place in self.places]
         if not kinds or kinds[-1] != (None, None, None) or len(set(kinds)) < len(kinds):
-            raise ValueError("the scales of numbers must have each place once, and that of any leaf as the last")
+            raise ValueError("the scales of numbers must name each place once, and the scale of all other leaves last")
 
     @classmethod
     def of(cls, batches: Iterable[Any]) -> "NumberScales | None":
@@ -129,7 +129,7 @@ class NumberScales:
     def from_json(cls, data: Any) -> "NumberScales":
         """Inverse of :meth:`to_json`. Raises ``ValueError`` for anything else."""
         if not isinstance(data, list) or not all(isinstance(row, list) and len(row) == 7 for row in data):
-            raise ValueError("the scales of a vocabulary must be lists of a place of three parts and four numbers")
+            raise ValueError("each scale of a vocabulary must be a list of a place in three parts and four numbers")
         return cls(PlaceScale(*row) for row in data)
 
 

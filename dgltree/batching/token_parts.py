@@ -40,8 +40,8 @@ def parts_of(tokens: Iterable[str]) -> list[str]:
     for token in tokens:
         if token.startswith(BEGIN) and token.endswith(END):
             raise ValueError(
-                f"the token {token!r:.60} is written as a word of tokens is with token_parts: leave out token_parts "
-                "or write the token in another way"
+                f"the token {token!r:.60} looks like a part of a token under token_parts: leave out "
+                "token_parts or write the token differently"
             )
         words = words_of(token)
         counts.update(set(words))

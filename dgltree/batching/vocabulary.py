@@ -210,7 +210,7 @@ class Vocabulary:
         flags = (data["unk"], data.get("parts", False))
         if any(isinstance(arity, bool) for _, arity in functions) or not all(isinstance(flag, bool) for flag in flags):
             raise ValueError(
-                "an arity of a vocabulary must be a whole number or null, and unk and parts must be true or false"
+                "in a vocabulary, an arity must be a whole number or null, and unk and parts must be true or false"
             )
         if data["unk"] and UNKNOWN not in tokens:
             raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")

@@ -81,7 +81,8 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
         if cell.vocabulary.scales is not None and shares_numbers(batch):
             refuse(
                 _at_places_of_other_scales(cell, batch),
-                "carries a number, whose scale is another one under each of its parents: give each a leaf of its own",
+                "carries a number, which is scaled differently under each of its parents: give each parent its own "
+                "leaf",
             )
         if not cell.numbers:
             refuse(number, "carries a number; build the cell with numbers=True")
@@ -90,7 +91,7 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     if cell.leaf != "gates":
         refuse(~(inner | carries), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
     if cell.input_size is None:
-        refuse(inner & token, "is an inner node with a token, which a cell without input_size would lose")
+        refuse(inner & token, "is an inner node with a token, which a cell without input_size ignores")
     if cell.leaf != "gates" and batch.x is not None:
         refuse(
             ~inner & (batch.x != 0).any(1),
@@ -112,7 +113,7 @@ def _at_places_of_other_scales(cell: CellContract, batch: TreeBatch) -> Tensor:
 
 def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
     if cell.input_size is None:
-        raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
+        raise ValueError("the batch carries input vectors x, but this cell has no input_size and would ignore them")
     if x.shape != (batch.num_nodes, cell.input_size):
         expected = f"({batch.num_nodes} nodes, input_size {cell.input_size})"
         raise ValueError(f"x has shape {tuple(x.shape)}; this batch and cell need {expected}")

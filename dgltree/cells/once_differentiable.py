@@ -27,7 +27,8 @@ def once_differentiable(backward: Backward) -> Backward:
         if not torch.is_grad_enabled():
             return gradients
         return failing_backward(
-            "a gradient of a gradient was asked for; this backward pass is made by hand, and once differentiable",
+            "a second derivative was requested, but this backward pass is written by hand and can be differentiated "
+            "only once",
             gradients,
             [tensor for tensor in ctx.saved_tensors if tensor is not None and tensor.requires_grad],
         )

@@ -63,7 +63,7 @@ def _check(
     given = bytes(state_dict[key].tolist()).hex() if key in state_dict else local_metadata.get(NAME)
     if given is None:  # torch names it where strict=True
         missing.append(
-            f"{key} (the digest of a vocabulary: compare the order of the functions and tokens that the weights are of "
+            f"{key} (the digest of a vocabulary: compare the order of the functions and tokens of the weights "
             f"with that of this {type(module).__name__}, then load them with strict=False)"
         )
     elif given != digest:

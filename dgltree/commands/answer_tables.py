@@ -37,7 +37,7 @@ class AnswerTable(NamedTuple):
         if name not in self.columns:
             raise ValueError(f"there is no column {name!r} ({nearest(name, self.columns)}); {option}")
         if self.columns.count(name) > 1:
-            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename those that are not meant")
+            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename the others")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
@@ -49,12 +49,12 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
     cells than the header.
     """
     if path != "-" and not Path(path).is_file():
-        raise ValueError(f"{path}: there is no such file")
+        raise ValueError(f"{path}: no such file")
     suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
         return _read_parquet(path)
     if suffix in (".xlsx", ".xls", ".ods"):
-        raise ValueError(f"{path}: a workbook is not read; save the sheet as CSV (UTF-8)")
+        raise ValueError(f"{path}: workbooks are not supported; save the sheet as CSV (UTF-8)")
     data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     text = _decoded(data, path, encoding)
     named = _SEPARATOR.match(text)
@@ -110,7 +110,7 @@ def write_table(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: st
     Raises ``ValueError`` for a column that is there already.
     """
     if taken := [name for name in added if name in table.columns]:
-        raise ValueError(f"the table has a column {taken[0]} already; rename it, so that the marks have one")
+        raise ValueError(f"the table has a column {taken[0]} already; rename it, because the marks need that name")
     suffix = Path(path or "").suffix.lower()
     if suffix == ".parquet":
         _write_parquet(table, added, str(path))
@@ -161,4 +161,4 @@ def _write_parquet(table: AnswerTable, added: Mapping[str, Sequence[Any]], path:
 
 def _check_arrow() -> None:
     if find_spec("pyarrow") is None:
-        raise ValueError("Parquet is read by pyarrow, which is not installed; it is in the extra train")
+        raise ValueError("Parquet is read by pyarrow, which is not installed; it comes with the extra train")

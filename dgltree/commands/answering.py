@@ -27,7 +27,7 @@ from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
-from dgltree.training.unlabelled_model import UnlabelledModel, check_answers
+from dgltree.training.unlabelled_model import UnlabelledModel
 
 if TYPE_CHECKING:
     from dgltree.training.objectives.metrics import Evaluation
@@ -40,10 +40,8 @@ def answer(name: str, options: argparse.Namespace) -> int:
     if options.ray:
         return _on_ray(name, options)
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
-    if name != "encode":
-        check_answers(options.model)
-        if options.threshold is not None:
-            _predict_from(model, options.threshold)
+    if name != "encode" and options.threshold is not None:
+        _predict_from(model, options.threshold)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     with threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
@@ -53,7 +51,7 @@ def _predict_from(model: TrainedModel, text: str) -> None:
     """Predict by the threshold that the command line gives."""
     rule = ThresholdRule.of(text)
     if rule.by != "given":
-        raise ValueError(f"threshold is {text!r:.60}; fit chooses one by validation, here it is given as CLASS=P")
+        raise ValueError(f"threshold is {text!r:.60}; only fit chooses one by validation; here it is given as CLASS=P")
     model.predict_from(Threshold(rule.place(model.classes), rule.number) if model.classes else None)
 
 
@@ -141,7 +139,6 @@ def _labelled(model: TrainedModel, options: argparse.Namespace) -> TreeDataset:
 def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
     from dgltree.training.against import Contender, compare
 
-    check_answers(options.against)
     old = TrainedModel.load(options.against, options.device or "cpu", options.cell)
     new, before = (
         Contender(each, Path(folder), _labelled(each, options))
@@ -152,7 +149,10 @@ def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
     if options.json:
         print(write_json(found.to_json()))
         return 0
-    print(f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or chosen by")
+    print(
+        f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or selected "
+        f"with"
+    )
     print(found)
     return 0
 

@@ -3,17 +3,16 @@
 import argparse
 import re
 import shlex
-from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_cell, check_input
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings.read_settings import Reading
 from dgltree.datasets.vector_files import check_vector_file
-from dgltree.training.model_files import check_model
+from dgltree.training.model_files import check_answers, check_model
 
-STDIN = "-"
 EXAMPLES = {
     "predict": """\
 examples:
@@ -21,9 +20,9 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line for each record, in order: its id (or its line number, if there is none or it occurred
-before), the prediction, and for classes the probability of each. A record that cannot be read gets a line without a
-prediction, and a message on the standard error.
+Prints a table with one line per record, in order: its id (or its line number, if it has no id or the id
+occurred before), the prediction, and for classes the probability of each. A record that cannot be read gets a line
+without a prediction, and a message on standard error.
 """,
     "encode": """\
 examples:
@@ -31,8 +30,8 @@ examples:
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
   dgltree encode runs/trees trees.parquet --out vectors --ray
 
-A .npy file has one row for each tree (two for a pair), filled with NaN if the tree cannot be read. A .parquet file
-also has the line and the id of each vector, and with --nodes a row for each node.
+A .npy file has one row per tree (two per pair), filled with NaN if the tree cannot be read. A .parquet file
+also has the line and the id of each vector, and with --nodes one row per node.
 """,
     "evaluate": """\
 examples:
@@ -44,31 +43,34 @@ examples:
 }
 
 
-def prepare(name: str, arguments: list[str]) -> None:
-    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+NEEDS = ("dgltree.commands.answering",)
 
-    Raises ``FileNotFoundError`` and ``ValueError``.
-    """
-    options = parse(name, arguments)
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
+    options = _parse(name, arguments)
     Reading(**read_given(options))
     if not options.ray:
         _check_paths(name, options)
-    from dgltree.commands import answering  # noqa: F401 (all that answering needs)
+    return options
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run one of the commands, whose arguments :func:`prepare` has checked; the exit code."""
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run one of the commands; the exit code."""
     from dgltree.commands.answering import answer
 
-    return answer(name, parse(name, arguments))
+    return answer(name, options)
 
 
 def _check_paths(name: str, options: argparse.Namespace) -> None:
-    check_model(options.model)
+    if name == "encode":
+        check_model(options.model)
+    else:
+        check_answers(options.model)
     if name == "evaluate" and options.against:
-        check_model(options.against)
-    if options.file != STDIN and not Path(options.file).exists():
-        raise FileNotFoundError(f"{options.file}: no such file or folder{_of_a_tree(name, options)}")
+        check_answers(options.against)
+    check_cell(options.cell)
+    check_input(options.file, _of_a_tree(name, options))
     if name == "encode":
         check_vector_file(options.out, options.nodes)
 
@@ -81,23 +83,21 @@ def _of_a_tree(name: str, options: argparse.Namespace) -> str:
     return f"; a tree by itself is given on the standard input: {command}"
 
 
-def parse(name: str, arguments: list[str]) -> argparse.Namespace:
+def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES[name], "MODEL FILE [options]")
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
-    parser.add_argument(
-        "file", metavar="FILE", help="the trees, in any format that fit reads; - reads the standard input"
-    )
+    parser.add_argument("file", metavar="FILE", help="the trees, in any format that fit reads; - reads standard input")
     parser.add_argument(
         "--device",
         choices=("cpu", "cuda"),
-        help="compute on the CPU or on a GPU (default: cpu; with --ray GPUs if the cluster has some)",
+        help="compute on the CPU or on a GPU (default: cpu; with --ray on GPUs if the cluster has any)",
     )
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="use this many CPU threads (default: all cores for cells; for others one, unless they are large)",
+        help="use this many CPU threads (default: all cores for cells; one for other encoders, unless they are large)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_ray(parser, "the trees")
@@ -109,7 +109,7 @@ def parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--context",
             action="store_true",
-            help="with --nodes of a model of 'dgltree embed': append to each the vector that it gets from its context",
+            help="with --nodes, for a model of 'dgltree embed': append to each node's vector that of its context",
         )
     else:
         parser.add_argument(
@@ -119,19 +119,20 @@ def parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--threshold",
             metavar="CLASS=P",
-            help="predict this class from a probability of P on (default: as in training)",
+            help="predict this class if its probability is at least P (default: as in training)",
         )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
         parser.add_argument(
             "--against",
             metavar="OLD_MODEL",
-            help="compare with an earlier model, on the examples that neither was trained on or chosen by",
+            help="compare with an earlier model, on the examples that neither was trained on or selected with",
         )
         parser.add_argument(
             "--by",
             metavar="COLUMN",
-            help="print the metrics, and what is new, for each value of a column, given as COLUMN or COLUMN:REGEX",
+            help="print the metrics, and the number of new examples, for each value of a column, given as COLUMN or "
+            "COLUMN:REGEX",
         )
     add_reading(parser)
     options = parser.parse_args(arguments)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input, check_output_file
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -23,15 +24,15 @@ examples:
   dgltree check --table answers.csv --question-column q --answer-column a --id-column pupil
   dgltree check "x^2 = 4, x = _" --table answers.csv --points right=2,incomplete=share --to marks.csv
 
-An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
-a point shows it. If an unknown is asked for, an answer lists all real solutions.
+An answer is right if it makes the equation true wherever the rest of the equation has a real value. A wrong answer is
+refuted by a point. If the question asks for an unknown, the answer must list all real solutions.
 
-Marks are right, form (right, but not in the form), part (on a part of the numbers), positive (for positive letters),
-incomplete (other solutions are missing), wrong, undecided, unreadable (with the reason), empty, not-asked (the question
-cannot be read) and out-of-time.
+The marks are right, form (right, but not in the required form), part (holds on part of the line only), positive (holds
+for positive letters), incomplete (solutions are missing), wrong, undecided, unreadable (with the reason), empty,
+not-asked (the question cannot be read) and out-of-time.
 
-With --table, the table is written with a mark, points and a sentence in each row, to --to or to the standard output. A
-row without an answer is marked empty, one whose question cannot be read not-asked.
+With --table, the table is written to --to or to standard output, with a mark, points and a sentence in each row. A row
+without an answer is marked empty; a row whose question cannot be read is marked not-asked.
 """
 
 
@@ -39,13 +40,45 @@ ANY_PLACES = "any"
 """The value of ``--rounded`` without one."""
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     from dgltree.commands.equation_input import shield_equations
-    from dgltree.equations.checking.points import POINTS, read_points
 
     parser = _parser(name)
     options = parser.parse_intermixed_args(shield_equations(parser, _with_places(arguments)))
+    check = _check_answer_options if options.table is None else _check_table_options
+    check(parser, options)
+    for path in (options.table, options.sentences):
+        check_input(path)
+    check_output_file(options.to)
+    return options
+
+
+def _check_answer_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.equation is None or not options.answers:
+        parser.error("give an equation and answers to it, or --table")
+    for option, value in (("--to", options.to), ("--id-column", options.id_column)):
+        if value is not None:
+            parser.error(f"{option} is for --table")
+
+
+def _check_table_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.answers:
+        parser.error("--table contains the answers; give at most one question for all of them")
+    if options.to is not None:
+        if options.json:
+            parser.error("--json prints its lines; write them to a file with >")
+        if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
+            parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.equations.checking.points import POINTS, read_points
+
     table_of_points = POINTS if options.points is None else read_points(options.points)
     options.sentences = _read_sentences(options.sentences)
     settings = {
@@ -61,19 +94,7 @@ def run(name: str, arguments: list[str]) -> int:
     if options.table is not None:
         from dgltree.commands.check_table import mark_table
 
-        if options.answers:
-            parser.error("--table has the answers; give at most a question for all of them")
-        if options.to is not None:
-            if options.json:
-                parser.error("--json prints its lines; write them to a file with >")
-            if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
-                parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
         return mark_table(options, settings, table_of_points)
-    if options.equation is None or not options.answers:
-        parser.error("give an equation and answers to it, or --table")
-    for option, value in (("--to", options.to), ("--id-column", options.id_column)):
-        if value is not None:
-            parser.error(f"{option} is for --table")
     return _mark_answers(options, settings, table_of_points if options.points is not None else None)
 
 
@@ -88,9 +109,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "answers",
         nargs="*",
         metavar="ANSWER",
-        help="what goes into the blank; - reads the standard input, one per line",
+        help="the answer for the blank; - reads standard input, one per line",
     )
-    made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
+    made.add_argument("--form", choices=list(FORMS), help="the form that an answer must have")
     add_names(made)
     made.add_argument(
         "--decimal",
@@ -104,39 +125,43 @@ def _parser(name: str) -> argparse.ArgumentParser:
         default=False,
         type=_places,
         metavar="PLACES",
-        help="accept a decimal that is the value rounded to its digits, and say so; with --rounded=3 it has to have "
+        help="accept a decimal that is the correctly rounded value, and say so; with --rounded=3 it must have "
         "three decimal places",
     )
     made.add_argument(
         "--significant",
         type=count,
         metavar="N",
-        help="take a decimal that is rounded to N significant digits",
+        help="accept a decimal that is rounded to N significant digits",
     )
     add_assumptions(made)
-    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2, with --units 1 h 30 min, too")
+    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2, and with --units also 1 h 30 min")
     made.add_argument(
-        "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"
+        "--units",
+        action="store_true",
+        help="read names after numbers as units and compare quantities (needs the extra units)",
     )
     made.add_argument(
         "--points",
         metavar="MARK=N,...",
-        help="points for each mark, as right=2,form=1,incomplete=share; share is the points of right times "
-        "the part of the solutions that is right, less those that are wrong (default: right=1)",
+        help="points for each mark, such as right=2,form=1,incomplete=share; share is the points for "
+        "'right' times the fraction of solutions given, minus that of wrong ones (default: right=1)",
     )
-    made.add_argument("--seconds", type=positive, metavar="N", help="stop judging an answer after N seconds")
+    made.add_argument("--seconds", type=positive, metavar="N", help="stop marking an answer after N seconds")
     made.add_argument(
-        "--sentences", metavar="FILE", help="words of your own: a JSON object of codes and templates (see the docs)"
+        "--sentences",
+        metavar="FILE",
+        help="your own wording: a JSON file of codes and sentence templates (see docs/marking.md)",
     )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     table = made.add_argument_group("tables")
     table.add_argument("--table", metavar="FILE", help="mark a CSV, TSV or Parquet file of answers; - reads CSV")
     table.add_argument("--question-column", default="question", metavar="NAME", help="default: question")
     table.add_argument("--answer-column", default="answer", metavar="NAME", help="default: answer")
-    table.add_argument("--id-column", metavar="NAME", help="the column that names pupils in messages")
+    table.add_argument("--id-column", metavar="NAME", help="the column with the pupils' names, for messages")
     table.add_argument("--to", metavar="FILE", help="write the table to this .csv, .tsv or .parquet file")
     table.add_argument("--encoding", default="utf-8", metavar="NAME", help="of the table (default: utf-8)")
-    table.add_argument("--processes", type=count, metavar="N", help="judge in so many processes (default: up to 4)")
+    table.add_argument("--processes", type=count, metavar="N", help="mark in this many processes (default: up to 4)")
     return made
 
 
@@ -186,8 +211,6 @@ def _read_sentences(path: str | None) -> dict[str, str]:
         return {}
     try:
         table = json.loads(read_text(path).removeprefix("\ufeff"))
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
     if not isinstance(table, dict):

@@ -36,7 +36,7 @@ class MarkedRow(NamedTuple):
 def mark_table(options: Namespace, settings: Mapping[str, Any], table_of_points: Mapping[str, float | str]) -> int:
     """Mark the answers of a table and write it; the exit code is 1 if a question or an answer cannot be read.
 
-    Raises ``ValueError`` for a table or a column that is not there.
+    Raises ``ValueError`` for a table or a column that does not exist.
     """
     table = read_table(options.table, options.encoding)
     answers = list(map(without_apostrophe, table.column(options.answer_column, "give it as --answer-column NAME")))

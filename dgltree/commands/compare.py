@@ -8,9 +8,9 @@ from dataclasses import fields
 from typing import Any
 
 from dgltree.commands.fit import add_settings
+from dgltree.commands.paths import check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings.read_settings import Reading
-from dgltree.files import check_exists
 from dgltree.training.options import FitOptions
 
 WITHOUT = {"encoder", "options", "nodes", "baseline", "no_baseline", "threshold", "split_of", "devices", "machines"}
@@ -22,31 +22,31 @@ examples:
   dgltree compare trees.tsv --encoders tree_lstm,gru --hidden-size 64 --epochs 20
 
 Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
-combination; validation chooses among them, and only then is the test set looked at. The same command continues what was
-interrupted. An encoder that refuses the trees has a row that says why.
+combination; validation chooses among them, and only then is the test set used. The same command resumes an interrupted
+comparison. An encoder that cannot read the trees gets a row with the reason.
 """
 
 
-def prepare(_: str, arguments: list[str]) -> None:
-    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+NEEDS = ("dgltree.training.contest",)
 
-    Raises ``FileNotFoundError`` and ``ValueError``.
-    """
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     options = _parse(arguments)
     Reading(**read_given(options))
     FitOptions(**_settings(options))
     grids = _grids(options.options)
     for path in (options.file, options.validation, options.test):
-        if path:
-            check_exists(path)
+        check_input(path)
+    check_output_folder(options.out)
     from dgltree.training.contest import check_contest
 
     check_contest(_names(options), options.seeds, grids)
+    return options
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command, whose arguments :func:`prepare` has checked; the exit code, 1 if an encoder failed."""
-    options = _parse(arguments)
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code, 1 if an encoder failed."""
     from dgltree.datasets.tree_dataset import TreeDataset
     from dgltree.training.contest import compare_encoders
 
@@ -81,37 +81,34 @@ def _grids(text: str | None) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
     except ValueError as error:
-        raise ValueError(f"--options is no JSON: {error}") from None
+        raise ValueError(f"--options is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f'--options is {text!r:.60}; give them by encoder: {{"tree_smu": {{"stack_size": [3, 5]}}}}')
     return found
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from jsonargparse import ArgumentParser
+    from dgltree.commands.settings_parser import make_parser
 
-    parser = ArgumentParser(
-        prog="dgltree compare",
-        usage="dgltree compare FILE --encoders NAME,NAME [options]",
-        description="Compare several encoders on your own trees, on the same splits and seeds.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("file", metavar="FILE", help="labelled trees, as of dgltree fit")
+    description = "Compare several encoders on your own trees, on the same splits and seeds."
+    parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)
+    parser.add_argument("file", metavar="FILE", help="labelled trees, as for dgltree fit")
     parser.add_argument("--encoders", type=str, required=True, help="compare these encoders, separated by commas")
-    parser.add_argument("--seeds", type=int, default=3, help="train each so many times, with --seed and those after it")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="train each encoder this many times, with --seed and the seeds after it"
+    )
     parser.add_argument(
         "--options",
         type=str | None,
-        help="options or settings by encoder, in JSON, each a value or a list of values of which validation chooses",
+        help="options or settings per encoder, in JSON, each a value or a list of values from which validation chooses",
     )
-    parser.add_argument("--validation", type=str | None, help="choose by the trees of this file")
-    parser.add_argument("--test", type=str | None, help="compare on the trees of this file")
-    parser.add_argument("--out", default="runs/compare", help="leave the models in this folder (default: runs/compare)")
+    parser.add_argument("--validation", type=str | None, help="choose by the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compare on the trees in this file")
+    parser.add_argument("--out", default="runs/compare", help="write the models to this folder (default: runs/compare)")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
-    return parser.parse_args(arguments)
+    options: argparse.Namespace = parser.parse_args(arguments)
+    return options

@@ -16,9 +16,11 @@ from dgltree.commands.equation_input import (
 )
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
+from dgltree.commands.paths import check_input
 from dgltree.commands.signals import within
 from dgltree.commands.wrong_answers import WrongAnswers, wrong_answers
 from dgltree.cores import cores
+from dgltree.ranking.pretrained.files import model_file
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
@@ -45,42 +47,49 @@ examples:
 Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
 After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
-Fillers are searched for, one line for each value, and arithmetic says where each of them holds: everywhere (at complex
-points), on the reals, on positive reals, or on a part. --order score and --fillers give the network's own ranking
-of a list instead, right and wrong ones.
+Fillers are found by a search, one line per value, and arithmetic decides where each one holds: everywhere (at complex
+points), on the reals, on the positive reals, or on part of the line. --order score and --fillers print the network's
+own ranking of a list instead, with right and wrong fillers.
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``."""
     made = parser(name, COMMANDS[name][1], EXAMPLES)
     made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
     made.add_argument("--latex", action="store_true", help="print equations and fillers in LaTeX")
-    made.add_argument("--forms", action="store_true", help="print the other spellings of each value below it")
+    made.add_argument("--forms", action="store_true", help="print other forms of each value below it")
     made.add_argument(
-        "--seconds", type=_seconds, metavar="S", help="stop searching after this many seconds, and show what was found"
+        "--seconds",
+        type=_seconds,
+        metavar="S",
+        help="stop searching after this many seconds and show the results so far",
     )
     made.add_argument(
         "--budget",
         type=count,
         metavar="N",
-        help="keep at most this many values in a search, which tries several expressions for each (default: 250000)",
+        help="keep at most this many values in a search; several expressions are tried for each (default: 250000)",
     )
     made.add_argument(
         "--order",
         choices=("textbook", "score"),
         default="textbook",
-        help="search and order what holds as a textbook would (default), or rank a list by the network's score",
+        help="search, and order the fillers that hold as a textbook would (default), or rank a list by the network's "
+        "score",
     )
     made.add_argument(
         "--fillers",
         metavar="FILE",
-        help="rank the fillers of a file by score; it has one infix expression on each line",
+        help="rank the fillers in this file by score; one infix expression per line",
     )
     made.add_argument(
         "--any-variables",
         action="store_true",
-        help="with --order score or --fillers: rank fillers with variables that the equation lacks, too",
+        help="with --order score or --fillers: also rank fillers with variables that are not in the equation",
     )
     made.add_argument(
         "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
@@ -89,7 +98,7 @@ def run(name: str, arguments: list[str]) -> int:
         "--processes",
         type=count,
         metavar="N",
-        help="answer many equations by up to N processes, at most as many as there are cores (default: all cores)",
+        help="answer many equations in up to N processes, at most one per core (default: one per core)",
     )
     add_assumptions(made)
     add_ray(made, "the equations")
@@ -98,24 +107,34 @@ def run(name: str, arguments: list[str]) -> int:
     made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be answered")
     options = parse_arguments(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
-        made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
+        made.error(
+            "--any-variables is for --order score or --fillers: a search uses only the variables of the equation"
+        )
     if options.json and (options.latex or options.forms):
-        made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
+        made.error("--latex and --forms are for printed answers; --json contains infix, LaTeX and all forms")
     if options.ray and options.distractors:
         made.error("--distractors works only without --ray, which writes files")
     if options.ray and options.assume:
         made.error("--assume works only without --ray, which writes files")
+    check_input(options.fillers)
+    if options.model != "default":
+        model_file(options.model)
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
-        return CompleteCommand(options).run(options.equations)
+        return options
     if options.latex or options.forms:
-        made.error("--latex and --forms are for printed answers; the files of --ray have infix, LaTeX and all forms")
+        made.error("--latex and --forms are for printed answers; the files of --ray contain infix, LaTeX and all forms")
     if not options.out:
         made.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if len(options.equations) > 1:
-        made.error("with --ray one Parquet file or folder is given in place of the equations")
-    return _on_ray(options)
+        made.error("with --ray, give one Parquet file or folder in place of the equations")
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    return _on_ray(options) if options.ray else CompleteCommand(options).run(options.equations)
 
 
 def _seconds(text: str) -> float:

@@ -1,11 +1,12 @@
 """``dgltree embed``: vectors of trees and of their parts, learnt without labels."""
 
+import argparse
 import sys
 
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input, check_output_folder
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.commands.reports import report_bad
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings.read_settings import Reading
 
 EXAMPLES = """\
 examples:
@@ -15,40 +16,59 @@ examples:
   dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
   dgltree embed sentences.txt --notation words --out runs/sentences
 
-Labels are not looked at. The folder is a model for encode and similar, and for fit --from.
+Labels are not used. The folder is a model for encode, similar and fit --from.
 """
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.training.embedding",)
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     parser = option_parser(
         "embed", "Learn vectors of trees and of their parts without labels.", EXAMPLES, "FILE --out DIR [options]"
     )
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads")
-    parser.add_argument("--out", required=True, metavar="DIR", help="leave the model in this folder")
+    parser.add_argument("--out", required=True, metavar="DIR", help="write the model to this folder")
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="a cell such as tree_lstm, for sentences banyan or self_strae (default: banyan, for trees as fit chooses)",
+        help="a cell such as tree_lstm, or for sentences banyan or self_strae (default: for sentences banyan, for "
+        "trees as fit chooses)",
     )
     parser.add_argument("--hidden-size", type=int, metavar="N", help="width of the vectors (default: as fit chooses)")
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
-        help="learn to find each node by its context, to read leaves off their context, or both (default: both, of "
+        help="learn to recognize each node by its context (contrastive), to predict leaves from their context "
+        "(cross_entropy), or both (default: both; for "
         "banyan cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")
     parser.add_argument(
-        "--min-count", type=int, default=2, metavar="N", help="read what occurs fewer times as <unk> (default: 2)"
+        "--min-count",
+        type=int,
+        default=2,
+        metavar="N",
+        help="read tokens that occur fewer times than this as <unk> (default: 2)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed of the weights and the order (default: 0)"
+        "--seed", type=int, default=0, metavar="N", help="random seed of the initial weights and the order (default: 0)"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)
     options = parser.parse_args(arguments)
+    Reading(**read_given(options))
+    check_input(options.file)
+    check_output_folder(options.out)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.commands.reports import report_bad
+    from dgltree.datasets.tree_dataset import TreeDataset
     from dgltree.training.embedding import embed
 
     data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **read_given(options))

@@ -4,14 +4,17 @@ Bad ones are reported and counted. A command reads, answers and prints; :meth:`E
 """
 
 import argparse
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dgltree.commands.options import option_parser
+from dgltree.commands.options import describe_unknown, option_parser
 from dgltree.read.json_text import write_json
+
+_LONG_OPTION = re.compile("--[a-z][a-z-]{2,}")
 
 
 class EquationInput(NamedTuple):
@@ -42,7 +45,7 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
         "equations",
         nargs="+",
         metavar="EQUATION",
-        help="an equation as you would type it; - reads the standard input, one per line",
+        help="an equation as you would type it; - reads standard input, one per line",
     )
     if ranks:
         made.add_argument(
@@ -78,7 +81,7 @@ def add_assumptions(made: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help='assume "T > 0", "x in [0, 2π)" or "n integer"; several times for several variables',
+        help='assume "T > 0", "x in [0, 2π)" or "n integer"; repeat it for further variables',
     )
 
 
@@ -100,10 +103,15 @@ def parse_arguments(made: argparse.ArgumentParser, arguments: list[str]) -> argp
 
 
 def shield_equations(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
-    """An argument that begins with - and is not an option is an equation; a space before it tells argparse so."""
+    """An argument that begins with - and is not an option is an equation; a space before it tells argparse so.
+
+    One such as --wieghts is a mistyped option, which ends the command; -x and --x (minus minus x) are equations.
+    """
     options = set(made._option_string_actions)
 
     def shield(argument: str) -> str:
+        if _LONG_OPTION.fullmatch(argument) and argument not in options:
+            made.error(describe_unknown(argument, options))
         name = argument.split("=")[0] if argument.startswith("--") else argument
         is_option = argument in ("-", "--") or name in options
         return f" {argument}" if argument.startswith("-") and not is_option else argument

@@ -3,23 +3,24 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import STDIN, check_cell, check_output_file
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.commands.reports import report_bad
 from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.brief import WIDTH, brief
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
-from dgltree.training import threads
-from dgltree.training.explaining import ColumnEffect, Effect, Explanation
-from dgltree.training.trained_model import MOST_NODES, TrainedModel
-from dgltree.training.unlabelled_model import check_answers
+from dgltree.training.model_files import check_answers
 from dgltree.trees.tree import name_of
+
+if TYPE_CHECKING:
+    from dgltree.training.explaining import ColumnEffect, Effect, Explanation
+    from dgltree.training.trained_model import TrainedModel
 
 EXAMPLES = """\
 examples:
@@ -27,18 +28,31 @@ examples:
   dgltree explain runs/trees "(add x (mul y z))" --picture explained.svg
   dgltree explain runs/trees new.tsv --first 3 --json > effects.jsonl
 
-Each subtree is replaced by an unknown leaf in turn; its effect is by how many percentage points the probability of the
-predicted class falls then, or by how much the number does. The subtrees without which the log-odds of the class (or the
-number) change most are listed, those last of which a smaller one inside has half of that, and marked with their rank on
-the tree.
+Each subtree in turn is replaced by an unknown leaf. Its effect is the drop in the probability of the predicted class,
+in percentage points, or in the predicted number. The subtrees whose removal changes the log-odds of the class (or the
+number) most are listed and marked with their rank on the tree; a subtree comes last if a smaller one inside it accounts
+for half of its effect.
 """
 INDENT = "  "
+NEEDS = ("dgltree.training.trained_model",)
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code is 1 if a record could not be read."""
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     options = _parse(arguments)
+    Reading(**read_given(options))
     check_answers(options.model)
+    check_cell(options.cell)
+    check_output_file(options.picture)
+    _is_file(options.trees)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code is 1 if a record could not be read."""
+    from dgltree.training import threads
+    from dgltree.training.trained_model import MOST_NODES, TrainedModel
+
     model = TrainedModel.load(options.model, cell=options.cell)
     names, examples, failed = _examples(model, options)
     if options.picture and len(names) > 1:
@@ -63,7 +77,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "trees", metavar="TREE", help="a tree, written as in the training file; or a file of trees that fit reads"
     )
-    parser.add_argument("--first", type=int, default=5, metavar="N", help="of a file, explain N trees (default: 5)")
+    parser.add_argument(
+        "--first", type=int, default=5, metavar="N", help="explain the first N trees of a file (default: 5)"
+    )
     parser.add_argument("--top", type=int, default=5, metavar="N", help="list N subtrees of each tree (default: 5)")
     parser.add_argument("--json", action="store_true", help="print a JSON object for each tree, one per line")
     parser.add_argument("--picture", metavar="FILE", help="draw the tree with its effects to this .svg or .png file")
@@ -78,13 +94,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _examples(model: TrainedModel, options: argparse.Namespace) -> tuple[list[str], Any, int]:
+def _examples(model: "TrainedModel", options: argparse.Namespace) -> tuple[list[str], Any, int]:
     """The names of the examples, the examples, and how many could not be read."""
     text = options.trees
     if not _is_file(text):
         if model.each == 2:
-            raise ValueError(f"{text!r:.80}: one tree, and the model reads pairs; give a file of pairs")
+            raise ValueError(f"{text!r:.80}: one tree, but the model reads pairs; give a file of pairs")
         return [one_line(text, WIDTH)], [text], 0
+    from dgltree.commands.reports import report_bad
+    from dgltree.datasets.tree_dataset import TreeDataset
+
     reading = model.reading.but(**read_given(options))
     data = TreeDataset.from_file(text, cached=False, progress=True, named=False, **reading.to_json())
     known = model.dataset(data)
@@ -96,7 +115,7 @@ def _examples(model: TrainedModel, options: argparse.Namespace) -> tuple[list[st
 def _is_file(text: str) -> bool:
     """Whether a file is meant; one that is missing is seen by its suffix, because a lone word may be a tree, too."""
     try:
-        if text == "-" or Path(text).exists():
+        if text == STDIN or Path(text).exists():
             return True
     except (OSError, ValueError):  # a long text, or one with a NUL
         return False
@@ -105,7 +124,7 @@ def _is_file(text: str) -> bool:
     return False
 
 
-def _record(name: str, found: Explanation, model: TrainedModel, top: int) -> dict[str, Any]:
+def _record(name: str, found: "Explanation", model: "TrainedModel", top: int) -> dict[str, Any]:
     probability = {"probability": found.support} if model.classes else {}
     return {
         "tree": name,
@@ -125,12 +144,12 @@ def _record(name: str, found: Explanation, model: TrainedModel, top: int) -> dic
     }
 
 
-def _of_column(each: ColumnEffect, model: TrainedModel) -> dict[str, Any]:
+def _of_column(each: "ColumnEffect", model: "TrainedModel") -> dict[str, Any]:
     log_odds = {"log_odds": each.evidence} if model.classes else {}
     return {"column": each.name, "value": each.value, "effect": each.effect, **log_odds}
 
 
-def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
+def _text(name: str, found: "Explanation", model: "TrainedModel", top: int) -> str:
     listed = found.ranked[:top]
     what = "points\tlog-odds" if model.classes else "effect"
     lines = [f"{name}: {_answer(found, model)}", "", f"rank\t{what}\tsubtree"]
@@ -146,7 +165,7 @@ def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
     return "\n".join([*lines, *_drawn(found, model, listed)])
 
 
-def _drawn(found: Explanation, model: TrainedModel, listed: Sequence[Effect]) -> list[str]:
+def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect]") -> list[str]:
     """A line for each node, below its parent, with its effect and its rank; an empty line before each tree."""
     ranks = {(each.side, each.node): f"[{i + 1}]" for i, each in enumerate(listed)}
     effects = {(each.side, each.node): _number(each, model) for each in found.effects}
@@ -163,21 +182,21 @@ def _drawn(found: Explanation, model: TrainedModel, listed: Sequence[Effect]) ->
     return lines
 
 
-def _answer(found: Explanation, model: TrainedModel) -> str:
+def _answer(found: "Explanation", model: "TrainedModel") -> str:
     if not model.classes:
         return f"{found.support:.6g}"
     return f"{one_line(str(found.prediction))}, probability {found.support:.6f}"
 
 
-def _number(each: Effect | ColumnEffect, model: TrainedModel) -> str:
+def _number(each: "Effect | ColumnEffect", model: "TrainedModel") -> str:
     return f"{100 * each.effect:+.1f}" if model.classes else f"{each.effect:+.4g}"
 
 
-def _draw(found: Explanation, model: TrainedModel, file: Path) -> None:
+def _draw(found: "Explanation", model: "TrainedModel", file: Path) -> None:
     from dgltree.plotting import charts
     from dgltree.plotting.effects import coloured
 
     if len(found.trees) == 2:
-        raise ValueError("--picture draws one tree, and the model reads pairs")
+        raise ValueError("--picture draws one tree, but the model reads pairs")
     values: list[float | None] = [None, *(each.effect for each in found.effects)]
     charts.save_as(coloured(found.trees[0], values, _answer(found, model)), file)

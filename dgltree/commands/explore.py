@@ -1,9 +1,13 @@
 """``dgltree explore``."""
 
 import argparse
+from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input
+from dgltree.ranking.pretrained.files import model_file
+from dgltree.training.model_files import check_model
 
 EXAMPLES = """\
 examples:
@@ -11,22 +15,37 @@ examples:
   dgltree explore tree_smu.checkpoint          # next to the shipped model
   dgltree explore runs/trees --trees trees.tsv
 
-A page in your browser with four rooms: equations and their fillers, sequences and the trees found in them, your own
-trees, and how a batch is computed. It is served to this machine alone and opens no other files than those named here.
+The page has four rooms: equations and their fillers, sequences and the trees found in them, your own trees,
+and how a batch is computed. It is served to this machine only, and opens no files except those named here.
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.explore.open_models", "dgltree.explore.serve")
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
-    parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
+    parser.add_argument("--trees", metavar="FILE", help="trees to show with the models of the folders")
     parser.add_argument(
-        "--port", type=_port, metavar="P", help="serve on this port; 0 takes any free one (default: 8723 if it is free)"
+        "--port", type=_port, metavar="P", help="serve on this port; 0 means any free one (default: 8723 if it is free)"
     )
-    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     options = parser.parse_args(arguments)
+    for model in options.models:
+        if Path(model).is_dir():
+            check_model(model)
+        else:
+            model_file(model)
+    check_input(options.trees)
+    if options.trees is not None and not any(Path(model).is_dir() for model in options.models):
+        raise ValueError(f"{options.trees}: name the folder that 'dgltree fit' wrote, too; its model reads the trees")
+    return options
 
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
     from dgltree.commands.signals import Interrupted
     from dgltree.explore.open_models import open_all
     from dgltree.explore.serve import serve

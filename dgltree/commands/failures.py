@@ -23,9 +23,9 @@ EXTRAS = ("train", "explore", "code")
 """Whose packages are asked for one by one if they are missing."""
 HELP = {
     "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",
-    "complete": "fewer fillers (--fillers FILE) or a smaller equation need less",
-    "check": "a smaller equation needs less",
-    "verify": "a smaller equation needs less",
+    "complete": "try fewer fillers (--fillers FILE) or a smaller equation",
+    "check": "try a smaller equation",
+    "verify": "try a smaller equation",
 }
 """Ways to make a command need less memory; the other commands read files."""
 STANDARD_OUTPUT = "standard output"
@@ -52,9 +52,9 @@ def describe_failure(error: BaseException, command: str) -> str | None:
         letters = error.object[error.start : error.end]
         return f"{letters!a:.40} cannot be written in {error.encoding}; set PYTHONUTF8=1, or a locale with UTF-8"
     if NO_GPU.search(text):
-        return f"{text.split('. ')[0]}; without --device cuda it is computed on the CPU"
+        return f"{text.split('. ')[0]}; without --device cuda the CPU is used"
     if isinstance(error, RuntimeError) and LOST_PROCESS.search(text):
-        return "another process of this training ended, perhaps killed; the same command continues from the last epoch"
+        return "another process of this training ended or was killed; the same command resumes from the last epoch"
     if not isinstance(error, MemoryError) and (isinstance(error, ValueError) or not NO_MEMORY.search(text)):
         return None
     if type(error) is MemoryError and text and not NO_MEMORY.search(text):  # our own: it says by itself what helps

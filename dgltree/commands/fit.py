@@ -10,59 +10,61 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.options import config_first, options_of
+from dgltree.commands.paths import check_cell, check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings.read_settings import Reading
-from dgltree.files import check_exists
 from dgltree.read.smiles import OPEN, TREES
+from dgltree.training.model_files import check_model
 from dgltree.training.options import FitOptions
 
 if TYPE_CHECKING:
     from dgltree.datasets.tree_dataset import TreeDataset
 
 RINGS, ATOMS = TREES
-STDIN = "-"
 EXAMPLES = """\
 examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
   dgltree fit sources/ --unit function --group-by file --folds 5
-  dgltree fit trees.parquet --devices 4                 by four processes, or GPUs
+  dgltree fit trees.parquet --devices 4                 in four processes, or on four GPUs
 
-A YAML file given by --config holds the same settings (hidden_size: 150); the command line overrides it.
+A YAML file for --config has the same settings (hidden_size: 150); the command line overrides it.
 """
 
 
-def prepare(_: str, arguments: list[str]) -> None:
-    """Refuse what the command line alone shows to be wrong; then import what takes seconds.
+NEEDS = ("dgltree.training.repeats",)
 
-    Raises ``FileNotFoundError`` and ``ValueError``.
-    """
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     options = _parse(arguments)
+    options.command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds and (options.seeds or options.validation or options.test):
-        raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
+        raise ValueError("--folds makes its own test sets: leave out --seeds, --validation and --test")
     if options.processes is not None and not (options.folds or options.seeds):
-        raise ValueError("--processes is for --folds or --seeds; a single training has --threads and --devices")
+        raise ValueError("--processes is for --folds or --seeds; for a single training use --threads and --devices")
     Reading(**read_given(options))
     FitOptions(**_settings(options))
-    cell = options.cell and options.cell.rpartition(":")[0]
-    for path in (options.file, options.validation, options.test, options.split_of, cell):
-        if path and path != STDIN:
-            check_exists(path)
-    from dgltree.encoders.make import check_encoder
-    from dgltree.training import repeats  # noqa: F401 (all that a training needs)
-
+    for path in (options.file, options.validation, options.test, options.split_of, options.vectors):
+        check_input(path)
+    if getattr(options, "from") is not None:
+        check_model(getattr(options, "from"), "embed")
+    check_cell(options.cell)
+    check_output_folder(options.out)
     if options.encoder and not options.cell:
+        from dgltree.encoders.make import check_encoder
+
         check_encoder(options.encoder, options.options or ())
+    return options
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command, whose arguments :func:`prepare` has checked; the exit code."""
-    options = _parse(arguments)
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
     from dgltree.training.fitting import fit
     from dgltree.training.processes import first
     from dgltree.training.repeats import fit_folds, fit_seeds
@@ -79,7 +81,7 @@ def run(_: str, arguments: list[str]) -> int:
         splits = trees[choose_notation(trees, FitOptions(**settings))]
     data = splits.pop("train")
     settings["cell"] = options.cell
-    command = shlex.join(["dgltree", "fit", *arguments])
+    command = options.command
     if options.folds or options.seeds:
         repeated = {"out": options.out, "command": command, "processes": options.processes, **splits, **settings}
         if options.folds:
@@ -121,32 +123,28 @@ def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "T
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from jsonargparse import ActionConfigFile, ArgumentParser
+    from jsonargparse import ActionConfigFile
 
-    parser = ArgumentParser(
-        prog="dgltree fit",
-        usage="dgltree fit FILE [options]",
-        description="Train a model on your own trees, and leave it in a folder with its metrics and its card.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    from dgltree.commands.settings_parser import make_parser
+
+    description = "Train a model on your own trees, and write it to a folder with its metrics and its card."
+    parser = make_parser("fit", "FILE [options]", description, EXAMPLES)
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
+        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
     )
-    parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees of this file")
-    parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees of this file")
+    parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees in this file")
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="leave the model in this folder; an interrupted training continues there (default: runs/fit)",
+        help="write the model to this folder; an interrupted training resumes there (default: runs/fit)",
     )
     parser.add_argument(
         "--folds",
         type=int | None,
-        help="train this many times, each time with another part of FILE as the test set, and print the means",
+        help="train this many times, each time with a different part of FILE as the test set, and print the means",
     )
     parser.add_argument(
         "--seeds",
@@ -156,19 +154,20 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--processes",
         type=int | None,
-        help="with --folds or --seeds: train in so many processes at a time (default: as many as there are cores and "
-        "memory for, on a GPU or for short trainings 1)",
+        help="with --folds or --seeds: train in this many processes at a time (default: as many as cores and memory "
+        "allow; 1 on a GPU and for short trainings)",
     )
     parser.add_argument(
-        "--cell", type=str | None, help="use a cell of your own instead of --encoder, given as FILE.py:CLASS"
+        "--cell", type=str | None, help="use your own cell instead of --encoder, given as FILE.py:CLASS"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))
-    return parser.parse_args(config_first(arguments))
+    options: argparse.Namespace = parser.parse_args(config_first(arguments))
+    return options
 
 
 def add_settings(parser: Any, names: bool, without: Collection[str] = ()) -> None:

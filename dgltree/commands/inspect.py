@@ -1,12 +1,12 @@
 """``dgltree inspect``: what is in a file of trees."""
 
+import argparse
+
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_input
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.commands.reports import stopwatch
-from dgltree.datasets.describe import describe
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.smiles import OPEN, TREES
-from dgltree.training.input_sensitivity import describe_default_parts
 
 RINGS, ATOMS = TREES
 EXAMPLES = """\
@@ -17,8 +17,11 @@ examples:
 """
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.datasets.describe", "dgltree.training.input_sensitivity")
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(
         "inspect",
         "Describe a file of trees: sizes, names, tokens, labels, duplicates, and what could not be read.",
@@ -28,21 +31,33 @@ def run(_: str, arguments: list[str]) -> int:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
+        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
     )
     parser.add_argument(
         "--min-count",
         type=int,
         default=2,
         metavar="N",
-        help="count how many tokens occur fewer times than this, which fit reads as <unk> (default: 2)",
+        help="count the tokens that occur fewer times than this, which fit reads as <unk> (default: 2)",
     )
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; the next reading is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)
     options = parser.parse_args(arguments)
+    Reading(**read_given(options))
+    check_input(options.file)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.commands.reports import stopwatch
+    from dgltree.datasets.describe import describe
+    from dgltree.datasets.tree_dataset import TreeDataset
+    from dgltree.training.input_sensitivity import describe_default_parts
+
     say = stopwatch()
     data = TreeDataset.from_file(
         options.file, cached=not options.no_cache, strict=options.strict, progress=True, **read_given(options)

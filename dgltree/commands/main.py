@@ -36,12 +36,17 @@ COMMANDS = {
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
-    "explain": ("explain", "show which subtrees decide a model's predictions"),
-    "parse": ("parse", "find trees over plain sentences by a language model"),
-    "explore": ("explore", "open a page in your browser to look into the networks"),
-    "similar": ("similar", "find the trees of a file that are most like a given one"),
+    "explain": ("explain", "show which subtrees a model's prediction depends on"),
+    "parse": ("parse", "find trees over plain sentences with a language model"),
+    "explore": ("explore", "look into the networks on a page in your browser"),
+    "similar": ("similar", "find the trees of a file that are most similar to a given one"),
 }
-"""The module of each command in :mod:`dgltree.commands`, and what it does."""
+"""The module of each command in :mod:`dgltree.commands`, and what it does.
+
+A module has ``prepare(name, arguments)``, which refuses what the command line alone shows to be wrong, paths included,
+and gives the options; ``NEEDS``, the modules that take seconds to import; and ``run(name, options)``, which gives the
+exit code. It imports none of ``NEEDS`` by itself.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,10 +133,11 @@ def _run(name: str, arguments: list[str]) -> int:
     with unwinding():
         with leaving_at_once():
             command = import_module(f"dgltree.commands.{COMMANDS[name][0]}")
-            if hasattr(command, "prepare"):
-                command.prepare(name, arguments)
+            options = command.prepare(name, arguments)
+            for module in command.NEEDS:
+                import_module(module)
         with interruptible():
-            code: int = command.run(name, arguments)
+            code: int = command.run(name, options)
     return code
 
 

@@ -15,8 +15,9 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
         nargs="?",
         const="local",
         metavar="ADDRESS",
-        help=f"{what} of a Parquet file, a folder of them or a URL, by a cluster of Ray: the one at this address, "
-        "else the cores of this machine; --out is then a folder, and the same command finishes what was begun",
+        help=f"{what} of a Parquet file, a folder of them or a URL are answered by the Ray cluster at this address, "
+        "or by the cores of this machine if no address is given; --out is then a folder, and the same command resumes "
+        "an interrupted run",
     )
 
 

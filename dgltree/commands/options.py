@@ -3,9 +3,11 @@
 import argparse
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+
+from dgltree.arguments import near
 
 
 class Option(NamedTuple):
@@ -51,9 +53,26 @@ def _descriptions(settings: type) -> dict[str, str]:
     return {name: " ".join(text.split()).replace("%", "%%") for name, text in found}
 
 
+class _OptionParser(argparse.ArgumentParser):
+    """One that names the nearest options to one that it lacks."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        super().error(message if unknown == message else describe_unknown(unknown, self._option_string_actions))
+
+
+def describe_unknown(arguments: str, flags: Iterable[str]) -> str:
+    """The message about arguments that a command does not have, with the options that are most like the first."""
+    first = arguments.split()[0].split("=")[0]
+    if not first.startswith("--"):
+        return f"unexpected argument: {arguments}"
+    names = [flag[2:] for flag in flags if flag.startswith("--")]
+    return f"there is no option {first}{near(first[2:], names).replace(': ', ': --').replace(', ', ', --')}"
+
+
 def option_parser(name: str, description: str, examples: str, usage: str | None = None) -> argparse.ArgumentParser:
     """Of ``dgltree NAME``, without options yet; ``usage`` is what follows the name, if argparse's is too long."""
-    return argparse.ArgumentParser(
+    return _OptionParser(
         prog=f"dgltree {name}",
         usage=usage and f"dgltree {name} {usage}",
         description=description,

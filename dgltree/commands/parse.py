@@ -3,30 +3,46 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dgltree.commands.options import option_parser
-from dgltree.induction.binary_trees import tree_from_distances
-from dgltree.models.language_model import LanguageModel, load_language_model
+from dgltree.commands.paths import STDIN, check_input, check_output_folder
 from dgltree.read.bracket import write_unlabelled
 from dgltree.read.text import decode, one_line
 from dgltree.read.words import normalize_word, plain_words
-from dgltree.training import threads
-from dgltree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from dgltree.models.language_model import LanguageModel
+    from dgltree.trees.tree import Tree
 
 EXAMPLES = """\
 examples:
   dgltree parse model.safetensors sentences.txt > trees.txt
   echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
 
-Prints one tree for each line, in order; the line of a sentence without a word is empty. Punctuation is left out. A word
-that the model does not know is read as <unk>.
+Prints one tree per line, in order; for a sentence without words the line is empty. Punctuation is left out. A word that
+the model does not know is read as <unk>.
 """
 MOST_PICTURES = 100
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.models.language_model",)
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``NotADirectoryError``."""
     options = _parse(arguments)
+    for path in (options.model, options.file):
+        check_input(path)
+    check_output_folder(options.out)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.models.language_model import load_language_model
+    from dgltree.training import threads
+
     model = load_language_model(options.model)
     sentences = [plain_words(line) for line in _read(options.file).splitlines()]
     known = [words for words in sentences if words]
@@ -45,9 +61,11 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = option_parser("parse", "Find trees over plain sentences by the distances of an ON-LSTM.", EXAMPLES)
+    parser = option_parser(
+        "parse", "Find trees over plain sentences by the syntactic distances of an ON-LSTM.", EXAMPLES
+    )
     parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
-    parser.add_argument("file", metavar="FILE", help="sentences, one on each line; - reads the standard input")
+    parser.add_argument("file", metavar="FILE", help="sentences, one per line; - reads standard input")
     parser.add_argument(
         "--layer",
         type=int,
@@ -62,10 +80,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _read(file: str) -> str:
-    return decode(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes(), file)
+    return decode(sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes(), file)
 
 
-def _trees(model: LanguageModel, sentences: list[list[str]], layer: int | None) -> list[Tree]:
+def _trees(model: "LanguageModel", sentences: list[list[str]], layer: int | None) -> "list[Tree]":
+    from dgltree.induction.binary_trees import tree_from_distances
+
     distances = model.distances([[normalize_word(word) for word in words] for words in sentences])
     count = distances[0].shape[1]
     if layer is not None and not 1 <= layer <= count:
@@ -80,7 +100,7 @@ def _leaf(word: str) -> str:
     return one_line(word, 60).translate({ord("("): "-LRB-", ord(")"): "-RRB-", ord(" "): "_"})
 
 
-def _draw(trees: list[Tree], folder: Path) -> None:
+def _draw(trees: "list[Tree]", folder: Path) -> None:
     from dgltree.plotting.charts import save
     from dgltree.plotting.trees import trees as picture
 

@@ -1,5 +1,6 @@
 """``dgltree sample``: a table of labelled trees to try the other commands on."""
 
+import argparse
 import sys
 
 from dgltree.commands.main import COMMANDS
@@ -12,12 +13,19 @@ examples:
   dgltree inspect lists.tsv
   dgltree fit lists.tsv --out runs/lists
 
-Nested lists of the digits 0 to 4 under max, min, first and last, each with its value as label.
+The trees are nested lists of the digits 0 to 4 under max, min, first and last; the label is the value of the list.
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options."""
+    return option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES).parse_args(arguments)
+
+
+def run(*_: object) -> int:
     """Run the command; the exit code."""
-    option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES).parse_args(arguments)
     sys.stdout.write((FOLDER / "lists.tsv").read_text(encoding="utf-8"))
     return 0

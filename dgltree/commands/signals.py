@@ -84,9 +84,7 @@ def within(seconds: float | None) -> Iterator[None]:
         try:
             yield
         except _OutOfTime:
-            raise ValueError(
-                f"no answer within {seconds:g} s and {GRACE:g} s more; a smaller equation needs less"
-            ) from None
+            raise ValueError(f"no answer within {seconds:g} s and {GRACE:g} s more; try a smaller equation") from None
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -4,40 +4,55 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from dgltree.batching.batch import unbatch
 from dgltree.commands.options import option_parser
+from dgltree.commands.paths import check_cell, check_input
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.commands.reports import report_bad
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings.read_settings import Reading
 from dgltree.read.brief import WIDTH, brief
 from dgltree.read.text import one_line
-from dgltree.training import threads
-from dgltree.training.neighbours import nearest, nearest_parts
-from dgltree.training.trained_model import MOST_NODES, TrainedModel
-from dgltree.trees.tree import Tree
+from dgltree.training.model_files import check_model
+
+if TYPE_CHECKING:
+    from dgltree.datasets.tree_dataset import TreeDataset
+    from dgltree.training.trained_model import TrainedModel
+    from dgltree.trees.tree import Tree
 
 EXAMPLES = """\
 examples:
   dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
   dgltree similar runs/trees trees.tsv --queries new.tsv
 
-Prints a table with the nearest trees of FILE for each query: the number of the query (of --queries its id, or its line
+Prints a table with the nearest trees of FILE for each query: the number of the query (with --queries its id or line
 number), the id of the tree (or its line number), the cosine of the two vectors, the label, and the tree. The queries
 themselves are printed on standard error.
 """
 NO_SHARE = (
-    "warning: the vectors are those of the network, which has no share in the answers of this model (all of it is the "
-    "baseline, {}): trees that the model answers alike may be far apart"
+    "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "
+    "trees with the same answer may be far apart"
 )
 
 
-def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ("dgltree.training.neighbours",)
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     options = _parse(arguments)
+    Reading(**read_given(options))
+    check_model(options.model)
+    check_cell(options.cell)
+    check_input(options.file)
+    check_input(options.queries)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.training import threads
+    from dgltree.training.trained_model import MOST_NODES, TrainedModel
+
     model = TrainedModel.load(options.model, cell=options.cell)
     reading = replace(model.reading.but(**read_given(options)), features=None)  # which no vector has
     with threads.computing(model.model.encoder, None, MOST_NODES):
@@ -65,9 +80,14 @@ def _numbered(queries: Sequence[str]) -> Iterator[str]:
 
 
 def _found(
-    model: TrainedModel, data: TreeDataset, queries: Any, options: argparse.Namespace
-) -> list[list[tuple[int, float, Tree]]]:
+    model: "TrainedModel", data: "TreeDataset", queries: Any, options: argparse.Namespace
+) -> "list[list[tuple[int, float, Tree]]]":
     """For each query the example, the similarity and the tree, or subtree, of each neighbour."""
+    import torch
+
+    from dgltree.batching.batch import unbatch
+    from dgltree.training.neighbours import nearest, nearest_parts
+
     if not options.parts:
         near = nearest(model, data, queries, options.top)
         return [[(one.example, one.similarity, _tree(data, one.example)) for one in each] for each in near]
@@ -80,7 +100,9 @@ def _found(
     return found
 
 
-def _tree(data: TreeDataset, example: int) -> Tree:
+def _tree(data: "TreeDataset", example: int) -> "Tree":
+    from dgltree.batching.batch import unbatch
+
     [tree] = unbatch(data.select([example]).trees)
     return tree
 
@@ -88,7 +110,7 @@ def _tree(data: TreeDataset, example: int) -> Tree:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(
         "similar",
-        "Find the trees of a file that are most like given ones, by the vectors of a trained model.",
+        "Find the trees of a file that are most similar to given ones, by the vectors of a trained model.",
         EXAMPLES,
         "MODEL FILE (--query TREE [TREE ...] | --queries FILE) [options]",
     )
@@ -99,9 +121,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--query", nargs="+", metavar="TREE", help="compare with these trees, written as in the training file"
     )
     asked.add_argument("--queries", metavar="FILE", help="compare with the trees of this file")
-    parser.add_argument(
-        "--top", type=int, default=5, metavar="N", help="show this many trees for each query (default: 5)"
-    )
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="show this many trees per query (default: 5)")
     parser.add_argument(
         "--parts",
         action="store_true",
@@ -112,13 +132,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _read(path: str, model: TrainedModel, reading: dict[str, Any]) -> TreeDataset:
+def _read(path: str, model: "TrainedModel", reading: dict[str, Any]) -> "TreeDataset":
     """The trees of a file that the model knows; the others are reported."""
+    from dgltree.commands.reports import report_bad
+    from dgltree.datasets.tree_dataset import TreeDataset
+
     known = model.dataset(TreeDataset.from_file(path, cached=False, progress=True, named=False, **reading))
     report_bad(path, known.bad)
     print(f"{path}: {len(known):,} trees", file=sys.stderr)
     return known
 
 
-def _name(data: TreeDataset, example: int) -> str:
+def _name(data: "TreeDataset", example: int) -> str:
     return data.ids[example] or data.bad_at(example, "").name

@@ -1,5 +1,6 @@
 """``dgltree verify``."""
 
+import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,12 @@ examples:
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
-It says where an equation holds: everywhere (at complex points), on the reals, on positive reals, on a part of the
-line; whether that is proved or tested; and where it does not hold, a point at which its sides differ.
+It reports where an equation holds (everywhere, at complex points; on the reals; on the positive reals; on part of
+the line), whether this is proved or tested, and, where the equation fails, a point at which the sides differ.
 """
 
 
-NO_PROOF = "(a proof is written out only in one real variable, for functions with rules)"
+NO_PROOF = "(proofs are printed only for equations in one real variable whose functions have rules)"
 
 
 class VerifyCommand(EquationCommand):
@@ -75,10 +76,17 @@ class VerifyCommand(EquationCommand):
         return ["on the real line:", *lines] if lines else [NO_PROOF]
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
+NEEDS = ()
+
+
+def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
+    """The options."""
     made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
     made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
     add_assumptions(made)
-    options = parse_arguments(made, arguments)
+    return parse_arguments(made, arguments)
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
     return VerifyCommand(options.json, options.names, options.why, options.assume).run(options.equations)

@@ -16,9 +16,9 @@ class WrongAnswers(NamedTuple):
 
     def __str__(self) -> str:
         if self.reason:
-            return f"      no wrong answers are made: {self.reason}"
+            return f"      no wrong answers: {self.reason}"
         between = "; " if any("," in text for text in self.texts) else ", "
-        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no slip makes a wrong answer"
+        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no typical mistake fits"
 
 
 def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:
@@ -28,7 +28,7 @@ def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]
     if not found.found:
         return WrongAnswers([], "no right answer was found")
     if len(found.blanks) != 1:
-        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks, and they are made for one")
+        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks; wrong answers need exactly one")
     try:
         return WrongAnswers([write(tree) for tree in distractors(found.equation, found.fillers[0].trees[0], count)])
     except ValueError as error:

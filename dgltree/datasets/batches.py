@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 UNSEEN = -1
-"""The class number of a label that is none of the classes."""
+"""The class number of a label that is not one of the classes."""
 
 
 class NodeBatches(Sampler[list[int]]):

@@ -158,7 +158,7 @@ def _known_labels(data: TreeDataset) -> str:
 
 def _node_labels(data: TreeDataset) -> str:
     count = sum(int((block.trees.label != NO_LABEL).sum()) for block in data.blocks())
-    return f"labels at {count:,} nodes, which fit --nodes learns from" if count > data.each * len(data) else ""
+    return f"labels at {count:,} nodes, from which fit --nodes learns" if count > data.each * len(data) else ""
 
 
 def _sample(data: TreeDataset, sizes: Tensor) -> Tree:

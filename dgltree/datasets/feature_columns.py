@@ -45,7 +45,7 @@ class NumberFeature:
     def __post_init__(self) -> None:
         numbers = (self.middle, self.spread, self.low, self.high)
         if not all(type(each) in (int, float) and isfinite(each) for each in numbers) or not self.spread > 0:
-            raise ValueError(f"no scale of a column: {numbers!r:.80}")
+            raise ValueError(f"not the scale of a column: {numbers!r:.80}")
 
     @property
     def width(self) -> int:
@@ -80,7 +80,7 @@ class CategoryFeature:
 
     def __post_init__(self) -> None:
         if not all(isinstance(value, str) for value in self.values) or len({*self.values}) < len(self.values):
-            raise ValueError(f"no categories of a column: {self.values!r:.80}")
+            raise ValueError(f"not the categories of a column: {self.values!r:.80}")
 
     @property
     def width(self) -> int:
@@ -168,12 +168,12 @@ class FeatureColumns:
         for column, texts in zip(self.columns, table, strict=True):
             values, name = len({text for text in texts if text is not None}), one_line(column.name)
             if len({*texts}) == 1:
-                yield f"warning: {name} is the same in all training examples, and says nothing"
+                yield f"warning: {name} is the same in all training examples and not informative"
             elif column.kind == "category" and (text := _no_number_among_numbers(texts)) is not None:
                 spelled = "" if (spelling := other_spelling(text)) is None else f", as it has {spelling}"
                 yield f"warning: {name} is read as texts, because {one_line(text, 60)!r} is not a number{spelled}"
             elif column.kind == "category" and not column.values:  # type: ignore[union-attr]
-                yield f"warning: no text of {name} occurs in two training examples; it says nothing"
+                yield f"warning: no text of {name} occurs in two training examples; the column is not informative"
             elif column.kind == "category" and values > MAX_CATEGORIES:
                 kept = len(column.values)  # type: ignore[union-attr]
                 yield f"{name} has {values:,} texts; the {kept:,} most frequent are categories, the others {UNKNOWN}"
@@ -194,9 +194,9 @@ class FeatureColumns:
                     kind(**{**parts, **({"values": tuple(parts["values"])} if kind is CategoryFeature else {})})
                 )
         except (TypeError, KeyError, ValueError) as error:
-            raise ValueError(f"no columns next to a tree: {error}") from None
+            raise ValueError(f"not columns next to a tree: {error}") from None
         if not made or len({column.name for column in made}) < len(made):
-            raise ValueError("the columns next to a tree must each have a name of their own")
+            raise ValueError("the columns next to a tree must have different names")
         return cls(made)
 
 

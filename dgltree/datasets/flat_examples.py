@@ -152,7 +152,8 @@ def _feature_texts(features: Mapping[str, Sequence[Any]], count: int) -> list[st
     for name, values in features.items():
         if "," in name or name != name.strip():
             raise ValueError(
-                f"a column next to the trees is called {name!r}; give a name without commas and outer blanks"
+                f"a column next to the trees is called {name!r}; give a name without commas and without spaces at its "
+                f"ends"
             )
         if len(values) != count:
             raise ValueError(f"{len(values)} values of {name!r} for {count} examples")
@@ -178,5 +179,5 @@ def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndar
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong) or not weights.sum() > 0:
         where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
-        raise ValueError(f"{where}; weights are numbers from 0 on, some of them above")
+        raise ValueError(f"{where}; weights are numbers from 0 on, and at least one is above 0")
     return weights

@@ -44,7 +44,7 @@ def where(reading: Reading) -> str:
         return f"--label-from {reading.label_from} found none in any record"
     return (
         f"labels are read from the column {reading.label!r}, or the comment of that name in CoNLL-U; "
-        "--label names another one, --label-from other places"
+        "choose another column with --label, or another place with --label-from"
     )
 
 
@@ -61,7 +61,7 @@ def absent(data: TreeDataset) -> str:
     if not counts:
         return ""
     spelt = ", ".join(f"{label} ({count:,})" for label, count in counts.most_common())
-    return f"labels that mean that there is none: {spelt}; --missing says which do"
+    return f"labels that stand for a missing label: {spelt}; --missing sets which ones do"
 
 
 def check_spelling(data: TreeDataset) -> None:
@@ -114,7 +114,7 @@ def _wrong(label: str | None, numbers: bool, missing: frozenset[str]) -> str | N
     if label is None:
         return "no label"
     if label.strip() in missing:
-        return f"the label {label!r} means that there is none (--missing)"
+        return f"the label {label!r} stands for a missing label (--missing)"
     if numbers and label_number(label.strip()) is None:
         how = other_spelling(label)
         hint = f": it has {how}; expected it as in 1234.5" if how else ""

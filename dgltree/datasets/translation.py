@@ -13,7 +13,7 @@ from dgltree.batching.token_parts import parts_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.datasets.arities import fit_arity
 
-UNKNOWN_FUNCTION = " (its training read no unknown functions; without --no-unk fit does)"
+UNKNOWN_FUNCTION = " (it was trained with --no-unk, so it reads no unknown functions)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
 MAX_MESSAGE_LENGTH = 400
 """Characters of a message: a name may be as long as its file."""

@@ -261,7 +261,7 @@ class TreeDataset(Dataset[Any]):
         moved, messages = self.known(vocabulary, features)
         if moved is None:
             bad = self.bad_at(0, messages[0])
-            raise ValueError(f"the model knows none of the trees: {bad.where}: {bad.message}")
+            raise ValueError(f"the model can read none of the trees: {bad.where}: {bad.message}")
         moved.bad = in_order([*self.bad, *(self.bad_at(i, message) for i, message in messages.items())])
         return moved
 
@@ -287,7 +287,9 @@ class TreeDataset(Dataset[Any]):
         Raises ``ValueError`` for a data set in the vocabulary of a model, which may lack the texts of numbers.
         """
         if self._translation is not None:
-            raise ValueError("the data set is in the vocabulary of a model; change how its trees are read before that")
+            raise ValueError(
+                "the data set is already encoded with a model's vocabulary; change its reading options before that"
+            )
         changed = copy(self)
         changed.__dict__.pop("trees", None)
         changed._numbers = True

@@ -56,8 +56,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         options: of the core that is named.
 
     Raises ``ValueError`` for another name or order, for ``joint`` with a core that reads the places of one tree's
-    nodes, for a core of another number of ids, and what the core raises; ``TypeError`` for options that the core named
-    has not, or of a core that is there.
+    nodes, for a core of a different number of ids, and what the core raises; ``TypeError`` for options that the core
+    named has not, or of a core that is there.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class SequenceEncoder(Encoder, VocabularySigned):
         self.order = _order(self.name, kind, order)
         if joint and kind.place_options:
             raise ValueError(
-                f"{self.name!r} reads the place of each node in one tree, so it cannot read two: joint=False"
+                f"{self.name!r} reads the place of each node in one tree, so it cannot read two; use joint=False"
             )
         self.separator = symbol_count(vocabulary)
         if isinstance(core, str):
@@ -158,7 +158,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
             node = int(torch.nonzero(place == NO_WORD)[0])
             raise ValueError(
                 f"tree {int(tree[node]) + 1} is not a plain sentence: node {node + 1} of the batch is neither its root "
-                "nor a word of its own; words have vectors in context in trees whose children are all leaves"
+                "nor a word of its own; words have vectors in context only in trees whose leaves are all children of "
+                "the root"
             )
         words, roots = self._read_words(sequences)
         return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])
@@ -227,7 +228,7 @@ def _order(name: str, core: type[SequenceCore], order: Order | None) -> Order:
         return "preorder" if core.place_options else "bracketed"
     check_order(order)
     if core.place_options and order != "preorder":
-        raise ValueError(f"order is {order!r}; {name!r} reads the positions of nodes in preorder, and no other order")
+        raise ValueError(f"order is {order!r}; {name!r} reads the positions of nodes in preorder only")
     return order
 
 

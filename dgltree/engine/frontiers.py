@@ -125,7 +125,7 @@ def topo_plan(graph: Any, reverse: bool = False, *, order: str | None = None) ->
         raise ValueError("an empty graph: give at least one node")
     source, target = torch.stack([opened.source, opened.target]).long().cpu().numpy()  # one copy from a GPU
     if len(source) and not 0 <= min(source.min(), target.min()) <= max(source.max(), target.max()) < n:
-        raise ValueError(f"an edge leads from or to a node that is not there: there are {n}, numbered from 0")
+        raise ValueError(f"an edge names a node that does not exist: there are {n}, numbered from 0")
     # A frontier is a level: the longest way from a node without predecessors, as of dgl.topological_nodes_generator. By
     # degree within it a mailbox is one view (rows, degree, ...), and by first reader within that the rows that a later
     # frontier reads mostly lie next to each other: many gathers are then slices.

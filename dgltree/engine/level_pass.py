@@ -31,7 +31,7 @@ def check_known(cell: CellBase, local: Local, own: Iterable[Tensor]) -> None:
     for tensor in _leaves(local.end, {tensor.grad_fn for tensor in known if tensor.grad_fn is not None}):
         if id(tensor) not in leaves:
             raise ValueError(
-                f"a hook or function that was put on this {type(cell).__name__} uses a tensor of shape "
+                f"a hook or function on this {type(cell).__name__} uses a tensor of shape "
                 f"{tuple(tensor.shape)} that requires gradients and is not a parameter of the cell: its gradient would "
                 "be lost; make it one, by cell.register_parameter or as part of a module of the cell"
             )

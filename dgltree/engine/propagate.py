@@ -178,7 +178,8 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if record and schedule.node.is_inference():
         raise ValueError(
-            "the batch was planned within torch.inference_mode, whose tensors gradients cannot pass: plan it outside, "
+            "the batch was planned within torch.inference_mode, through whose tensors no gradients pass: plan it "
+            "outside, "
             "or compute within torch.no_grad()"
         )
     steps = None if traced.names else fused_pass(cell, weights, schedule, record, planned.layout, recompute)

@@ -67,7 +67,7 @@ def prop_nodes_topo(
     the dict; a TreeBatch stays as it is). Gradients flow to all fields and parameters. Time and memory are O(N + E): a
     frontier gathers the rows that its edges lead from, and what was written is joined at the end.
 
-    Raises ``ValueError`` for an empty graph, a cycle, rows of another number, dtype or shape, and a function that
+    Raises ``ValueError`` for an empty graph, a cycle, rows of a different number, dtype or shape, and a function that
     changes what it reads in place; ``KeyError`` for a field that is not there, ``TypeError`` for what is no function or
     graph. Messages name frontier, degree and field. Nothing is written then.
 

@@ -25,6 +25,8 @@ NONE = "none of these"
 """The row of labels that are none of the model's classes."""
 MAX_EXAMPLES = 20_000
 """Examples that are looked at, the first of the file."""
+MAX_CLASSES, MAX_MISTAKES = 300, 100
+"""Classes of a matrix that is sent, and pairs of classes that are sent in its place: the matrix of 10,000 is 270 MB."""
 ACCURACY_TOLERANCE = 1e-3
 """Between the accuracy of the card and that of the examples, if they are the same."""
 
@@ -160,14 +162,30 @@ class ClassAnswers(ModelAnswers):
         return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
 
     def compared(self) -> dict[str, Any]:
-        """The confusion matrix."""
+        """The confusion matrix; of more than ``MAX_CLASSES`` classes the most frequent mistakes, whose matrix is "
+        "empty."""
         names = list(self.trained.classes)
         true = torch.where(self.labels == UNSEEN, len(names), self.labels)
         pairs = true * len(names) + self.trained.objective.predicted(self.answers)
+        if len(names) > MAX_CLASSES:
+            return {"confusion": {"true": [*names, NONE], "mistakes": self._mistakes(true, pairs)}}
         counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
         if not counts[-1].any():
             return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}
         return {"confusion": {"true": [*names, NONE], "counts": counts.tolist()}}
+
+    def _mistakes(self, true: Tensor, pairs: Tensor) -> list[dict[str, Any]]:
+        """The most frequent pairs of different classes, with their share in the examples of the true class."""
+        size = torch.bincount(true, minlength=len(self.trained.classes) + 1)
+        found, counts = pairs.unique(return_counts=True)
+        rows = [
+            {"true": pair // len(self.trained.classes), "predicted": pair % len(self.trained.classes), "count": count}
+            for pair, count in zip(found.tolist(), counts.tolist(), strict=True)
+        ]
+        wrong = [
+            row | {"share": row["count"] / int(size[row["true"]])} for row in rows if row["true"] != row["predicted"]
+        ]
+        return sorted(wrong, key=lambda row: (-row["count"], -row["share"]))[:MAX_MISTAKES]
 
 
 class NumberAnswers(ModelAnswers):

@@ -11,8 +11,9 @@ from dgltree.encoders import SequenceEncoder
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_any, open_model
+from dgltree.training.model_files import check_answers
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.unlabelled_model import UnlabelledModel, check_answers, finds_trees
+from dgltree.training.unlabelled_model import UnlabelledModel, finds_trees
 
 DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""
@@ -78,9 +79,15 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
 
 
 def _read_trees(path: str, trained: TrainedModel) -> TreeDataset | str:
-    """The trees of a file as the model's training file was read, or why it cannot be, without advice on options."""
+    """The trees of a file as the model's training file was read, or why it cannot be, without advice on options.
+
+    A file of pairs for a model of single trees, and one without any label that the model can predict, cannot be read.
+    """
     try:
-        return TreeDataset.from_file(path, cached=False, progress=True, named=False, **trained.reading.to_json())
+        data = TreeDataset.from_file(path, cached=False, progress=True, named=False, **trained.reading.to_json())
+        trained.check_kind(data)
+        trained.objective.labelled(data)
+        return data
     except ValueError as error:
         return ADVICE.split(str(error))[0]
 

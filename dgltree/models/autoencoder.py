@@ -126,7 +126,7 @@ class Autoencoder(nn.Module):
                 "use reads_up=False, or another cell"
             )
         if everywhere and not entangled:
-            raise ValueError("everywhere=True joins equal pairs, which are one node with entangled=True alone")
+            raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
         for name, value, known in (("loss", loss, get_args(Loss)), ("places", places, get_args(Places))):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
@@ -138,7 +138,7 @@ class Autoencoder(nn.Module):
     def trees(self, batch: TreeBatch) -> Swept:
         """Both sweeps over given trees."""
         if self.places != "sides":
-            raise ValueError("places='numbers' is of trees that are found; use 'sides' for given ones")
+            raise ValueError("places='numbers' is for trees that are found; use 'sides' for given ones")
         graph, node = entangle(batch) if self.entangled else (batch, torch.arange(batch.num_nodes, device=batch.device))
         return self._swept(graph, propagate(graph, self.up), node, node[batch.roots], node)
 

@@ -32,7 +32,7 @@ def parse_header(text: str) -> dict[str, Any]:
 def check_length(text: str) -> None:
     """``ValueError`` for a header that is too long to be read again."""
     if len(text) > MAX_HEADER_LENGTH:
-        raise ValueError(f"its header has {len(text):,} characters, and at most {MAX_HEADER_LENGTH:,} are read")
+        raise ValueError(f"its header has {len(text):,} characters; at most {MAX_HEADER_LENGTH:,} are read")
 
 
 def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -46,7 +46,9 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
         for name, value in options.items():
             most = len(tensors) if name == "num_layers" else weights
             if name not in UNBOUND and isinstance(value, int) and value > most:
-                raise ValueError(f"its header says {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}")
+                raise ValueError(
+                    f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
+                )
     cell = CELLS.get(header.get("cell", ""))
     if cell is not None and not cell.any_arity:
         children = sum(Vocabulary.from_json(header["vocabulary"]).arities)

@@ -109,7 +109,9 @@ def load_model(path: str | Path, device: str | torch.device = "cpu") -> TreeMode
     """:func:`load` for a whole model; ``ValueError`` for a file with an encoder or a cell alone."""
     model = load(path, device)
     if not isinstance(model, TreeModel):
-        raise ValueError(f"{path}: a {type(model).__name__} without a readout, and no model; dgltree.load reads it")
+        raise ValueError(
+            f"{path}: a {type(model).__name__} without a readout, which is not a model; dgltree.load reads it"
+        )
     return model
 
 

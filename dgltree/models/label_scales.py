@@ -41,7 +41,7 @@ class LabelScale:
         if fits and self.name in ("log", "asinh"):
             fits = values[0] <= values[1] and (values[0] > 0 if self.name == "log" else values[3] > 0)
         if not fits or (self.name == "rank" and any(a >= b for a, b in pairwise(values))):
-            raise ValueError(f"no scale of numbers: {self.name!r} with {values!r:.60}")
+            raise ValueError(f"not a scale of numbers: {self.name!r} with {values!r:.60}")
 
     @classmethod
     def of(cls, name: LabelScaleName, labels: Tensor) -> "LabelScale":

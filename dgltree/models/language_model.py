@@ -58,7 +58,7 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         if layers not in LAYERS:
-            raise ValueError(f"the layers are {layers!r}; they are one of {', '.join(LAYERS)}")
+            raise ValueError(f"the layers are {layers!r}; they must be one of {', '.join(LAYERS)}")
         if not vocabulary.knows_token(END):
             raise ValueError(f"the vocabulary has no {END}, which ends sentences")
         check_dropout(word_dropout)
@@ -161,7 +161,7 @@ def load_language_model(path: str | Path) -> LanguageModel:
     """Read a model that :func:`save_language_model` wrote, in evaluation mode, on the CPU. Errors as of ``load``."""
     with reading(path) as (header, tensors):
         if "language_model" not in header:
-            raise ValueError("a model of trees, no language model; dgltree.load reads it")
+            raise ValueError("a model of trees, not a language model; dgltree.load reads it")
         config = header["language_model"]
         if len(config["sizes"]) > len(tensors):
             raise ValueError(f"its header has {len(config['sizes'])} layers, and it has {len(tensors)} tensors")

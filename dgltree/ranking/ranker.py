@@ -56,7 +56,7 @@ class Ranker:
             states of the fillers are computed again.
         fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
             equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
-            and get the same score to the bit.
+            and get bitwise equal scores.
         memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
             Less memory means smaller blocks of equations and fillers, and the same scores.
 
@@ -101,7 +101,7 @@ class Ranker:
         if top is not None and top < 1:
             raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
         if hooks_of(self.model.cell):
-            raise ValueError("the cell has hooks, which ranking would not run: it computes paths, and no whole passes")
+            raise ValueError("the cell has hooks, which ranking would not run, because it computes only paths")
         for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
             states = self._states_for(group[0].names)
             asked = [question.encoded for question in group]

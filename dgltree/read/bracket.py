@@ -186,7 +186,7 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
     def close(bracket: _Bracket) -> Tree:
         if not bracket.children and bracket.word is None:
             found = f"nothing after the label {bracket.label!r}" if bracket.label else "empty brackets"
-            raise error(bracket.start, found, "a word or further brackets in them")
+            raise error(bracket.start, found, "a word or further brackets inside")
         if bracket.label or not form.labelled:
             return form.read(bracket.label, tuple(bracket.children), bracket.word)
         if len(bracket.children) > 1:

@@ -77,7 +77,7 @@ def _children(edges: list[tuple[int, int]], count: int, slots: Sequence[int] | N
                 found[parent].append(child)
             return found
     raise ValueError(
-        f"{count} nodes and {len(edges)} edges are not a tree; expected a single parent for each but the root"
+        f"{count} nodes and {len(edges)} edges are not a tree; expected one parent for each node except the root"
     )
 
 

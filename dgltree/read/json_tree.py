@@ -158,7 +158,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
         stack.extend(reversed(children))
     if len(rows) < len(data):
         left = next(number for number in range(len(data)) if number not in seen)
-        raise ValueError(f"$[{left}]: no child of any node below the first; expected one tree")
+        raise ValueError(f"$[{left}]: not a child of any node; expected one tree")
     return trees_of(rows)[0]
 
 

@@ -54,7 +54,7 @@ def read_newick(text: str) -> Tree:
         elif name is not None and not node.name and not node.length:
             node.name = name
         elif name is not None:
-            raise error_at(text, place, f"found {found!r:.40}; expected ',' or ')'; a name with blanks needs quotes")
+            raise error_at(text, place, f"found {found!r:.40}; expected ',' or ')'; put a name with spaces in quotes")
         elif found == "(" and (node.children is not None or node.name or node.length):
             raise error_at(text, place, "found '('; expected ',' or ')'; the name of a clade is after its brackets")
         elif found == "(":

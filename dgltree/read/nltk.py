@@ -34,7 +34,7 @@ def from_nltk(tree: Any) -> Tree:
         if not label:
             raise ValueError("a node of an nltk.Tree has no label; expected a name")
         if not len(node):
-            raise ValueError(f"the node {label!r} of an nltk.Tree has no children; expected a word or more in it")
+            raise ValueError(f"the node {label!r} of an nltk.Tree has no children; expected at least one word")
         if len(node) == 1 and isinstance(node[0], str):
             rows.append((label, node[0], 0))
             continue

@@ -141,7 +141,7 @@ def detect(texts: Sequence[str]) -> str:
     if counts[best] and 2 * counts[best] >= len(texts):
         return best
     if counts[best]:
-        raise ValueError(f"no notation that is detected reads half of {len(texts)} trees: {count_readable(texts)}")
+        raise ValueError(f"no detectable notation reads half of {len(texts)} trees: {count_readable(texts)}")
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
@@ -157,7 +157,7 @@ def count_readable(texts: Sequence[str]) -> str:
             continue
     read = [f"{name} reads {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
     *others, last = _named("never")
-    by_name = f"; {', '.join(others)} and {last} are read if --notation names them"
+    by_name = f"; {', '.join(others)} and {last} are read only with --notation"
     return ", ".join(read or ["none reads any"]) + by_name
 
 

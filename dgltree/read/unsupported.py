@@ -37,7 +37,7 @@ FOREIGN = (
         re.compile(r"# ::\w|\s*\(\s*[^\s()]{1,40} / |\s+:[A-Za-z][\w-]*\s").match,
     ),
     UnsupportedNotation(
-        "dot-bracket structures of RNA; write each as a tree, an S-expression perhaps",
+        "dot-bracket structures of RNA; write each as a tree, for example as an S-expression",
         re.compile(r"(?=[^(]*\()[().\[\]{}<>]*\.[().\[\]{}<>]*(?:\s+\(?\s*-?[\d.]+\)?)?\s*$").match,
         re.compile(r">|[ACGUTN]{4,}\s*$", re.IGNORECASE).match,
     ),
@@ -47,12 +47,12 @@ FOREIGN = (
         re.compile(r"ID=\S+ PARSER=").match,
     ),
     UnsupportedNotation(
-        "S-expressions with Lisp's symbols in bars, |a b|, which this form does not have; write such a symbol as "
+        "S-expressions with Lisp's symbols in bars, |a b|, which are not supported; write such a symbol as "
         'a text, "a b", or as one word',
         re.compile(r"\s*\((?s:.*[\s(])?\|[^|()\s]+[ \t][^|()\"\n]*\|[\s)]").match,
     ),
     UnsupportedNotation(
-        "treebank trees of which brackets without a label hold several; give these brackets a label, "
+        "treebank trees in which brackets without a label hold several trees; give these brackets a label, "
         "(ROOT (S ...) (. .)), or name the notation: --notation sexpr reads them, and finds no labels",
         _several,
     ),
@@ -62,7 +62,7 @@ FOREIGN = (
     ),
     UnsupportedNotation(
         "trees in quotation marks, as in a CSV file; call the file .csv (without a header: with --columns tree), or "
-        "take the marks away",
+        "remove the quotation marks",
         re.compile(r"\s*([\"'])[^\"']*[({].*\1\s*$", re.DOTALL).match,
     ),
 )

@@ -69,7 +69,7 @@ def read_word_trees(path: Path) -> tuple[list[Tree], int]:
     trees = [word_tree(tree) for file in files for tree in _trees(file)]
     kept = [tree for tree in trees if tree is not None]
     if not kept:
-        raise ValueError(f"{path}: {len(trees)} trees, and none has a word: every leaf is punctuation or a trace")
+        raise ValueError(f"{path}: {len(trees)} trees without a word: every leaf is punctuation or a trace")
     return kept, len(trees) - len(kept)
 
 

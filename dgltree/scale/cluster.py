@@ -18,7 +18,7 @@ LOOPBACK = "127.0.0.1"
 ANY_ADDRESS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's setting for its processes to listen on all addresses or, with 0, on that of the node alone."""
 WAIT = 5.0  # seconds for an address to answer
-MISSING = "Ray is not installed, the extra 'ray' of dgltree; install it with: pip install 'ray[data]'"
+MISSING = "Ray is not installed (the extra 'ray' of dgltree); install it with: pip install 'ray[data]'"
 
 
 @contextmanager
@@ -59,14 +59,15 @@ def _start(address: str) -> None:
     if address != LOCAL:
         if os.environ.get(ANY_ADDRESS) == "0":
             raise ValueError(
-                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for the cluster of this "
-                f"machine that came first); connect to {address} in a new process"
+                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for this machine's own "
+                f"cluster, "
+                f"which was started first); connect to {address} in a new process"
             )
         _check(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError) as error:
-            raise ValueError(f"no cluster of Ray answers at {address}: {' '.join(str(error).split())}") from None
+            raise ValueError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # The model, the reader and the writer wait most of the time: they are one process more than there are cores.
@@ -106,7 +107,7 @@ def _check(address: str) -> None:
         socket.create_connection((host, int(port)), WAIT).close()
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"no cluster of Ray answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' began, or "
+            f"no Ray cluster answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' started, or "
             "--ray alone to use this machine"
         ) from None
 

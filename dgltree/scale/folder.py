@@ -43,7 +43,7 @@ class OutFolder:
         Raises ``ValueError`` if it holds something else.
         """
         if self._files.isfile(self._path):
-            raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
+            raise ValueError(f"{self.given}: a file; the output is a folder of Parquet files")
         run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
         if run is None:
             names = [name for name in self._names() if not name.endswith(PART_SUFFIX) and name != OWNER]

@@ -51,7 +51,7 @@ class TableJob(ABC):
     """Bytes of a row; longer ones are left out."""
 
     def settings(self) -> dict[str, Any]:
-        """The settings that distinguish the output from that of another run, as JSON."""
+        """The settings that distinguish the output from that of a different run, as JSON."""
         return {"command": type(self).__name__.lower()}
 
     @abstractmethod

@@ -217,4 +217,4 @@ def as_here() -> Iterator[None]:
             cause.args = (cause.args[0].partition(TOLD)[0], *cause.args[1:])
         raise cause from None
     except RayError as error:
-        raise OSError(f"the cluster of Ray failed: {' '.join(str(error).split())}") from None
+        raise OSError(f"the Ray cluster failed: {' '.join(str(error).split())}") from None

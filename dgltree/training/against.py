@@ -71,8 +71,8 @@ def unseen(each: Contender) -> np.ndarray:
         return np.array([name in (None, "test") for name in known])
     if not (each.folder / TRAINED_ON).exists():
         raise ValueError(
-            f"{each.folder}: neither {SPLIT_FILE} nor {TRAINED_ON} in it, so it cannot be known which examples the "
-            "model was trained on"
+            f"{each.folder}: neither {SPLIT_FILE} nor {TRAINED_ON} in it, so the examples that the model was trained "
+            "on are not known"
         )
     return ~trained_on(each.model.dataset(each.data), each.folder)
 
@@ -97,7 +97,7 @@ def compare(new: Contender, old: Contender) -> PairedDifferences:
     rows = [place for place in both if all(place in of for of in free)]
     if not rows:
         raise ValueError(
-            f"no example is left: on each of {len(both):,} with a label one of the models was trained, or chosen by it"
+            f"no example is left: one model was trained on or selected with each of the {len(both):,} examples"
         )
     chosen = []
     for each, of in zip(known, places, strict=True):

@@ -105,7 +105,7 @@ def autoencoding(
     made = choice.made()
     if not isinstance(made, TreeEncoder):
         raise ValueError(
-            f"the encoder is {choice.name!r}, which has no vectors of parts; name a cell such as tree_lstm, or for "
+            f"the encoder is {choice.name!r}, which has no vectors for parts; name a cell such as tree_lstm, or for "
             f"sentences {' or '.join(SENTENCES)}"
         )
     known = choice.read(data).within(made.vocabulary)

@@ -132,7 +132,7 @@ def decide(
 
     encoder = choose_encoder(splits["train"], settings, vocabulary, head)
     if encoder.numbers:
-        say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
+        say("numeric leaves are read as numbers; --no-numbers reads them as words")
         splits = {name: encoder.read(data) for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
     known = {name: _within(name, data, encoder.vocabulary, objective, features) for name, data in splits.items()}
@@ -242,7 +242,7 @@ def _splits(
         raise ValueError("some files hold trees and others pairs of trees")
     if settings.split_of is not None:
         if given or any(data.splits):
-            others = "a column of splits" if any(data.splits) else "files for validation or tests"
+            others = "a split column" if any(data.splits) else "files for validation or tests"
             raise ValueError(f"split_of takes over a split, and the data has {others}: leave one of them out")
         return EarlierSplit.of(Path(settings.split_of)).continued(data)
     if "validation" in given and not any(data.splits):

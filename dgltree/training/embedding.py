@@ -11,8 +11,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.locks import claim, lock_folder
 from dgltree.models.autoencoder import Loss
 from dgltree.training.autoencoding import SENTENCES, autoencoding
-from dgltree.training.folder import EPOCHS, SETTINGS_FILE, UNLABELLED, WEIGHTS, digest_of, read_interrupted_state
-from dgltree.training.model_files import READING
+from dgltree.training.folder import EPOCHS, digest_of, read_interrupted_state
+from dgltree.training.model_files import READING, SETTINGS_FILE, UNLABELLED, WEIGHTS
 from dgltree.training.processes import say
 from dgltree.training.stepping.callbacks import DivergenceError
 from dgltree.training.stepping.trainer import CLIP

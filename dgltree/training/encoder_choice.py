@@ -18,7 +18,8 @@ from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEn
 from dgltree.encoders.make import check_encoder, encoder_options
 from dgltree.models.checkpoint import load_model
 from dgltree.read.glove import read_glove
-from dgltree.training.folder import WEIGHTS as WEIGHTS_FILE
+from dgltree.training.model_files import WEIGHTS as WEIGHTS_FILE
+from dgltree.training.model_files import check_model
 from dgltree.training.options import FitOptions
 from dgltree.training.parameter_budget import OWN, WEIGHTS, weights_of, widest
 from dgltree.training.processes import say
@@ -159,9 +160,10 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     """
     for name in ("encoder", "hidden_size", "input_size", "options", "vectors"):
         if getattr(settings, name) is not None:
-            raise ValueError(f"{name} is {getattr(settings, name)!r}; leave it out with from, as the folder has it")
-    if not (folder / WEIGHTS_FILE).exists():
-        raise FileNotFoundError(f"{folder}: no {WEIGHTS_FILE} in it; give the folder that 'dgltree embed --out' wrote")
+            raise ValueError(
+                f"{name} is {getattr(settings, name)!r}; leave it out, because from takes it from the folder"
+            )
+    check_model(folder, "embed")
     encoder = load_model(folder / WEIGHTS_FILE).encoder
     options, cell = dict(encoder.config), getattr(encoder, "cell", None)
     name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))
@@ -185,11 +187,11 @@ class _EncoderBuilder:
         self.settings, self.name, self.given, self.head = settings, name, settings.options or {}, head
         self.cell, self.seeded = _small_cell(name), known is None
         if self.cell is not None and settings.vectors and not settings.input_size:
-            raise ValueError("vectors needs an input_size, the width of the vectors of the file")
+            raise ValueError("vectors needs an input_size: the width of the vectors in the file")
         if settings.nodes and self.given.get("pooling"):
-            raise ValueError("nodes learns the label of each node, by its own state, so it takes no pooling")
+            raise ValueError("nodes predicts the label of each node from its own state, so it takes no pooling")
         if self.given.get("context") and not settings.nodes:
-            raise ValueError("context is of the states of nodes, and a root has none: use it with nodes")
+            raise ValueError("context describes what surrounds a node, and nothing surrounds a root: use it with nodes")
         words = self.given.get("in_context") and self.given.get("order") == "leaves"
         if self.cell is None and (settings.input_size or (settings.nodes and not words)):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
@@ -197,8 +199,8 @@ class _EncoderBuilder:
             bool((of.trees.token[of.trees.arity > 0] != NO_TOKEN).any()) for of in train.blocks()
         ):
             raise ValueError(
-                f"{name} reads sequences, which would lose the tokens of inner nodes that these trees have, as "
-                "dependency trees and molecules do: name a cell, such as child_sum"
+                f"{name} reads sequences, which cannot represent tokens of inner nodes, as in dependency "
+                "trees and molecules: name a cell, such as child_sum"
             )
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
         by_place = "number_scale" not in self.given and known is None

@@ -31,7 +31,7 @@ from dgltree.training.trained_model import TrainedModel
 from dgltree.training.trained_on import remember
 
 EQUAL_VECTORS = (
-    "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
+    "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr or "
     "another --encoder"
 )
 MIN_CERTAIN_EXAMPLES = 30
@@ -241,7 +241,8 @@ def _say_last(monitored: str, folder: Path) -> None:
     values = [epoch[monitored] for epoch in read_epochs(folder)]
     if len(values) > 1 and max(values[:-1]) < values[-1]:
         say(
-            f"the last epoch, {len(values) - 1}, was the best: more may be better; --epochs {2 * len(values)} continues"
+            f"the last epoch, {len(values) - 1}, was the best, so more epochs may help; --epochs {2 * len(values)} "
+            f"continues"
         )
 
 

@@ -108,7 +108,7 @@ def fit(
     settings = FitOptions(**options)
     check_started(settings.devices, settings.machines)
     if out is None and settings.devices * settings.machines > 1:
-        raise ValueError("several processes train in one folder, which all of them see: give out")
+        raise ValueError("several processes train into one shared folder: give out")
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     files = {name: each for name, each in given.items() if each is not None}

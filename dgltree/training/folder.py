@@ -12,7 +12,7 @@ from dgltree.files import replacing
 from dgltree.label_scale_names import LabelScaleName
 from dgltree.locks import differences
 from dgltree.read.json_text import write_json
-from dgltree.training.model_files import SETTINGS_FILE, WEIGHTS
+from dgltree.training.model_files import SETTINGS_FILE, UNLABELLED, WEIGHTS
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
@@ -25,8 +25,6 @@ LARGEST_CLASS = "largest_class.json"
 """Next to them, of a model of classes: the class that most training examples have."""
 FEATURES = "features.json"
 """Next to them, of a model that reads columns next to the trees: their scales and categories."""
-UNLABELLED = "embedding.json"
-"""Of the folder of ``dgltree embed``: what its training is of."""
 SPLIT_FILE, SPLIT = "split.tsv", "split"
 """Which example is in which split; and in the settings of a training by which rule and seed."""
 TRAINED_ON = "trained_on.npy"
@@ -135,7 +133,7 @@ def give_up(folder: Path) -> str:
     file = folder / SETTINGS_FILE
     write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
     has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"
-    return f"stopped: {folder} has {has}; a command with other settings starts again there"
+    return f"stopped: {folder} has {has}; a command with other settings starts over there"
 
 
 def read_interrupted_state(folder: Path) -> str:
@@ -145,9 +143,9 @@ def read_interrupted_state(folder: Path) -> str:
     if (folder / WEIGHTS).exists():
         return (
             f"stopped in the first epoch: the model in {folder} is unfinished and was not validated; "
-            "the same command starts again"
+            "the same command starts over"
         )
-    return f"stopped before the first training step: there is no model in {folder}; the same command starts again"
+    return f"stopped before the first training step: there is no model in {folder}; the same command starts over"
 
 
 def read_epochs(folder: Path) -> list[dict[str, Any]]:

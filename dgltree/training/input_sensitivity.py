@@ -77,8 +77,8 @@ def describe_default_parts(data: TreeDataset, min_count: int) -> str:
     """The parts that a training would read of a data set with these options alone, as text."""
     chosen = choose_encoder(data, FitOptions(min_count=min_count))
     found = measure_sensitivity(chosen.made(), chosen.read(data))
-    unseen = "".join(f"\n  it does not see {what}" for what in found.unseen)
-    by_itself = "\n  leaves that are written as numbers are read as numbers" if chosen.numbers else ""
+    unseen = "".join(f"\n  it ignores {what}" for what in found.unseen)
+    by_itself = "\n  numeric leaves are read as numbers" if chosen.numbers else ""
     return f"fit trains {chosen.name} unless an encoder is named, which reads {found}{by_itself}{unseen}"
 
 

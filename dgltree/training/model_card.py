@@ -2,7 +2,7 @@
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,6 +17,7 @@ from dgltree.training.objectives import Classes
 from dgltree.training.trained_model import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
+MAX_LISTED_CLASSES = 100
 NAMES = {
     "average": "model",
     "network": "network",
@@ -66,6 +67,12 @@ def card(
     }
 
 
+def _class_names(names: Sequence[str]) -> str:
+    """The first ``MAX_LISTED_CLASSES``, and how many more there are; the JSON of the card has all."""
+    more = f" and {len(names) - MAX_LISTED_CLASSES:,} more" if len(names) > MAX_LISTED_CLASSES else ""
+    return ", ".join(map(_escaped, names[:MAX_LISTED_CLASSES])) + more
+
+
 def _threshold(trained: TrainedModel) -> dict[str, Any] | None:
     threshold = trained.objective.threshold if isinstance(trained.objective, Classes) else None
     return None if threshold is None else threshold.to_json(trained.classes)
@@ -102,7 +109,7 @@ def markdown(card: dict[str, Any]) -> str:
         *_probabilities(card),
         *_calibration(card),
         *_average(card),
-        f"- Classes: {', '.join(map(_escaped, card['classes']))}"
+        f"- Classes: {_class_names(card['classes'])}"
         if card["classes"]
         else "- Gives numbers, in the unit of the labels.",
         f"- Data: sha256 {card['data']['sha256']}; examples: {_listed(card['data']['examples'])}; left out: "

@@ -26,7 +26,7 @@ def choose_notation(trees: Mapping[str, Mapping[str, TreeDataset]], settings: Fi
     if math.isfinite(scores[best]):
         listed = ", ".join(f"{TREES[name]} {scores[name]:.3f}" for name in TREES)
         say(
-            f"molecules are read as trees of {TREES[best]}, which a baseline predicts best from in cross-validation "
+            f"molecules are read as trees of {TREES[best]}, from which a baseline predicts best in cross-validation "
             f"({listed}); --notation {' or '.join(TREES)} sets it"
         )
     return best

@@ -57,84 +57,84 @@ class FitOptions:
 
     Args:
         encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum if a node has more
-            than three children, else tree_lstm, whose functions have weights of their own if these are up to
-            50 for each node of the training set, and share them elsewhere.
+            than three children, else tree_lstm, with separate weights for each function if there are at most
+            50 weights per node of the training set, and shared weights otherwise.
         hidden_size: width of a node's state and of a tree's vector. Default: 100, or less if the encoder would have
             over 50 weights for each node of the training set.
-        input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
-            embeddings are their states. Default: hidden_size for a cell, if there are tokens.
+        input_size: width of the token embeddings that the gates of every node read; with 0 only leaves have tokens, and
+            their states are the embeddings. Default: hidden_size for a cell, if there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair if an example has
-            two trees, regress if all labels are numbers and some are not whole, or over 20 are different, else
+            two trees; regress if all labels are numbers and some are not whole or more than 20 are distinct; else
             classify.
-        label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none, and
-            if some labels are far from all others the one that is best in validation.
+        label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none; if
+            some labels are far from all others, the scale that is best in validation.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
             classifier, number or pair, by the task.
-        readout_size: width of a hidden layer before the output layer; 0 for none, or with features the width of the
-            state.
-        dropout: the share of a tree's vector that is dropped in training, before the output layer. Default: 0.5 for
+        readout_size: width of a hidden layer before the output layer; 0 for no hidden layer, or with features for the
+            width of the state.
+        dropout: dropout rate of a tree's vector in training, before the output layer. Default: 0.5 for
             classes of trees, else 0.
-        input_dropout: the share of token embeddings that is dropped in training; needs an input_size. Default: 0.3 for
+        input_dropout: dropout rate of token embeddings in training; needs an input_size. Default: 0.3 for
             classes of trees, else 0.
         token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
             A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
         min_count: read tokens and functions that occur fewer times than this in the training set as <unk>.
-        unk: read unknown functions as <unk>, too, one for each number of children; without it all functions of the
+        unk: also read unknown functions as <unk>, one for each number of children; without it only the functions of the
             training set are known, and trees with others are refused.
-        token_parts: read rare and unknown tokens by the words that they are made of, such as user and name of userName,
-            where tokens of the training set have words in common; for names in code.
+        token_parts: read rare and unknown tokens by the words they consist of, such as user and name in userName,
+            if tokens of the training set share words; meant for names in code.
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
-            30, and up to 300 if the 30th is the best so far.
+            30; up to 300 if the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
-        schedule: plateau halves the learning rate by halve_after; cosine and linear lower it from step to step, to 0 at
-            the end of the last epoch, and need epochs, which such a training cannot change when it continues.
+        schedule: plateau halves the learning rate as halve_after says; cosine and linear lower it step by step, to 0 at
+            the end of the last epoch; they need epochs, which cannot be changed when such a training is resumed.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
             Default: 0.05 for classes of trees, else 0.
-        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; radam_lookahead, which goes back a
-            fifth of its way every five steps; or adam, whose weight decay is L2 and shrinks every weight.
+        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; radam_lookahead, which takes back a
+            fifth of its progress every five steps; or adam, with L2 weight decay on every weight.
         beta1: the decay of the optimizer's mean of the gradients; the momentum of sgd.
         eps: the number that the optimizer adds to the root of the mean square of the gradients.
         clip: the norm that gradients are clipped to.
-        averaging: the decay of an exponential average of the weights, such as 0.999, which is validated and kept
-            instead of them. Default: none.
-        vectors: begin with the word vectors of this file in the format of GloVe; needs an input_size.
+        averaging: decay of an exponential average of the weights, such as 0.999; the average is validated and saved
+            instead of the weights. Default: none.
+        vectors: begin with the word vectors of this file, in GloVe's format; needs an input_size.
         from_: begin with the encoder of this folder of dgltree embed or fit: its kind, width, vocabulary and weights.
-        frozen: leave the vectors of tokens as they begin, and with from all of the encoder.
-        batch_nodes: about this many nodes in a batch. Default: a two-hundredth of the nodes of the training set, from
+        frozen: do not train the token vectors or, with from, any part of the encoder.
+        batch_nodes: approximate number of nodes in a batch. Default: 1/200 of the nodes of the training set, but from
             512 to 8192.
         batch_size: at most this many examples in a batch, in place of batch_nodes.
-        batch_words: put examples with similar numbers of leaves in a batch, at most this many leaves with padding;
-            needs a batch_size.
-        seed: the random numbers of first weights, order, dropout and splits follow from it.
+        batch_words: put examples with similar numbers of leaves into a batch, with at most this many leaves including
+            padding; needs a batch_size.
+        seed: random seed of the initial weights, order, dropout and splits.
         device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
-        devices: train by this many processes on each machine, one for each GPU if there are GPUs. Started by
-            torchrun, it is the number of its processes.
-        machines: the number of machines that run this command together, started by torchrun on each.
-        threads: use this many CPU threads in each process. Default: all cores but the data loader's for cells; for
-            other encoders one, or as many if batches are large enough to gain by it.
-        precision: bits of a number: 32, or bf16-mixed or 16-mixed, by which sequence encoders are faster on a GPU;
-            cells always have 32.
+        devices: train in this many processes on each machine, one per GPU if there are GPUs. Under torchrun
+            it is the number of torchrun's processes.
+        machines: number of machines that run this command together; start it with torchrun on each.
+        threads: use this many CPU threads in each process. Default: for cells, all cores except the data loader's;
+            for other encoders one, or all cores if batches are large enough to benefit.
+        precision: floating-point precision: 32, or bf16-mixed or 16-mixed, which make sequence encoders faster on a
+            GPU; cells always use 32.
         accumulate: add up the gradients of this many batches before each step.
-        max_time: stop at the end of the epoch in which this time is over, as days:hours:minutes:seconds
+        max_time: stop at the end of the epoch in which this time runs out, given as days:hours:minutes:seconds
             ("00:02:30:00").
-        class_weights: "balanced" gives rare classes as much weight as frequent ones: in the loss of the network and of
-            the baseline, and in what validation chooses: the epoch (by the balanced accuracy), the average and the
+        class_weights: "balanced" gives rare classes as much weight as frequent ones: in the losses of the network and
+            the baseline, and in the choices made by validation: the epoch (by balanced accuracy), the average and the
             temperature.
-        threshold: predict a class from this probability on, given as CLASS=P; or from the one that is best in
-            validation: CLASS=f1 by its F1, CLASS=recall:R the highest with this recall. Default: the most probable
+        threshold: predict a class if its probability is at least P, given as CLASS=P; or let validation choose P:
+            CLASS=f1 for the best F1, CLASS=recall:R for the highest P with this recall. Default: the most probable
             class is predicted.
-        log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
-        baseline: how the baseline is chosen: full compares linear models, boosted trees and a forest by
+        log: also write the metrics as csv or for tensorboard, to the folder logs in the output folder.
+        baseline: choice of the baseline: full compares linear models, boosted trees and a forest by
             cross-validation; fast fits one linear model.
         no_baseline: fit no baseline; the network answers alone.
-        split_of: take over the split of the earlier training in this folder: its examples stay where they are, and new
-            ones are dealt out by their hash.
+        split_of: take over the split of the earlier training in this folder: its examples stay in their splits, and
+            new ones are assigned by their hash.
 
     Raises ``ValueError`` for what cannot be.
     """
@@ -202,7 +202,8 @@ class FitOptions:
             raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
         if self.schedule != "plateau" and self.epochs is None:
             raise ValueError(
-                f"schedule is {self.schedule}, which needs epochs: the rate is 0 at the end of the last one"
+                f"schedule is {self.schedule}, which needs epochs, because the rate reaches 0 at the end of the last "
+                f"one"
             )
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
@@ -219,7 +220,7 @@ class FitOptions:
         if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
         if self.no_baseline and self.baseline != "full":
-            raise ValueError(f"baseline is {self.baseline!r}, and no_baseline leaves it out: give one of them")
+            raise ValueError(f"baseline is {self.baseline!r}, but no_baseline leaves it out: give one of them")
         for name in ("dropout", "input_dropout", "beta1", "averaging"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:

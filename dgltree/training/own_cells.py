@@ -21,7 +21,7 @@ def register(cell: type[Cell] | str) -> str:
     """
     found = _loaded(cell) if isinstance(cell, str) else cell
     if not (isinstance(found, type) and issubclass(found, Cell)):
-        raise ValueError(f"{cell} is not a class of a cell; it should be derived from dgltree.cells.Cell or SumCell")
+        raise ValueError(f"{cell} is not a class of a cell; it must be derived from dgltree.cells.Cell or SumCell")
     name = found.__name__
     if name in CELLS and CELLS[name].__module__ != found.__module__:
         raise ValueError(f"there is another cell called {name!r}; give the class another name")

@@ -73,4 +73,4 @@ def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
         elif ".maps." in name and weights.shape[0] > 1:
             yield f"gates of {functions:,} functions", weights.numel()
         else:
-            yield "readout" if name.startswith("readout.") else "gates that all functions share", weights.numel()
+            yield "readout" if name.startswith("readout.") else "gates shared by all functions", weights.numel()

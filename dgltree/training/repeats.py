@@ -94,7 +94,7 @@ def fit_folds(
     """
     settings = _settings(options)
     if settings.split_of is not None:
-        raise ValueError("folds make splits of their own: leave out split_of")
+        raise ValueError("folds make their own splits: leave out split_of")
     data = keep_labelled(data, settings)
     given = folds(data, count, settings.seed)
     trainings = {
@@ -142,12 +142,12 @@ def fit_seeds(
             parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
             options = {**options, "split_of": None}
         if "test" not in parts:
-            raise ValueError("trainings are compared by their test set; the column of splits names none")
+            raise ValueError("trainings are compared on their test set; the split column names none")
         data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}
         for part in (data, *files.values()):
             part.splits = [None] * len(part)
     elif len(files) < 2:
-        raise ValueError("trainings are compared by their test set; give --validation and --test, or neither")
+        raise ValueError("trainings are compared on their test set; give both --validation and --test, or neither")
     seeds = range(settings.seed, settings.seed + count)
     trainings = {
         f"seed-{seed}": partial(fit, data, out=Path(out) / f"seed-{seed}", **{**options, **files, "seed": seed})
@@ -167,7 +167,7 @@ def _processes(given: int | None, trainings: int, data: TreeDataset, settings: F
     if given < 1:
         raise ValueError(f"processes is {given}; it must be 1 or more")
     if given > 1 and settings.devices * settings.machines > 1:
-        raise ValueError("give --processes for trainings at a time, or --devices and --machines for each training")
+        raise ValueError("give --processes for parallel trainings, or --devices and --machines for each training")
     return min(given, trainings)
 
 

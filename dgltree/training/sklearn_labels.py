@@ -11,14 +11,14 @@ def labels_of(y: Any) -> np.ndarray:
     if y is None:
         raise ValueError("no labels: fit requires y to be passed, but the target y is None")
     if hasattr(y, "toarray"):
-        raise ValueError("the labels are a sparse matrix, as several labels of a tree are; give one label of each tree")
+        raise ValueError("the labels are a sparse matrix; give one label per tree")
     given = y if hasattr(y, "__array__") else list(y)
     ragged = not hasattr(given, "__array__") and any(isinstance(label, list | tuple | set) for label in given)
     if ragged:
-        raise ValueError("some labels are lists, as several labels of a tree are; give one label of each tree")
+        raise ValueError("some labels are lists; give one label per tree")
     found = np.asarray(given)
     if found.ndim > 1 and found.shape[1] != 1:
-        raise ValueError(f"y has the shape {found.shape}, several labels of a tree; one label of each tree is learnt")
+        raise ValueError(f"y has the shape {found.shape}; give one label per tree")
     found = column_or_1d(found, warn=True)
     for i, label in enumerate(found.tolist()):
         if label is None or label != label:

@@ -59,7 +59,8 @@ class EarlierSplit:
         """
         file = folder / SPLIT_FILE
         if not file.exists():
-            why = "an earlier release keeps none" if (folder / SETTINGS_FILE).exists() else "no 'dgltree fit' wrote it"
+            begun = (folder / SETTINGS_FILE).exists()
+            why = "earlier releases do not keep it" if begun else "'dgltree fit' did not write this folder"
             raise FileNotFoundError(f"{folder}: no {SPLIT_FILE} in it ({why})")
         trees: dict[int, str] = {}
         groups: dict[str, str] = {}

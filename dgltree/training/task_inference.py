@@ -45,11 +45,11 @@ def infer_task(data: TreeDataset) -> InferredTask:
 
 
 def check_classes(labels: Sequence[str | None]) -> None:
-    """``ValueError`` if every training example has a label of its own, as an id is."""
+    """``ValueError`` if every training example has a label of its own, like an id."""
     names = {label for label in labels if label is not None}
     if len(names) > MOST_CLASSES and len(names) == len(labels):
         numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
         raise ValueError(
-            f"all {len(names):,} training examples have labels of their own, such as {min(names)!r:.40}, as an id is: "
+            f"all {len(names):,} training examples have different labels, such as {min(names)!r:.40}, like ids: "
             f"no class can be learnt; name the column of the label (--label){numbers}"
         )

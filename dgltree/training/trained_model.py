@@ -79,7 +79,7 @@ class TrainedModel:
         self.model, self.reading, self.average, self.features = model.eval(), reading, average, features
         gives = model.readout.gives if isinstance(model.readout, Readout) else None
         if gives is None or (gives == "classes" and not model.classes):
-            raise ValueError("it names no classes and gives no numbers; a model of 'dgltree fit' does")
+            raise ValueError("it has neither classes nor numbers, unlike a model of 'dgltree fit'")
         self.objective = OBJECTIVES[gives].with_classes(model.classes)
 
     @classmethod

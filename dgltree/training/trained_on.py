@@ -40,6 +40,6 @@ def trained_on(data: TreeDataset, folder: Path) -> np.ndarray:
         if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
             raise ValueError(f"digests of type {kept.dtype} and shape {kept.shape}")
     except (ValueError, EOFError, OSError) as error:
-        raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without it") from None
+        raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without this check") from None
     own = set(map(tuple, kept.tolist()))
     return np.array([tuple(digests) in own for digests in tree_digests(data.as_read()).tolist()])

@@ -31,7 +31,7 @@ def print_summary(decision: Decision, module: TreeTraining) -> None:
     found = measure_sensitivity(module.encoder, splits["train"])
     say(f"the encoder reads {found}")
     for what in found.unseen:
-        say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
+        say(f"warning: the encoder ignores {what}: trees that differ only in this get the same vector")
     counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
     say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
     if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
@@ -56,9 +56,7 @@ def _of_places(scales: NumberScales) -> str:
     """Which places have a scale of their own, and what their numbers are."""
     each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
     more = f" and {len(each) - MAX_LISTED_PLACES:,} more" if len(each) > MAX_LISTED_PLACES else ""
-    return f"numbers are read on a scale of their own at {len(each):,} places: " + (
-        ", ".join(each[:MAX_LISTED_PLACES]) + more
-    )
+    return f"numbers have their own scale at {len(each):,} places: " + (", ".join(each[:MAX_LISTED_PLACES]) + more)
 
 
 def _range(low: float, high: float) -> str:

@@ -17,19 +17,12 @@ from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, nodes_of
 from dgltree.engine.propagate import propagate
 from dgltree.models.checkpoint import reading, write
 from dgltree.models.tree_model import evaluating
-from dgltree.training.folder import UNLABELLED
 from dgltree.training.trained_model import TrainedModel
 
 CONTEXT = "context.safetensors"
 """The weights of the way down, next to the files of a model."""
 OF_TREES = "tree_lstm"
 """The cells of two sweeps over given trees, whose name older folders lack."""
-
-
-def check_answers(folder: str | Path) -> None:
-    """``ValueError`` for the folder of a model that learnt no labels."""
-    if (Path(folder) / UNLABELLED).exists():
-        raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
 
 
 def finds_trees(folder: str | Path) -> bool:
@@ -71,7 +64,7 @@ class UnlabelledModel(NamedTuple):
         assert isinstance(encoder.core, SequenceEasyFirst)
         sentence, place = nodes_of(trees).unbind(1)
         if bool((place == NO_WORD).any()):
-            raise ValueError("a tree has inner nodes under its root; vectors of words in context are of sentences")
+            raise ValueError("a tree has inner nodes under its root; only words of sentences have vectors in context")
         sequences = encoder.plan(trees, share=False)
         found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)
         down = propagate(found.batch, self.down, direction="down", up=found.up)

@@ -53,7 +53,7 @@ class TruthTables:
 
         table = formula.fold(apply)
         if not isinstance(table, int):
-            raise ValueError("found a connective without what it joins; expected a formula")
+            raise ValueError("found a connective without its operands; expected a formula")
         return table
 
     def relation(self, left: int, right: int) -> str:

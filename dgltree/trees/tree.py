@@ -66,9 +66,9 @@ class Tree:
             if child.depth >= depth:
                 depth = child.depth + 1
         if not isinstance(function, str) or not (token is None or isinstance(token, str)):
-            raise TypeError(f"function and token are text, not {function!r} and {token!r}")
+            raise TypeError(f"function and token must be text, not {function!r} and {token!r}")
         if not function:
-            raise ValueError("a node's function is an empty text; name what the node computes")
+            raise ValueError("a node's function is empty; name what the node computes")
         if value is not None:
             value = float(value)
             if not math.isfinite(value):

@@ -138,7 +138,7 @@ def test_inputs_of_another_length_are_refused() -> None:
 
 def test_a_cell_refuses_what_it_would_lose() -> None:
     cell = TreeRNN(VOCABULARY, 4)
-    with pytest.raises(ValueError, match="no input_size: they would be lost"):
+    with pytest.raises(ValueError, match="no input_size and would ignore them"):
         propagate(batch([FOREST[0]], VOCABULARY, x=torch.zeros(1, 3)), cell)
     with pytest.raises(ValueError, match="tree 1, node 1 is an inner node with a token"):
         propagate(batch([Tree("sin", (FOREST[0],), token="x")], VOCABULARY), cell)

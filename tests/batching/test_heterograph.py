@@ -95,10 +95,10 @@ def test_numbers_and_a_field_of_slots_are_positions() -> None:
 def test_what_is_no_batch_of_trees_is_refused() -> None:
     graph = pair(1)
     with pytest.raises(
-        ValueError, match=r'the edge type \'left\' is no position: name edge types "0", "1", .*positions='
+        ValueError, match=r'the edge type \'left\' is not a position: name edge types "0", "1", .*positions='
     ):
         TreeBatch.from_graph(graph)
-    with pytest.raises(ValueError, match="the edge type 'right' is no position"):
+    with pytest.raises(ValueError, match="the edge type 'right' is not a position"):
         TreeBatch.from_graph(graph, positions=["left"])
     with pytest.raises(ValueError, match="unknown function 'add'; "):
         TreeBatch.from_graph(graph, Vocabulary([("number", 0)], []), positions=["left", "right"])

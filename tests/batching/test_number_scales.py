@@ -184,7 +184,7 @@ def test_a_leaf_object_that_is_held_twice_is_read_at_both_places():
     assert dgltree.unbatch(dgltree.batch([shared], vocabulary)) == [shared]
     graph = replace(dgltree.batch([shared], vocabulary.with_scales(None)), vocabulary=vocabulary)
     cell = TreeLSTM(vocabulary, hidden_size=3, input_size=3, leaf="gates", numbers=True)
-    with pytest.raises(ValueError, match="tree 1, node 3 carries a number, whose scale is another one under each"):
+    with pytest.raises(ValueError, match="tree 1, node 3 carries a number, which is scaled differently under each"):
         cell(graph)
 
 

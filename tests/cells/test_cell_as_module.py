@@ -93,7 +93,7 @@ class Forgetful(TreeRNN):
 
 
 def test_a_cell_that_does_not_keep_its_option_is_told_so() -> None:
-    with pytest.raises(TypeError, match=r"Forgetful does not keep its option 'scale': set self\.scale"):
+    with pytest.raises(TypeError, match=r"Forgetful does not store its option 'scale': set self\.scale"):
         _ = Forgetful(VOCABULARY, 4, scale=2.0).config
 
 

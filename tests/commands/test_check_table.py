@@ -86,7 +86,7 @@ def test_a_parquet_file_is_marked_and_json_has_the_rows(tmp_path: Path, capsys: 
     (b"", [], "the table is empty"),
     (b"question,answer\n1/2 = _,1/2\n", ["--encoding", "klingon"], "unknown encoding 'klingon'"),
     (b"question,answer\n1/2 = _,1/2\n", ["--points", "good=1"], "there is no mark 'good'"),
-    (b"question,answer\n1/2 = _,1/2\n", ["--sentences", "{}"], "there is no such file"),
+    (b"question,answer\n1/2 = _,1/2\n", ["--sentences", "{}"], "no such file"),
 ])  # fmt: skip
 def test_a_table_that_cannot_be_read_is_an_error_for_people(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, arguments: list[str], message: str
@@ -102,7 +102,7 @@ def test_a_table_that_cannot_be_read_is_an_error_for_people(
     [
         (["--table", "a.csv", "--to", "marks.xlsx"], "written as .csv, .tsv or .parquet"),
         (["--table", "a.csv", "--to", "marks.csv", "--json"], "--json prints its lines"),
-        (["1 = _", "2", "--table", "a.csv"], "--table has the answers"),
+        (["1 = _", "2", "--table", "a.csv"], "--table contains the answers"),
         (["1 = _", "2", "--to", "a.csv"], "--to is for --table"),
         ([], "give an equation and answers to it, or --table"),
         (["1 = _"], "give an equation and answers to it, or --table"),

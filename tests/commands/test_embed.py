@@ -111,7 +111,7 @@ def test_what_from_gives_is_not_given_again(
 ) -> None:
     arguments = ["fit", str(fitted / "trees.tsv"), "--out", str(tmp_path / "out"), *SMALL]
     assert main([*arguments, "--from", str(embedded / "model")]) == 1
-    assert "hidden_size is 12; leave it out with from, as the folder has it" in capsys.readouterr().err
+    assert "hidden_size is 12; leave it out, because from takes it from the folder" in capsys.readouterr().err
     assert main([*arguments[:4], "--from", str(tmp_path)]) == 1
     assert "no model.safetensors in it; give the folder that 'dgltree embed --out' wrote" in capsys.readouterr().err
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> N
     for data, more, message in (
         (TreeDataset([(trees[0], trees[1])] * 2), {}, "the file has pairs of trees; vectors are learnt"),
         (TreeDataset(trees[:1]), {}, "the file has one tree; vectors are learnt from how trees differ"),
-        (TreeDataset(trees), {"encoder": "lstm"}, "the encoder is 'lstm', which has no vectors of parts"),
+        (TreeDataset(trees), {"encoder": "lstm"}, "the encoder is 'lstm', which has no vectors for parts"),
         (TreeDataset([Tree("w", token=token) for token in "abc"]), {}, r"all tokens are rare .* use min_count=1"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -212,7 +212,7 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_vectors(
     for name in ("model.safetensors", "context.safetensors"):
         assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert main([*command("halved"), "--seed", "1"]) == 1
-    assert "is of another run: options.seed: 0 there, 1 now. Give another --out" in capsys.readouterr().err
+    assert "belongs to another run: options.seed: 0 there, 1 now. Give another --out" in capsys.readouterr().err
 
 
 SUBJECTS, VERBS, OBJECTS = ("the cat", "a dog", "my bird"), ("sees", "likes", "hears"), ("fish", "a mouse", "the sun")
@@ -288,7 +288,7 @@ def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:
 def test_what_is_no_sentence_has_no_words_in_context(sentences: Path) -> None:
     found = UnlabelledModel.load(sentences / "model")
     nested = Tree("sentence", [Tree("sentence", [Tree("word", token="cat")]), Tree("word", token="dog")])
-    with pytest.raises(ValueError, match="a tree has inner nodes under its root; vectors of words in context are of"):
+    with pytest.raises(ValueError, match="a tree has inner nodes under its root; only words of sentences have vectors"):
         found.node_vectors(TreeDataset([nested]))
 
 

@@ -35,7 +35,10 @@ def test_vectors_of_bad_lines_are_nan_and_those_of_nodes_say_whose_they_are(fitt
 
 @pytest.mark.parametrize(
     ("out", "more", "message"),
-    [("v.csv", [], "a .npy or .parquet file"), ("v.npy", ["--nodes"], "vectors of nodes go to a .parquet file")],
+    [
+        ("v.csv", [], "a .npy or .parquet file"),
+        ("v.npy", ["--nodes"], "vectors of nodes are written to a .parquet file"),
+    ],
 )
 def test_vectors_have_two_kinds_of_files(
     out: str, more: list[str], message: str, fitted: Path, capsys: pytest.CaptureFixture[str]

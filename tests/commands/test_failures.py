@@ -55,7 +55,7 @@ def of_the_system() -> None:
 @pytest.mark.parametrize(
     ("command", "module", "helps"),
     [
-        ("verify", verify, "a smaller equation needs less"),
+        ("verify", verify, "try a smaller equation"),
         ("inspect", inspect, "leave out long records (--max-line)"),
     ],
 )
@@ -63,7 +63,7 @@ def test_too_little_memory_is_one_line(
     fail, said: str, command: str, module, helps: str, monkeypatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "run", lambda *_: fail())
-    assert main([command, "x"]) == 1
+    assert main([command, __file__]) == 1
     assert capsys.readouterr().err == f"dgltree: {said.format(helps)}\n"
 
 
@@ -72,7 +72,7 @@ def test_our_own_message_about_memory_is_said_as_it_is(monkeypatch, capsys: pyte
         raise MemoryError("TreeLSTM needs 5 GiB, and cpu has 1 GiB left; use share=True")
 
     monkeypatch.setattr(inspect, "run", fail)
-    assert main(["inspect", "x"]) == 1
+    assert main(["inspect", __file__]) == 1
     assert capsys.readouterr().err == "dgltree: TreeLSTM needs 5 GiB, and cpu has 1 GiB left; use share=True\n"
 
 
@@ -82,7 +82,7 @@ def test_other_errors_of_the_program_are_seen_with_their_traceback(monkeypatch) 
 
     monkeypatch.setattr(inspect, "run", fail)
     with pytest.raises(RuntimeError, match="sizes do not match"):
-        main(["inspect", "x"])
+        main(["inspect", __file__])
 
 
 def test_a_model_larger_than_the_memory_says_what_to_make_smaller(
@@ -109,7 +109,7 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
     paths = [str(path), "--out", str(tmp_path / "model")] if command == "fit" else [str(tmp_path), str(path)]
     assert main([command, *paths, "--device", "cuda"]) == 1
     *_, last = capsys.readouterr().err.splitlines()
-    assert "this torch sees no CUDA device; without --device cuda it is computed on the CPU" in last
+    assert "this torch sees no CUDA device; without --device cuda the CPU is used" in last
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")

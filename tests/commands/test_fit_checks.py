@@ -28,11 +28,13 @@ print(code, heavy)
         (1, ["HERE", "--split-of", "runs/missing"], "dgltree: runs/missing: no such file or folder"),
         (1, ["HERE", "--cell", "missing.py:Mine"], "dgltree: missing.py: no such file or folder"),
         (1, ["HERE", "--hidden-size", "0"], "dgltree: hidden_size is 0; it must be 1 or more"),
-        (1, ["HERE", "--folds", "3", "--seeds", "2"], "dgltree: --folds makes test sets of its own"),
+        (1, ["HERE", "--folds", "3", "--seeds", "2"], "dgltree: --folds makes its own test sets"),
         (1, ["HERE", "--processes", "2"], "dgltree: --processes is for --folds or --seeds"),
         (1, ["HERE", "--max-line", "0"], "dgltree: max_line is 0"),
-        (2, ["HERE", "--epochs", "some"], 'Parser key "epochs"'),
-        (2, ["HERE", "--nonsense"], "--nonsense"),
+        (2, ["HERE", "--epochs", "some"], "dgltree fit: error: --epochs is 'some'; it must be a whole number"),
+        (2, ["HERE", "--schedule", "cosin"], "--schedule is 'cosin'; it must be 'plateau' or 'cosine' or 'linear'"),
+        (2, ["HERE", "--options", "stack_size=3"], "as a JSON object: --options '{\"stack_size\": 3}'"),
+        (2, ["HERE", "--hiden-size", "3"], "there is no option --hiden-size; nearest known: --hidden-size"),
     ],
 )
 def test_it_is_refused_without_torch_and_lightning(
@@ -45,3 +47,4 @@ def test_it_is_refused_without_torch_and_lightning(
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.stdout.splitlines()[-1:] == [f"{code} []"], done.stderr
     assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -36,7 +36,7 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
             ["Add(x, y, 2.5, y)", "x*2.5"],
             [
                 "child_sum unless an encoder is named, which reads tokens, numbers and",
-                "  leaves that are written as numbers are read as numbers",
+                "  numeric leaves are read as numbers",
             ],
         ),
     ],
@@ -61,13 +61,13 @@ def test_inspect_counts_numbers_node_labels_and_labels_that_mean_none(
     lines = capsys.readouterr().out.splitlines()
     assert f"  {len(rows)} leaves are numbers, from {min(values):g} to 7" in lines
     counts = ", ".join(f"{name} ({labels.count(name)})" for name in ("NA", "n/a"))
-    assert f"labels that mean that there is none: {counts}; --missing says which do" in lines
+    assert f"labels that stand for a missing label: {counts}; --missing sets which ones do" in lines
     known = [label for label in labels if label in "ab"]
     assert f"labels: {len(set(known))} different ones on {len(known)} of {len(labels)} examples:" in lines
     text = "(3 (2 The) (4 Rock))\n(1 (0 No) (2 way))\n"
     bank.write_text(text)
     assert main(["inspect", str(bank), "--no-cache"]) == 0
-    said = f"labels at {text.count('(')} nodes, which fit --nodes learns from"
+    said = f"labels at {text.count('(')} nodes, from which fit --nodes learns"
     assert said in capsys.readouterr().out.splitlines()
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dgltree.commands.main import COMMANDS
+from dgltree.training.model_files import READING, UNLABELLED, WEIGHTS
+
 HERE = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
 
 ANSWER = """
@@ -37,23 +40,68 @@ def test_it_is_answered_without_torch_and_sympy(code: int, arguments: list[str])
     assert done.stdout.splitlines()[-1:] == [f"{code} []"], done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["fit", "no.tsv"], "no.tsv: no such file or folder"),
-        (["predict", "m", "no.tsv"], "no.tsv: no such file or folder\n"),
-        (["predict", "m", "(max 1 2)"], "echo '(max 1 2)' | dgltree predict m -"),
-        (["predict", "no", "trees.tsv"], "no: no model.safetensors in it; give the folder"),
-        (["encode", "m", "trees.tsv", "--out", "v.csv"], "v.csv: vectors are written to a .npy or .parquet file"),
-        (["encode", "m", "trees.tsv", "--out", "no/v.npy"], "no/v.npy: there is no folder no"),
-        (["evaluate", "m", "trees.tsv", "--against", "no"], "no: no model.safetensors in it"),
-    ],
-)
-def test_a_wrong_path_is_refused_without_torch(arguments: list[str], said: str, tmp_path: Path) -> None:
-    (tmp_path / "m").mkdir()
-    for name in ("trees.tsv", "m/model.safetensors", "m/reading.json"):
+WRONG_PATHS = {
+    "fit no.tsv": "no.tsv: no such file or folder",
+    "fit trees.tsv --from no": "no: no model.safetensors in it",
+    "fit trees.tsv --vectors no.txt": "no.txt: no such file or folder",
+    "fit trees.tsv --out trees.tsv/m": "trees.tsv is a file; the output goes to a folder",
+    "compare trees.tsv --encoders gru,lstm --test no.tsv": "no.tsv: no such file or folder",
+    "predict m no.tsv": "no.tsv: no such file or folder",
+    "predict m '(max 1 2)'": "echo '(max 1 2)' | dgltree predict m -",
+    "predict no trees.tsv": "no: no model.safetensors in it; give the folder",
+    "predict m trees.tsv --cell no.py:Mine": "no.py: no such file or folder",
+    "predict vectors trees.tsv": "vectors: 'dgltree embed' made it without labels",
+    "encode m trees.tsv --out v.csv": "v.csv: vectors are written to a .npy or .parquet file",
+    "encode m trees.tsv --out no/v.npy": "no/v.npy: there is no folder no",
+    "evaluate m trees.tsv --against no": "no: no model.safetensors in it",
+    "explain no '(add x y)'": "no: no model.safetensors in it",
+    "explain m no.tsv": "no.tsv: no such file",
+    "explain m '(add x y)' --picture no/x.svg": "no/x.svg: there is no folder no",
+    "explain vectors '(add x y)'": "vectors: 'dgltree embed' made it without labels",
+    "similar no trees.tsv --query x": "no: no model.safetensors in it",
+    "similar m no.tsv --query x": "no.tsv: no such file or folder",
+    "similar m trees.tsv --queries no.tsv": "no.tsv: no such file or folder",
+    "parse no.safetensors trees.tsv": "no.safetensors: no such file or folder",
+    "parse m/model.safetensors no.txt": "no.txt: no such file or folder",
+    "embed no.tsv --out v": "no.tsv: no such file or folder",
+    "embed trees.tsv --out trees.tsv": "trees.tsv is a file; the output goes to a folder",
+    "inspect no.tsv": "no.tsv: no such file or folder",
+    "explore no": "no: no such file, and no shipped model of that name",
+    "explore m --trees no.tsv": "no.tsv: no such file or folder",
+    "explore --trees trees.tsv": "trees.tsv: name the folder that 'dgltree fit' wrote, too",
+    "complete 'x = _' --fillers no.txt": "no.txt: no such file or folder",
+    "complete 'x = _' --model no": "no: no such file, and no shipped model of that name",
+    "check --table no.csv": "no.csv: no such file or folder",
+    "check --table trees.tsv --to no/marks.csv": "no/marks.csv: there is no folder no",
+    "check 'x = _' x --sentences no.json": "no.json: no such file or folder",
+}
+REFUSE = """
+import shlex
+import sys
+from dgltree.commands.main import main
+
+for command in sys.argv[1:]:
+    print(f"> {command}", file=sys.stderr)
+    print(main(shlex.split(command)), file=sys.stderr)
+    print(command, sorted({"torch", "dgl", "sympy", "ray", "pandas"} & set(sys.modules)))
+"""
+
+
+def test_a_wrong_path_is_refused_without_torch(tmp_path: Path) -> None:
+    for name in ("trees.tsv", *(f"{folder}/{file}" for folder in ("m", "vectors") for file in (WEIGHTS, READING))):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    run = [sys.executable, "-c", ANSWER, *arguments]
+    (tmp_path / "vectors" / UNLABELLED).touch()
+    run = [sys.executable, "-c", REFUSE, *WRONG_PATHS]
     done = subprocess.run(run, cwd=tmp_path, env=HERE, capture_output=True, text=True, timeout=900)
-    assert done.stdout.splitlines()[-1:] == ["1 []"], done.stderr
-    assert said in done.stderr
+    assert done.stdout.splitlines() == [f"{command} []" for command in WRONG_PATHS], done.stderr
+    lines = iter(done.stderr.splitlines())
+    for command, message in WRONG_PATHS.items():
+        assert next(lines) == f"> {command}"
+        said = next(lines)
+        assert said.startswith("dgltree: ") and message in said, command
+        assert next(lines) == "1", command
+
+
+def test_every_command_is_tried_with_a_wrong_path() -> None:
+    assert {command.split()[0] for command in WRONG_PATHS} == {*COMMANDS} - {"verify", "sample"}, "these read no files"

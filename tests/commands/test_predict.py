@@ -35,7 +35,7 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
         assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
     for line in ("line 3: tree: not a valid infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
         assert line in err
-    assert "without --no-unk fit does" in err
+    assert "trained with --no-unk" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
     assert "line 3" in capsys.readouterr().err
 
@@ -114,7 +114,7 @@ def test_an_id_that_occurred_before_is_left_out_as_in_training(
     rows = [(row[0], row[1] != "") for row in rows_of(out)[1:]]
     known = [("a", True), ("b", True), ("4", False), ("5", True), ("6", True)]
     assert rows == [*known, ("c", False), ("8", False), ("9", False), ("d", True)]
-    assert "line 4: the id 'a' was already used in line 2; each record needs an id of its own" in err
+    assert "line 4: the id 'a' was already used in line 2; each record needs its own id" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
 
 

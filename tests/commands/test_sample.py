@@ -28,4 +28,4 @@ def test_every_label_of_the_sample_is_the_value_of_its_list(capsys: pytest.Captu
 def test_an_argument_of_sample_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["sample", "lists.tsv"])
-    assert "unrecognized arguments: lists.tsv" in capsys.readouterr().err
+    assert "unexpected argument: lists.tsv" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Pa
         5: "the line is empty",
         6: "byte 0xff in column 3 is not UTF-8",
         7: "nothing in the column 'tree'; expected a tree",
-        8: "the id 'a' was already used in line 2; each record needs an id of its own",
+        8: "the id 'a' was already used in line 2; each record needs its own id",
         10: "longer than 100 bytes, the limit (--max-line)",
     }.items():
         assert part in messages[line]

@@ -68,14 +68,14 @@ def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
 
 def test_a_cache_on_a_full_disk_is_a_warning(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
-    with full_disk(), pytest.warns(UserWarning, match="is not kept for the next time: .*cannot be written"):
+    with full_disk(), pytest.warns(UserWarning, match="could not be written: .*cannot be written"):
         assert len(TreeDataset.from_file(path)) == 3
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_cache_in_a_read_only_folder_is_a_warning() -> None:
     with read_only_folder(("trees.tsv", TABLE)) as folder:
-        with pytest.warns(UserWarning, match="is not kept for the next time: .*Permission denied"):
+        with pytest.warns(UserWarning, match="could not be written: .*Permission denied"):
             assert len(TreeDataset.from_file(folder / "trees.tsv")) == 3
         assert [entry.name for entry in folder.iterdir()] == ["trees.tsv"]
 
@@ -117,7 +117,7 @@ def test_a_file_that_changed_while_it_was_read_is_not_kept(tmp_path: Path, monke
         path.write_text(TABLE + "d\tx\tbare\ttrain\n", encoding="utf-8")
 
     monkeypatch.setattr(from_file, "parts", changing)
-    with pytest.warns(UserWarning, match="is not kept for the next time: it changed while it was read"):
+    with pytest.warns(UserWarning, match="could not be written: it changed while it was read"):
         assert len(TreeDataset.from_file(path)) == 3
     monkeypatch.undo()
     assert len(TreeDataset.from_file(path)) == 4

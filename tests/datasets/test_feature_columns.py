@@ -81,9 +81,9 @@ def test_constant_columns_long_texts_and_ids_are_named() -> None:
     table = [["7"] * 30_000, many, [str(i) + "x" for i in range(30_000)]]
     columns = FeatureColumns.of(["same", "many", "id"], table)
     assert list(columns.warnings(table)) == [
-        "warning: same is the same in all training examples, and says nothing",
+        "warning: same is the same in all training examples and not informative",
         f"many has 10,000 texts; the {MAX_CATEGORIES} most frequent are categories, the others <unk>",
-        "warning: no text of id occurs in two training examples; it says nothing",
+        "warning: no text of id occurs in two training examples; the column is not informative",
     ]
     assert [column.width for column in columns.columns] == [1, MAX_CATEGORIES + 1, 1]
     assert not columns.rows(table)[:, 0].any()

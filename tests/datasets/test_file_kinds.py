@@ -80,17 +80,20 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "sheet.xlsx": (b"PK\x03\x04", "a .xlsx file is a spreadsheet; save the sheet as CSV"),
     "model.pkl": (b"\x80\x04", "never unpickled"),
     "trees.zip": (b"PK\x03\x04", "an archive; unpack it"),
-    "page.yaml": ("- x", "markup, which is not a notation of trees here"),
-    "main.rs": ("fn main() {}", "source code of a language that is not read"),
+    "page.yaml": ("- x", "markup, which is not supported as a notation"),
+    "main.rs": ("fn main() {}", "source code of an unsupported language"),
     "notes.md": ("# Notes\nx+y\n", "text without trees"),
     "book.ipynb": ("{}", "a notebook; save it as a Python file"),
-    "words.txt": ("hello\nworld\n", "single words or numbers, no trees"),
-    "words.tsv": ("tree\tlabel\nhello\ta\nworld\tb\n", "single words or numbers, no trees"),
+    "words.txt": ("hello\nworld\n", "single words or numbers, not trees"),
+    "words.tsv": ("tree\tlabel\nhello\ta\nworld\tb\n", "single words or numbers, not trees"),
     "mathjson.json": ('["Add", 1, ["Power", "x", 2]]', "these are MathJSON, lists that begin with"),
     "twice.json": ('[{"tree": "x+y", "tree": "x*y"}]', 'the key "tree" occurs twice in an object'),
-    "numbers.txt": ("1\n2.5\n", "single words or numbers, no trees"),
+    "numbers.txt": ("1\n2.5\n", "single words or numbers, not trees"),
     "prose.txt": ("The cat sleeps.\nIt rains.\n", "is in a known notation"),
-    "script.txt": ("x = 1\nprint(x)\nimport os\n", "no notation of trees in it; name the format by a suffix"),
+    "script.txt": (
+        "x = 1\nprint(x)\nimport os\n",
+        "no notation for trees was recognized in it; name the format by a suffix",
+    ),
     "headless.csv": ("x+y,a\nx*y,b\n", "no column 'tree'"),
     "comma.tsv": ("tree,label\nx+y,a\n", "separated by commas; name it .csv"),
     "utf16.txt": ("tree\tlabel\nx\ta\n".encode("utf-16"), "UTF-16 text; expected UTF-8"),
@@ -102,7 +105,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "empty.json": ("[]", "an empty array; expected records or trees in it"),
     "wrapped.json": ('{"data": [{"tree": "x+y"}],\n"version": 1}', "is in a known notation"),
     "empty.csv": ("", "the file is empty"),
-    "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
+    "table.parquet.gz": (gzip.compress(b"PAR1"), "unpack it, because Parquet is compressed itself"),
     "texts/a.md": (
         "# x\n",
         "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .nwk, .mrg files are read",
@@ -176,7 +179,7 @@ def test_there_are_as_many_kinds_as_promised() -> None:
 def test_several_kinds_in_a_folder_are_refused(tmp_path: Path) -> None:
     written(tmp_path, "a.py", "x = 1\n")
     written(tmp_path, "b.conllu", CONLLU)
-    with pytest.raises(ValueError, match=r"several kinds, \.conllu/\.conll and \.py; give one with one kind"):
+    with pytest.raises(ValueError, match=r"several kinds of files, \.conllu/\.conll and \.py; give"):
         TreeDataset.from_file(tmp_path)
 
 
@@ -205,7 +208,7 @@ def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(t
     data = TreeDataset.from_file(written(tmp_path, "t.csv", text))
     assert (data.labels, data.lines) == (["a"], [2])
     assert [bad.line for bad in data.bad] == [3, 4]
-    assert data.bad[0].message == "3 columns; expected 2; a field with commas in it needs quotes"
+    assert data.bad[0].message == "3 columns; expected 2; put a field that contains commas in quotes"
     assert data.bad[1].message.endswith("(lines 4 to 7)")
 
 

@@ -85,7 +85,7 @@ def test_a_full_disk_is_said_with_its_folder(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(spilled_column, "HELD", 8)
     with (
         full_disk(),
-        pytest.raises(OSError, match=r"temporary files is full, .*TMPDIR names another folder"),
+        pytest.raises(OSError, match=r"temporary files is full: .*set TMPDIR to another folder"),
     ):
         gathered(TREES)
 

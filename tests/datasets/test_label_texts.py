@@ -41,7 +41,7 @@ def test_known_spellings_of_missing_labels_are_missing(text: str) -> None:
     kept, bad = select_labelled(data, numbers=False)
     assert kept is not None
     assert (kept.labels, present(data)) == (["a", "b"], ["a", "b"])
-    assert [each.message for each in bad] == [f"the label {text!r} means that there is none (--missing)", "no label"]
+    assert [each.message for each in bad] == [f"the label {text!r} stands for a missing label (--missing)", "no label"]
 
 
 @pytest.mark.parametrize(("further", "rest"), [(-1, ""), (0, ""), (1, " and 1 more"), (2, " and 2 more")])
@@ -78,9 +78,9 @@ def test_which_labels_are_missing_is_a_setting_and_is_reported(
     assert main(["inspect", path]) == 0
     told = capsys.readouterr().out
     assert "labels: 1 different ones" not in told
-    assert "labels that mean that there is none: None (2); --missing says which do" in told
+    assert "labels that stand for a missing label: None (2); --missing sets which ones do" in told
     assert main(["inspect", path, "--missing", "?,-"]) == 0
-    assert "labels that mean that there is none: ? (1)" in capsys.readouterr().out
+    assert "labels that stand for a missing label: ? (1)" in capsys.readouterr().out
     assert absent(TreeDataset.from_file(path, missing="")) == ""
 
 
@@ -178,7 +178,7 @@ def test_fit_says_what_it_did_with_labels(tmp_path: Path, capsys: pytest.Capture
     told = out + err
     assert "labels that are the same are one class: '0.0' as '0', '1' as '1.0'" in told
     assert "2 examples have trees that occur with different labels" in told
-    assert "the label 'NA' means that there is none (--missing)" in told
+    assert "the label 'NA' stands for a missing label (--missing)" in told
     model = dgltree.TrainedModel.load(tmp_path / "model")
     assert model.classes == ("0", "1.0")
     test = TreeDataset([dgltree.read_infix("x+1"), dgltree.read_infix("x+2")], ["0.00", "1"])

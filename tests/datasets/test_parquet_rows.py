@@ -145,7 +145,7 @@ def test_more_values_than_rows_within_the_limit_can_have_are_refused_unread(tmp_
     write_table(pyarrow.table({"tree": [["x"] * 50, ["y"] * 51]}), tmp_path / "rows.parquet")
     assert [piece.records for piece in pieces(tmp_path / "rows.parquet", "rows", ["tree"], 51)] == [[TOO_LONG] * 2]
     with pytest.raises(
-        ValueError, match=r"^rows: 101 values of 'tree\.list\.element' in 2 rows, which are then longer "
+        ValueError, match=r"^rows: 101 values of 'tree\.list\.element' in 2 rows, so that rows are longer "
     ):
         list(pieces(tmp_path / "rows.parquet", "rows", ["tree"], 50))
 

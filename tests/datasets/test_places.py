@@ -24,7 +24,7 @@ def test_a_label_is_read_from_a_comment_by_a_regular_expression(tmp_path: Path) 
     assert named.labels == ["question", "other", "question"]
     leaf = Tree("punct", token=".")
     assert [tree.children for tree, _ in (named[i] for i in range(3))] == [(), (leaf,), ()]
-    with pytest.raises(ValueError, match="nothing is left of the tree"):
+    with pytest.raises(ValueError, match="the tree is empty without the leaves"):
         TreeDataset([Tree("leaf", token="x")], reading=Reading(drop="x"))
 
 
@@ -72,13 +72,13 @@ def test_the_folder_of_a_file_is_the_first_below_the_one_that_was_given(tmp_path
             "t.txt",
             "(1 (2 a) (3 b))\n",
             {"split": "kind"},
-            r"no column 'kind' \(--split\); a line or record is a tree and",
+            r"no column 'kind' \(--split\); each line or record is one tree",
         ),
         (
             "t.txt",
             "(1 (2 a) (3 b))\n",
             {"label": "kind"},
-            r"no column 'kind' \(--label\); .* a table \(.tsv, .csv, .jsonl\)",
+            r"no column 'kind' \(--label\); .* only tables \(.tsv, .csv, .jsonl\)",
         ),
         ("t.mrg", "(S (NP a)\n (VP b))\n", {"group_by": "kind"}, r"no column 'kind' \(--group-by\)"),
         ("t.mrg", "(S (NP a)\n (VP b))\n", {"id": "name"}, r"no column 'name' \(--id\)"),

@@ -42,7 +42,7 @@ def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_trainin
     with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it must be one of train"):
         split(data, 0)
     data.splits = ["test"] * 40
-    with pytest.raises(ValueError, match="no examples to train on"):
+    with pytest.raises(ValueError, match="no training examples"):
         split(data, 0)
     with pytest.raises(ValueError, match="too few examples for a"):
         split(numbered(3), 0)
@@ -159,7 +159,7 @@ def test_folds_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="too few examples for 5 folds: 6 in"):
         folds(numbered(6), 5, 0)
     data.splits = ["train"] * 40
-    with pytest.raises(ValueError, match="the data has a column of splits"):
+    with pytest.raises(ValueError, match="the data has a split column"):
         folds(data, 2, 0)
 
 

@@ -74,8 +74,8 @@ def test_what_a_model_does_not_know_is_left_out_with_what_would_help() -> None:
     assert data.lines == [1, 3]
     assert data.bad[0].line == 2
     assert "unknown function 'cosh'" in data.bad[0].message
-    assert "without --no-unk fit does" in data.bad[0].message
-    with pytest.raises(ValueError, match="the model knows none of the trees: line 1: unknown function 'cosh'"):
+    assert "trained with --no-unk" in data.bad[0].message
+    with pytest.raises(ValueError, match="the model can read none of the trees: line 1: unknown function 'cosh'"):
         TreeDataset([strange]).within(vocabulary)
 
 

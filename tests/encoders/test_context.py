@@ -38,7 +38,7 @@ def test_context_is_true_or_false_and_of_nodes() -> None:
         make_encoder("tree_lstm", VOCABULARY, 4, context="down")
     data = TreeDataset([random_tree(3, 2, seed).replace(label=seed % 2) for seed in range(60)])
     pytest.importorskip("lightning", reason="the train extra is not installed")
-    with pytest.raises(ValueError, match="context is of the states of nodes, and a root has none: use it with nodes"):
+    with pytest.raises(ValueError, match="context describes what surrounds a node, and nothing"):
         dgltree.fit(data, options={"context": True})
 
 

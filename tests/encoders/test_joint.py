@@ -59,7 +59,7 @@ def test_the_words_of_one_tree_matter_to_those_of_the_other() -> None:
 
 
 def test_what_is_no_pair_of_sequences_is_refused() -> None:
-    with pytest.raises(ValueError, match="a batch of 3 trees; pairs are an even number of them"):
+    with pytest.raises(ValueError, match="a batch of 3 trees; pairs need an even number"):
         make()(flat(TREES[:3]))
     with pytest.raises(ValueError, match="'tree_transformer' reads the place of each node in one tree"):
         make_encoder("tree_transformer", VOCABULARY, 12, joint=True)

@@ -286,7 +286,7 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("gumbel_tree", {"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ("gumbel_tree", {"score": "best"}, "score is 'best'; it must be one of query, linear, children"),
         ("gumbel_tree", {"composed": "best"}, "composed is 'best'; it must be one of pairs, mixture"),
-        ("gumbel_tree", {"composed": "mixture"}, "composed is 'mixture', but the score 'query' reads what pairs be"),
+        ("gumbel_tree", {"composed": "mixture"}, "composed is 'mixture', but the score 'query' needs"),
         ("gumbel_tree", {"leaf": "best"}, "leaf is 'best'; it must be one of linear, lstm, both"),
         ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
         ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
@@ -294,7 +294,7 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         (
             "beam_tree",
             {"handed_on": "random"},
-            "handed_on is 'random', and nothing is handed on without chunks: give a",
+            "handed_on is 'random', and states are handed on only between chunks: give a",
         ),
         ("beam_tree", {"draw_seed": -1}, "draw_seed is -1; it must be from 0 to 2147483647"),
         ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be a whole number, 2 or more, or None"),

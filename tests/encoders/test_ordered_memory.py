@@ -259,7 +259,7 @@ def test_two_directions_are_two_memories_side_by_side() -> None:
         torch.testing.assert_close(forward.p[row, :end], there.p, rtol=0, atol=1e-10)
         torch.testing.assert_close(backward.states[row, :end].flip(0), back.states, rtol=0, atol=1e-10)
         torch.testing.assert_close(backward.p[row, :end].flip(0), back.p, rtol=0, atol=1e-10)
-    with pytest.raises(ValueError, match="hidden_size is 7; two directions have half of it each: give an even number"):
+    with pytest.raises(ValueError, match="hidden_size is 7; each of the two directions has half of it, so it must"):
         SequenceOrderedMemory(20, 7, bidirectional=True)
 
 

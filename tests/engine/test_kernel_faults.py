@@ -30,12 +30,12 @@ FAULTS = [
     ),
     (
         NUMBA,
-        "no place for the compiled code .* set NUMBA_CACHE_DIR",
+        "cannot be stored; set NUMBA_CACHE_DIR",
         RuntimeError("cannot cache function 'forward': no locator available for file 'compiled.py'"),
     ),
     (
         NUMBA,
-        "set NUMBA_CACHE_DIR to a folder that can be written",
+        "set NUMBA_CACHE_DIR to a writable folder",
         PermissionError("Permission denied: '/home'"),
     ),
     (
@@ -48,7 +48,7 @@ FAULTS = [
         r"Triton is not installed \(pip install triton\): .* DGLTREE_KERNELS=off",
         ModuleNotFoundError("No module named 'triton'", name="triton"),
     ),
-    (TRITON, "set TRITON_CACHE_DIR to a folder that can be written", PermissionError("Permission denied: '/home'")),
+    (TRITON, "set TRITON_CACHE_DIR to a writable folder", PermissionError("Permission denied: '/home'")),
     (
         TRITON,
         r"Triton cannot compile dgltree's kernels \(RuntimeError: Failed to find C compiler. Please specify via CC",
@@ -113,7 +113,7 @@ caching._CacheLocator.ensure_cache_path = refuse
 MACHINES = {
     "an old CPU": ({"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}, "", ""),
     "no Numba": ({}, "sys.modules['numba'] = None", "Numba is not installed"),
-    "a read-only home": ({}, READ_ONLY, "set NUMBA_CACHE_DIR to a folder"),
+    "a read-only home": ({}, READ_ONLY, "set NUMBA_CACHE_DIR to a writable folder"),
 }
 PASSES = """
 import sys, warnings

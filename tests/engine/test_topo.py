@@ -228,7 +228,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "no nodes": ((EDGES[:, :0], {"h": ONES[:0]}), ValueError, "an empty graph: give at least one node"),
     "no fields": ((EDGES, {}), ValueError, "the graph has no fields of nodes"),
     "other rows": ((EDGES, {"h": ONES, "x": ONES[1:]}), ValueError, "'x' of the nodes has 5 rows; there are 6 nodes"),
-    "nodes that are not there": ((EDGES, {"h": ONES[1:]}), ValueError, "a node that is not there: there are 5"),
+    "nodes that are not there": ((EDGES, {"h": ONES[1:]}), ValueError, "a node that does not exist: there are 5"),
     "other edges": (graph(w=ONES[1:]), ValueError, "'w' of the edges has 5 rows; there are 6 edges"),
     "no graph": ([1, 2], TypeError, "graph is a list: give a DGLGraph, a TreeBatch, a Data of PyG"),
 }

@@ -83,7 +83,7 @@ def test_solutions_and_equations_are_judged_where_it_is_assumed(capsys: pytest.C
         (["x >> 0"], "cannot be read; expected T > 0"),
         (["x"], "cannot be read"),
         (["x > y"], "has a letter as an end"),
-        (["y > 0"], "y > 0 is assumed, and there is no y in the equation"),
+        (["y > 0"], "y > 0 is assumed, but there is no y in the equation"),
     ],
 )
 def test_what_is_no_assumption_is_refused(texts: list[str], message: str) -> None:

@@ -103,7 +103,7 @@ def test_they_have_the_form_of_the_key(question: str, answer: str | Tree, writte
 @pytest.mark.parametrize(
     ("question", "answer", "message"),
     [
-        ("x^2 = 16, x = _", "4, -4", "made of one solution; give one of 4, -4"),
+        ("x^2 = 16, x = _", "4, -4", "made from one solution; give one of 4, -4"),
         ("x^2 = -16, x = _", "no solution", "'no solution' is neither"),
     ],
 )
@@ -121,8 +121,8 @@ def test_the_first_ones_to_a_binomial() -> None:
     ("equation", "answer", "error"),
     [
         ("x + _ = 5", "x",
-         "the answer has to be right to make wrong ones of it; x is wrong: at x = 1 left is 2, right is 5"),
-        ("_1 + _2 = 5", "2, 3", "wrong answers are made for one blank, and the equation has 2"),
+         "wrong answers are made from a right one; x is wrong: at x = 1 left is 2, right is 5"),
+        ("_1 + _2 = 5", "2, 3", "wrong answers need exactly one blank, but the equation has 2"),
     ],
 )  # fmt: skip
 def test_what_has_no_right_answer_or_several_blanks_is_refused(equation: str, answer: str, error: str) -> None:

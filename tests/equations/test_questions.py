@@ -72,7 +72,7 @@ def test_a_form_that_is_asked_for_comes_alone_and_has_its_name() -> None:
     [
         ("x + 1 = 2, y = _", "there is no y in the equation; its variables are x"),
         ("3 = 2 => y = _", "there is no y in the equation; it has no variables"),
-        ("x + _ = 2, x = _", "the equation has another blank than x"),
+        ("x + _ = 2, x = _", "the blank of the equation is not x"),
         ("expand x = 2", "expand takes an expression, and this is an equation"),
         ("Factor _ + 2", "factor takes an expression without blanks"),
         ("simplify (x + ", "line 1, column 10: the '(' is never closed"),

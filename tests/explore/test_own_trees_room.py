@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from explore_page import COOKIE, HOST, TOKEN, ask, refusal
-from own_trees import QUIET
+from own_trees import QUIET, SMALL
 
 import dgltree
 from dgltree import TrainedModel, TreeDataset
@@ -17,8 +17,10 @@ pytest.importorskip("starlette", reason="the explore extra is not installed")
 pytest.importorskip("sklearn", reason="the explore extra is not installed")
 from starlette.applications import Starlette
 
+from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN
 from dgltree.durations import in_seconds
+from dgltree.explore import model_answers
 from dgltree.explore.app import make_app
 from dgltree.explore.model_answers import ClassAnswers
 from dgltree.explore.open_models import open_all
@@ -181,6 +183,43 @@ def test_a_file_that_one_model_can_read_is_shown_with_that_one(fitted: Path, tmp
     ) as one:
         open_all([str(other)], str(file))
     assert "Name yours with" not in str(one.value)
+
+
+def test_of_very_many_classes_the_most_frequent_mistakes_are_sent(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ask(trees, "trees/card", model="model")
+    counts, classes = whole["confusion"]["counts"], whole["classes"]
+    monkeypatch.setattr(model_answers, "MAX_CLASSES", 1)
+    few = ask(trees, "trees/card", model="model")["confusion"]
+    assert few["true"] == [*classes, "none of these"]
+    listed = {(row["true"], row["predicted"]): (row["count"], row["share"]) for row in few["mistakes"]}
+    expected = {
+        (r, c): (count, pytest.approx(count / sum(row)))
+        for r, row in enumerate(counts)
+        for c, count in enumerate(row)
+        if count and r != c
+    }
+    assert listed == expected and [row["count"] for row in few["mistakes"]] == sorted(
+        (count for count, _ in expected.values()), reverse=True
+    )
+
+
+def test_models_of_other_tasks_are_shown_next_to_the_one_whose_file_it_is(
+    fitted: Path, fitted_numbers: Path, tmp_path: Path
+) -> None:
+    pairs = tmp_path / "pairs"
+    rows = [f"x + {k}\t{k % 7}*x\t{'even' if k % 2 else 'odd'}" for k in range(60)]
+    (tmp_path / "pairs.tsv").write_text("left\tright\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert (
+        main(["fit", str(tmp_path / "pairs.tsv"), "--out", str(pairs), "--no-baseline", *SMALL, "--epochs", "1"]) == 0
+    )
+    folders = [str(fitted / "model"), str(fitted_numbers), str(pairs)]
+    with pytest.warns(UserWarning, match="is shown without trees") as warned:
+        opened = open_all(folders, str(fitted / "trees.tsv"))
+    shown = {name: own.data is not None for name, own in opened.own_trees.items()}
+    assert list(shown.values()) == [True, False, False]
+    reasons = [str(each.message) for each in warned]
+    assert any("is not a number" in reason for reason in reasons)
+    assert any("left" in reason or "pairs" in reason for reason in reasons)
 
 
 def test_names_are_short_and_differ(fitted: Path, tmp_path: Path) -> None:

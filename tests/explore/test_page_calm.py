@@ -3,14 +3,14 @@
 from typing import Any
 
 import pytest
-from explore_page import Running, unfold
+from explore_page import Running, look_inside, unfold
 
 pytestmark = pytest.mark.browser
 TEXT = "#equation-text"
 WATCH = """
 () => {
   window.seen = [];
-  const places = ["#equation-text", ".chips", ".list", ".guesses", ".guesses .list", ".insides", ".inside"];
+  const places = ["#equation-text", ".chips", ".list", ".guesses", ".guesses .list", ".fold"];
   const look = () => {
     const tops = places.map((place) => document.querySelector(place)?.getBoundingClientRect().top ?? null);
     const rows = document.querySelectorAll(".guesses .list tbody tr").length;
@@ -51,6 +51,34 @@ def test_nothing_moves_while_one_types(page: Any, running: Running, width: int) 
     assert page.evaluate("window.seen.length") > 30
 
 
+def test_a_short_answer_has_no_empty_space_below_it_once_nobody_types(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=x%2B_%3D2")
+    page.locator(".effort", has_text="expressions tried").wait_for()
+    height = "document.querySelector('.list').offsetHeight"
+    page.locator(TEXT).focus()
+    reserved = page.evaluate(height)
+    until(page, f"{height} < {reserved - 100}")
+    room = page.evaluate(
+        "() => { const [a, b] = ['.rows-of-fillers tr:last-child', '.effort'].map((one) => "
+        "document.querySelector(one).getBoundingClientRect()); return b.top - a.bottom; }"
+    )
+    assert room < 60
+
+
+def test_what_the_network_computes_is_folded_until_one_asks_for_it(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
+    page.locator(".inside").wait_for(state="attached")
+    assert not page.locator(".inside").is_visible()
+    page.locator(".lists > .list tbody button").first.click()
+    page.locator(".inside .strips").wait_for()
+    page.reload()
+    page.locator(".inside").wait_for(state="attached")
+    assert not page.locator(".inside").is_visible()
+    page.goto(f"{running.url}#equation?text=sqrt(x^2)+%3D+x")
+    page.locator(".verdict").wait_for()
+    assert not page.locator(".fold").is_visible()  # there is nothing inside
+
+
 def test_a_list_has_five_rows_until_one_wants_more(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
     rows = unfold(page).locator("tbody tr")
@@ -67,7 +95,7 @@ def test_the_list_is_there_before_its_verdicts(page: Any, running: Running) -> N
     page.route("**/api/equation/judge", lambda route: held.append(route))
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     unfold(page).locator(".check.unknown", has_text="checking").nth(4).wait_for()
-    page.locator(".inside").wait_for()
+    page.locator(".inside").wait_for(state="attached")
     while not held:
         page.wait_for_timeout(20)
     held[0].continue_()
@@ -78,6 +106,7 @@ def test_the_list_is_there_before_its_verdicts(page: Any, running: Running) -> N
 def test_the_picture_is_next_to_the_results_or_follows_the_click(page: Any, running: Running) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
+    look_inside(page)
     page.locator(".inside .tree").wait_for()
     page.locator("main [aria-busy=true]").first.wait_for(state="detached")
     tree, rows = page.locator(".inside .frame").bounding_box(), page.locator(".list").first.bounding_box()
@@ -89,7 +118,7 @@ def test_the_picture_is_next_to_the_results_or_follows_the_click(page: Any, runn
 
 def test_back_and_forward_go_through_what_was_chosen(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
-    page.locator(".inside").wait_for()
+    page.locator(".inside").wait_for(state="attached")
     page.get_by_role("button", name="sqrt(x^2) = x").click()
     page.locator(".verdict").wait_for()
     page.get_by_role("link", name="Batch").click()
@@ -101,7 +130,7 @@ def test_back_and_forward_go_through_what_was_chosen(page: Any, running: Running
     page.go_back()
     page.locator(".verdict").wait_for()
     page.go_back()
-    page.locator(".inside").wait_for()
+    page.locator(".inside").wait_for(state="attached")
     assert page.locator(TEXT).input_value() == "x + _ = 2y"
     page.go_forward()
     page.locator(".verdict").wait_for()
@@ -112,11 +141,11 @@ def test_proved_answers_come_first_and_what_a_network_says_is_folded(page: Any, 
     page.goto(f"{running.url}#equation?text=x^2+-+5x+%2B+6+%3D+(x+-+2)_")
     first = page.locator(".lists > :first-child")
     first.locator("tbody tr[data-filler='x - 3']").wait_for()
-    assert first.get_by_role("heading").inner_text() == "By search, what holds"
+    assert first.get_by_role("heading").inner_text() == "Found by search"
     folded = page.locator(".guesses")
     assert folded.get_attribute("open") is None and not folded.locator(".list").first.is_visible()
     unfold(page)
-    folded.get_by_text("an answer to rely on").wait_for()
+    folded.get_by_text("do not rely on it").wait_for()
     folded.locator("tbody tr[data-filler='x - 5']").wait_for()
     page.locator(TEXT).fill("x + _ = 2y")
     page.locator(".guesses tbody tr[data-filler='x - 5']").wait_for(state="detached")

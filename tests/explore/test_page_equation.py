@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from explore_page import Running, unfold
+from explore_page import Running, look_inside, unfold
 
 pytestmark = pytest.mark.browser
 TEXT = "#equation-text"
@@ -18,13 +18,14 @@ def rows(page: Any, heading: str) -> Any:
 def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, running: Running) -> None:
     page.goto(running.url)
     unfold(page)
+    look_inside(page)
     page.locator(TEXT).fill("tan(x)_ = sin(x)")
     page.locator(".shown .katex").wait_for()
     first = rows(page, "From the list").first
     answer = first.and_(page.locator('[data-filler="cos(x)"]'))  # those of the equation before stand there for a moment
     answer.get_by_text("everywhere").wait_for()
     assert page.title() == "Equation · dgltree"
-    rows(page, "By search").first.wait_for()
+    rows(page, "Found by search").first.wait_for()
     inside = page.locator(".inside")
     inside.get_by_role("heading", name="Inside Tree-LSTM, shipped").wait_for()
     assert inside.locator(".node.path").count() == 2
@@ -37,6 +38,7 @@ def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, 
 
 def test_the_slider_goes_from_the_filler_to_the_root_and_nodes_are_chosen_by_keys(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1&filler=cos(x)^2")
+    look_inside(page)
     slider = page.locator(".inside input[type=range]")
     slider.wait_for()
     assert page.locator(".where").inner_text() == "the root of its side"
@@ -60,7 +62,7 @@ def test_what_the_address_says_is_shown_again(page: Any, running: Running) -> No
 
 def test_answers_to_an_earlier_text_are_grey_and_cannot_be_clicked(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
-    page.locator(".inside").wait_for()
+    page.locator(".inside").wait_for(state="attached")
     found = page.locator("button.filler:visible").first  # of the search: those of a network are folded
     found.wait_for()
     page.locator("main [aria-busy=true]").first.wait_for(state="detached")
@@ -82,7 +84,7 @@ def test_mistakes_are_told_where_one_types(page: Any, running: Running) -> None:
     page.locator(TEXT).fill("")
     page.locator(".empty").wait_for()
     page.locator(TEXT).fill("sqrt(x^2) = -x")
-    page.locator(".verdict", has_text="A point where it fails").wait_for()
+    page.locator(".verdict", has_text="A point at which it fails").wait_for()
 
 
 def test_a_mistake_is_marked_where_it_was_typed(page: Any, running: Running) -> None:
@@ -102,12 +104,12 @@ def test_both_sides_are_curves_with_a_band_where_they_part(page: Any, running: R
     page.locator(".plot svg").hover(position={"x": 100, "y": 90})
     assert re.fullmatch(r"x = −[\d.]+: left [\d.]+, right −[\d.]+", page.locator(".plot .reading").inner_text())
     page.locator(TEXT).fill("sin(x)^2 + _ = 1")
-    page.locator(".plot", has_text="They do not part anywhere between −5 and 5").wait_for()
+    page.locator(".plot", has_text="They agree at every point drawn, from −5 to 5").wait_for()
 
 
 def test_a_filler_of_ones_own_joins_the_list(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
-    page.locator(".inside").wait_for()
+    page.locator(".inside").wait_for(state="attached")
     page.get_by_label("A filler of your own").fill("1 - sin(x)^2")
     page.keyboard.press("Enter")
     own = page.locator(".lists > .list tbody tr", has=page.locator(".place", has_text="+"))
@@ -122,6 +124,7 @@ def test_a_filler_of_ones_own_joins_the_list(page: Any, running: Running) -> Non
 
 def test_pictures_and_tables_are_saved(page: Any, running: Running, tmp_path: Any) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
+    look_inside(page)
     with page.expect_download() as saved:
         page.locator(".inside").get_by_role("button", name="Download tree as SVG").click()
     picture = saved.value.path().read_text(encoding="utf-8")
@@ -146,6 +149,7 @@ def test_the_theme_is_turned_and_kept(page: Any, running: Running) -> None:
 def test_what_is_no_longer_asked_is_never_shown_as_an_error(page: Any, running: Running) -> None:
     """The path of one filler is given up for another's, whose answer takes its time."""
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
+    look_inside(page)
     inside = page.locator(".inside")
     inside.get_by_role("heading", name="Inside Tree-LSTM, shipped").wait_for()
     unfold(page)

@@ -10,14 +10,14 @@ from own_trees import QUIET
 pytestmark = [pytest.mark.browser, *QUIET]
 AXE = Path(__file__).with_name("axe.min.js")
 READY = {
-    "equation": ".inside .strips",
+    "equation": ".lists tbody tr",
     "equation?text=sqrt(x^2)+%3D+x": ".plot svg",
     "sequence": ".brackets",
     "trees": ".map .plane path",
     "batch": ".buffer .row",
 }
 """What stands in each room when it has answered."""
-LOOKED_AT = {"batch": "step=1"}
+LOOKED_AT = {"batch": "step=1", "equation": "text=sin(x)^2+%2B+_+%3D+1&step=0"}
 """Where a room is looked at elsewhere than where it begins."""
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import pytest
-from explore_page import Running
+from explore_page import Running, look_inside
 from own_trees import QUIET
 
 pytestmark = [pytest.mark.browser, *QUIET]
@@ -129,6 +129,7 @@ def test_a_killed_server_is_told_and_the_page_goes_on_when_it_is_back(chromium: 
     first = Running()
     page = chromium.new_context().new_page()
     page.goto(f"{first.url}#equation?text=x+%2B+_+%3D+2")
+    look_inside(page)
     page.locator(".inside .strips").wait_for()
     first.end()
     page.locator("#equation-text").fill("y + _ = 3")

@@ -76,14 +76,14 @@ def test_an_answer_to_a_text_that_was_deleted_is_not_shown(page: Any, running: R
             break
         page.wait_for_timeout(20)
     page.locator("#equation-text").fill("")
-    page.locator(".lists", has_text="Type an equation, or take one of the examples.").wait_for()
+    page.locator(".lists", has_text="Type an equation, or choose one of the examples.").wait_for()
     for route in held:
         try:
             route.continue_()
         except Exception:
             continue
     page.wait_for_timeout(800)
-    assert page.locator(".lists").inner_text() == "Type an equation, or take one of the examples."
+    assert page.locator(".lists").inner_text() == "Type an equation, or choose one of the examples."
     assert page.locator(".shown").inner_text() == ""
 
 

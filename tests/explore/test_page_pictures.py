@@ -28,7 +28,7 @@ ROOMS = {
     "sequence": ("#sequence", ".brackets >> nth=3"),
     "trees": ("#trees", ".map .plane path >> nth=0"),
     "batch": ("#batch?step=3", ".figures .number:nth-child(3) >> text=ms"),
-    "complete": ("#equation?text=x^2+-+5x+%2B+6+%3D+(x+-+2)_", ".inside >> nth=0"),
+    "complete": ("#equation?text=x^2+-+5x+%2B+6+%3D+(x+-+2)_", ".plot svg"),
 }
 """The address of each picture, and what is there when it is done."""
 CUT = ("complete",)

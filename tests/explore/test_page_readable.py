@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explore_page import SIZES, SMALLEST, Running
+from explore_page import SIZES, SMALLEST, Running, look_inside
 from own_trees import QUIET, large_tree
 
 pytestmark = [pytest.mark.browser, *QUIET]
@@ -67,6 +67,7 @@ def test_an_own_tree_of_a_thousand_nodes_opens_at_the_subtree_that_decides(page:
 
 def test_a_picture_is_dragged_and_a_click_still_chooses(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
+    look_inside(page)
     page.locator(".inside .tree .zoomed[transform]").wait_for()
     page.locator("main [aria-busy=true]").first.wait_for(state="detached")
     leaf = page.locator(".inside .node", has_text="sin").first
@@ -94,6 +95,8 @@ def numbers(fitted_numbers: Path) -> Iterator[Running]:
 def test_no_text_of_a_picture_is_small(page: Any, numbers: Running, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{numbers.url}#{address}")
+    if address == "equation":
+        look_inside(page)
     page.locator("main svg text").first.wait_for()
     page.wait_for_load_state("networkidle")
     sizes = page.evaluate(SIZES)

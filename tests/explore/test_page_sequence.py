@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explore_page import SIZES, SMALLEST, Running
+from explore_page import SIZES, SMALLEST, Running, look_inside
 
 from dgltree import Vocabulary, save
 from dgltree.encoders import make_encoder
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_formula_is_read_word_by_word(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#sequence")
-    page.get_by_role("heading", name="First: attention").wait_for()
+    page.get_by_role("heading", name="First: the tree that was found").wait_for()
     page.locator("#sequence-text").fill("not (a or b)")
     page.locator("#sequence-other").fill("not a and not b")
     page.get_by_role("heading", name="The network says: they say the same").wait_for()
@@ -27,6 +27,8 @@ def test_a_formula_is_read_word_by_word(page: Any, running: Running) -> None:
     page.locator("#sequence-other").fill("not a and not b")
     page.locator(".checked .agrees").wait_for()
     card = page.get_by_role("region", name="First sequence")
+    assert not card.locator("input[type=range]").is_visible()
+    look_inside(card)
     card.locator("input[type=range]").focus()
     page.keyboard.press("Home")
     assert card.locator(".where").inner_text() == "(: the first word"
@@ -71,6 +73,7 @@ def in_context(tmp_path: Path) -> Iterator[Running]:
 
 def test_a_word_shows_the_parts_that_it_attends_to(page: Any, in_context: Running) -> None:
     page.goto(f"{in_context.url}#sequence?model=context&text=the+cat+sees+a+dog")
+    look_inside(page)
     asking = page.locator(".asking")
     asking.get_by_role("heading", name="What each word attends to").wait_for()
     word = asking.get_by_role("button", name="dog")
@@ -86,7 +89,8 @@ def test_a_long_sequence_is_readable_and_the_picture_follows_the_word(page: Any,
     card = page.get_by_role("region", name="sequence").nth(1)
     frames = card.locator(".frame")
     card.get_by_role("heading", name="Tree found").wait_for()
-    slots, tree = frames.first, frames.last
+    look_inside(card)
+    slots, tree = card.locator(".fold div.frame"), frames.first
     assert min(page.evaluate(SIZES)) >= SMALLEST
     marked = slots.locator(".word.now")
 
@@ -105,7 +109,7 @@ def test_a_long_sequence_is_readable_and_the_picture_follows_the_word(page: Any,
     page.keyboard.press("0")
     assert slots.locator(".zoomed").bounding_box()["width"] <= slots.bounding_box()["width"] + 1
     assert slots.locator("text").first.is_hidden()
-    card.get_by_role("searchbox").last.fill("or")
+    card.get_by_role("searchbox").first.fill("or")
     hit, frame = tree.locator(".hit").bounding_box(), tree.bounding_box()
     assert abs(hit["x"] + hit["width"] / 2 - frame["x"] - frame["width"] / 2) < 12
 

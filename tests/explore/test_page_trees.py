@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explore_page import Running
+from explore_page import Running, look_inside
 from own_trees import QUIET, rows_of
 
 from dgltree.commands.main import main
@@ -22,7 +22,10 @@ def test_mistakes_are_opened_field_by_field(page: Any, with_trees: Running) -> N
     name = row.get_by_role("button").inner_text()
     row.get_by_role("button").click()
     page.get_by_role("heading", name=f"Tree {name}").wait_for()
-    assert "memory cell c" in page.get_by_role("region", name="A tree").inner_text()
+    card = page.get_by_role("region", name="A tree")
+    assert "memory cell c" not in card.inner_text()
+    look_inside(card)
+    assert "memory cell c" in card.inner_text()
     leaf = page.locator("[aria-label='A tree'] .node").last
     leaf.click()
     page.get_by_role("region", name="A tree").get_by_role("heading", name=re.compile("^At ")).wait_for()

@@ -165,7 +165,10 @@ def test_wrong_settings_and_sentences_say_what_would_be_right() -> None:
         (lambda: network("self_strae, program").trees(batch([Tree("word", token="x")], WORDS)), "places='numbers' is"),
         (lambda: network("banyan").sentences(torch.tensor([[99]]), torch.tensor([1])), "has tokens 0 to 16"),
         (lambda: network("banyan").sentences(torch.tensor([[1]]), torch.tensor([2])), "a sentence has 1 to 1 words"),
-        (lambda: network("banyan").sentences(torch.tensor([1]), torch.tensor([1])), r"they are \(B, T\) and \(B,\)"),
+        (
+            lambda: network("banyan").sentences(torch.tensor([1]), torch.tensor([1])),
+            r"the shapes must be \(B, T\) and \(B,\)",
+        ),
         (lambda: easy_first(up, torch.tensor([[1]]), torch.tensor([1])), "unknown function 'phrase'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -86,7 +86,7 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
     assert loaded.encoder.config == encoder.config
     flat = batch(trees, encoder.vocabulary)
     assert torch.equal(loaded(flat), model(flat))
-    with pytest.raises(ValueError, match=r"reads no equations, it tells <, =, >: use dgltree\.load"):
+    with pytest.raises(ValueError, match=r"reads no equations but classifies into <, =, >: use dgltree\.load"):
         dgltree.open_model(tmp_path / "model")
 
 
@@ -329,7 +329,7 @@ def test_an_encoder_or_a_cell_alone_is_saved_and_loaded(kind: str, tmp_path: Pat
     assert loaded.vocabulary == part.vocabulary
     assert not loaded.training
     assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in part.state_dict().items())
-    with pytest.raises(ValueError, match=rf"a {type(part).__name__} without a readout, and no model"):
+    with pytest.raises(ValueError, match=rf"a {type(part).__name__} without a readout, which is not a model"):
         dgltree.open_model(tmp_path / "part.safetensors")
 
 

@@ -104,7 +104,7 @@ def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a language model; dgltree\.models.load_language_model reads it"):
         load(file)
     shipped = Path(__file__).parents[2] / "dgltree" / "data" / "logic.safetensors"
-    with pytest.raises(ValueError, match=r"a model of trees, no language model; dgltree\.load reads it"):
+    with pytest.raises(ValueError, match=r"a model of trees, not a language model; dgltree\.load reads it"):
         load_language_model(shipped)
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
@@ -112,7 +112,7 @@ def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"do not match their hash"):
         load_language_model(file)
     for given, error in (
-        ({"layers": "gru"}, "the layers are 'gru'; they are one of on_lstm, lstm"),
+        ({"layers": "gru"}, "the layers are 'gru'; they must be one of on_lstm, lstm"),
         ({"layers": "lstm", "options": {"chunk_size": 2}}, "lstm: .*chunk_size"),
         ({"sizes": ()}, "the number of layers is 0"),
         ({"word_dropout": 1.0}, "dropout is 1.0"),

@@ -163,5 +163,5 @@ def test_the_options_of_the_program_are_those_that_its_file_implies(options: dic
 def test_a_tensor_for_which_there_is_no_place_is_named(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     torch.save(file_of({}) | {"sin.extra.weight": torch.zeros(2)}, path, _use_new_zipfile_serialization=False)
-    with pytest.raises(ValueError, match=r"a TreeSMU has no place for sin\.extra\.weight, and without them"):
+    with pytest.raises(ValueError, match=r"a TreeSMU has no slot for sin\.extra\.weight, and without them"):
         load_published(path)

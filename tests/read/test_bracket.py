@@ -107,7 +107,7 @@ BAD_TREEBANK = {
     "(S (NP (DT the)": "line 1, column 4: found no end of the bracket that opens here; expected ')'",
     "(S\n (NP (DT the))": "line 1, column 1: found no end",
     "(DT the))": "line 1, column 9: found ')' where no bracket is open; expected '('",
-    "()": "line 1, column 1: found empty brackets; expected a word or further brackets in them",
+    "()": "line 1, column 1: found empty brackets; expected a word or further brackets inside",
     "(S\n ())": "line 2, column 2: found brackets without a label inside of a tree; expected a label after '('",
     "(NP)": "line 1, column 1: found nothing after the label 'NP'; expected a word or further brackets",
     "(S (NP (DT the)) (VP))": "line 1, column 18: found nothing after the label 'VP'",

@@ -168,7 +168,7 @@ def test_trees_whose_leaves_are_numbers_are_no_list_of_nodes(tmp_path: Path) -> 
         ([{"type": "A", "children": [1]}], r"\$\[1\]: found nothing; expected an object with 'type'"),
         ([{"type": "A", "children": [1, 1]}, {"type": "B"}], r"\$\[0\]: node 1 is its child for a second time"),
         ([{"type": "A", "children": [1]}, {"type": "B", "children": [0]}], r"\$\[1\]: node 0 is its child"),
-        ([{"type": "A", "children": [1]}, {"type": "B"}, {"type": "C"}], r"\$\[2\]: no child of any node below"),
+        ([{"type": "A", "children": [1]}, {"type": "B"}, {"type": "C"}], r"\$\[2\]: not a child of any node"),
         ([{"type": "A", "children": [-1]}], r"\$\[0\]: a child is -1; expected the number of a node"),
         ([{"type": "A", "children": ["1"]}, {"type": "B"}], r"\$\[0\]: expected a name, and a list of numbers"),
         ([{"value": "A"}], r"\$\[0\]: the 'type' is null; expected a text"),

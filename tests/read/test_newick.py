@@ -69,7 +69,7 @@ def test_examples_of_the_definition() -> None:
         ("(A:x,B);", "line 1, column 4: the length 'x' is not a number"),
         ("(A:,B);", "line 1, column 4: found ','; expected a length"),
         ("(A:1:2,B);", "line 1, column 5: a second length"),
-        ("(A b,B);", "line 1, column 4: found 'b'; expected ',' or ')'; a name with blanks needs quotes"),
+        ("(A b,B);", "line 1, column 4: found 'b'; expected ',' or ')'; put a name with spaces in quotes"),
         ("(A,B)C(D);", "line 1, column 7: found '('; expected ',' or ')'; the name of a clade is after its brackets"),
         ("(A,B);\n(C,D);", "line 2, column 1: found '(' after the end; a text holds one tree"),
         ("(A,'B);", "line 1, column 4: this quote is not closed"),

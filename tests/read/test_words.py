@@ -62,9 +62,9 @@ def test_a_folder_is_read_in_order_and_trees_without_words_are_counted(tmp_path:
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        ("( (S (NP (-NONE- *T*-1)) (. .)) ) ( (X (-NONE- 0)) )", "2 trees, and none has a word: every leaf is punct"),
+        ("( (S (NP (-NONE- *T*-1)) (. .)) ) ( (X (-NONE- 0)) )", "2 trees without a word: every leaf is punct"),
         ("mr. <unk> is chairman", "a.mrg: line 1, column 1: found 'mr.' outside of brackets"),
-        ("", "0 trees, and none has a word"),
+        ("", "0 trees without a word"),
         ("(S (DT a)", "a.mrg: line 1, column 1: found no end of the bracket"),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_folder_of_something_else_is_refused(place: str) -> None:
     write(f"{place}/other/a.parquet", TREES)
     with pytest.raises(ValueError, match=r"other holds other files, such as a\.parquet"):
         OutFolder(f"{place}/other").claim({})
-    with pytest.raises(ValueError, match="this is a file"):
+    with pytest.raises(ValueError, match="a file; the output"):
         OutFolder(f"{place}/other/a.parquet").claim({})
 
 

@@ -59,7 +59,7 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("card.json")}
     assert run(tmp_path, *shares) == 0
     assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("card.json")}
-    with pytest.raises(SystemExit, match=r"lstm-0/job.json is of another run: options: .*fit.lr=0.1.* Give another"):
+    with pytest.raises(SystemExit, match=r"lstm-0/job.json belongs to another run: options: .*fit.lr=0.1.* Give"):
         run(tmp_path, *shares, further=[*TINY, "--fit.lr=0.1"])
 
 

@@ -47,7 +47,7 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 
 def test_the_folder_of_another_job_is_refused_before_any_begins(tmp_path: Path) -> None:
     run([Counting(1, tmp_path / "a")], 1)
-    with pytest.raises(ValueError, match=r"a.job.json is of another run: number: 1 there, 2 now\. Give another --out"):
+    with pytest.raises(ValueError, match=r"a.job.json belongs to another run: number: 1 there, 2 now\. Give another"):
         run([Counting(3, tmp_path / "b"), Counting(2, tmp_path / "a")], 1)
     assert [file.name for file in (tmp_path / "b").iterdir()] == [CLAIM]
     with pytest.raises(ValueError, match="jobs is 0; it must be 1 or more"):

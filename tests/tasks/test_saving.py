@@ -144,5 +144,5 @@ def test_workers_end_with_a_generation_that_is_killed() -> None:
 
 
 def test_a_training_owns_its_folder_while_it_runs(sets: Path, tmp_path: Path) -> None:
-    with lock_folder(tmp_path), pytest.raises(SystemExit, match=f"another run is writing to {tmp_path}"):
+    with lock_folder(tmp_path), pytest.raises(SystemExit, match=f"another run writes to {tmp_path}"):
         fitted(sets, tmp_path)

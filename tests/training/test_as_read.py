@@ -63,7 +63,7 @@ def test_a_model_of_numbers_tells_unseen_ones_apart_and_reads_files_as_it_was_tr
     arguments = ["fit", str(path), "--hidden-size", "8", "--epochs", "1", "--no-baseline", "--no-cache", "--out"]
     assert main([*arguments, str(out)]) == 0
     said = capsys.readouterr().err.splitlines()
-    assert "leaves that are written as numbers are read as numbers; --no-numbers reads them as words" in said
+    assert "numeric leaves are read as numbers; --no-numbers reads them as words" in said
     assert "the encoder reads numbers and the order of children" in said
     model = TrainedModel.load(out)
     assert model.reading.numbers is True
@@ -108,5 +108,5 @@ def test_every_tree_is_answered_whatever_its_functions_tokens_and_numbers_of_chi
 
 def test_a_data_set_in_the_vocabulary_of_a_model_keeps_its_words() -> None:
     data = of(["(f 1.5 a)", "(f 2 b)"])
-    with pytest.raises(ValueError, match="in the vocabulary of a model; change how its trees are read before that"):
+    with pytest.raises(ValueError, match="already encoded with a model's vocabulary; change its reading options"):
         data.within(data.vocabulary(unk=True)).with_numbers()

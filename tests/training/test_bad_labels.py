@@ -28,13 +28,13 @@ def fit(folder: Path, rows: list[str], *options: str) -> int:
         (
             [f"id{i:02}" for i in range(60)],
             [],
-            "all 48 training examples have labels of their own, such as 'id00', as an id is: no class can be learnt; "
+            "all 48 training examples have different labels, such as 'id00', like ids: no class can be learnt; "
             "name the column of the label (--label)",
         ),
         (
             [str(i) for i in range(60)],
             ["--task", "classify"],
-            "all 48 training examples have labels of their own, such as '0', as an id is: no class can be learnt; "
+            "all 48 training examples have different labels, such as '0', like ids: no class can be learnt; "
             "name the column of the label (--label), or learn numbers (--task regress)",
         ),
     ],

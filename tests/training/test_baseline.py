@@ -507,7 +507,7 @@ def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(fi
     nodes = average.baseline.estimator._predictors[0][0].nodes
     inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
     nodes[field][inner] = 0 if field == "left" else 99
-    with pytest.raises(ValueError, match=f"boosted trees with {message} that is not there"):
+    with pytest.raises(ValueError, match=f"boosted trees with {message} that does not exist"):
         check(average.baseline)
 
 

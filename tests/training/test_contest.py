@@ -119,7 +119,7 @@ def test_an_encoder_that_refuses_has_a_row_and_the_command_continues_where_it_wa
         (["--encoders", "tree_lstm"], "give two or more, each once"),
         (["--encoders", "tree_lstm,tree_lsm"], "no encoder 'tree_lsm'; nearest known: tree_lstm"),
         (["--encoders", "tree_lstm,grc", "--seeds", "0"], "seeds is 0"),
-        (["--encoders", "tree_lstm,grc", "--options", "{"], "--options is no JSON"),
+        (["--encoders", "tree_lstm,grc", "--options", "{"], "--options is not JSON"),
         (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give them by encoder"),
         (
             ["--encoders", "tree_lstm,grc", "--options", '{"stack_size": 3}'],

@@ -39,7 +39,7 @@ def ended_after(values: list[float], usual: int) -> tuple[list[bool], list[str]]
 
 
 def test_a_training_goes_on_where_the_last_usual_epoch_is_the_best() -> None:
-    said = ["epoch 2 is the best so far: the training continues"]
+    said = ["epoch 2 is the best so far, so the training continues"]
     assert ended_after([0.1, 0.2, 0.3, 0.2, 0.1], 3) == ([False] * 5, said)
     assert ended_after([0.1, 0.3, 0.2], 3) == ([False, False, True], [])
     assert ended_after([0.1, 0.3, 0.3], 3) == ([False, False, True], []), "as good is no better"
@@ -48,7 +48,7 @@ def test_a_training_goes_on_where_the_last_usual_epoch_is_the_best() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([0.1, 0.2], ["the last epoch, 1, was the best: more may be better; --epochs 4 continues"]),
+        ([0.1, 0.2], ["the last epoch, 1, was the best, so more epochs may help; --epochs 4 continues"]),
         ([0.2, 0.2], []),
     ],
 )

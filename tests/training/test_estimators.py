@@ -137,9 +137,9 @@ def test_what_is_not_fitted_says_so(estimator: Any, call: str) -> None:
 @pytest.mark.parametrize(
     ("estimator", "labels", "message"),
     [
-        (TreeClassifier(), np.ones((3, 2)), r"y has the shape \(3, 2\), several labels of a tree; one label"),
-        (TreeClassifier(), [["a"], ["b", "c"], []], "some labels are lists, as several labels of a tree are"),
-        (TreeClassifier(), csr_matrix(np.eye(3)), "the labels are a sparse matrix, as several labels"),
+        (TreeClassifier(), np.ones((3, 2)), r"y has the shape \(3, 2\); give one label"),
+        (TreeClassifier(), [["a"], ["b", "c"], []], "some labels are lists"),
+        (TreeClassifier(), csr_matrix(np.eye(3)), "the labels are a sparse matrix"),
         (TreeClassifier(), ["a", None, "b"], "Input y contains NaN: the label of tree 2 is None; every tree"),
         (TreeClassifier(), pd.Series(["a", "b", None]), "Input y contains NaN: the label of tree 3 is nan"),
         (TreeClassifier(), ["a", "a", "a"], "all 3 trees have the class .*'a'.*; at least two classes are needed"),

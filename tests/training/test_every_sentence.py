@@ -113,7 +113,7 @@ def bad(told: Told) -> list[str]:
     end = "found no end of the list that opens here; expected ')', as in (+ x (sin y))"
     return [
         f"line {OPEN}: tree: not a valid sexpr tree: line 1, column 1: {end}",
-        f"line {REPEATED}: the id 'r4' was already used in line 6; each record needs an id of its own",
+        f"line {REPEATED}: the id 'r4' was already used in line 6; each record needs its own id",
     ]
 
 

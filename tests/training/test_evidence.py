@@ -87,7 +87,7 @@ def test_what_takes_the_weights_adds_up_to_all_of_them() -> None:
     maps = sum(each.numel() for each in cell.maps.parameters() if len(each) > 1)
     parts = {
         f"gates of {len(cell.function_embedding.weight)} functions": maps,
-        "gates that all functions share": sum(each.numel() for each in cell.maps.parameters()) - maps,
+        "gates shared by all functions": sum(each.numel() for each in cell.maps.parameters()) - maps,
         f"vectors of {len(cell.function_embedding.weight)} functions": cell.function_embedding.weight.numel(),
         f"vectors of {len(vocabulary.tokens)} tokens": cell.input_embedding.weight.numel(),
         "readout": 6 * 2 + 2,

@@ -108,7 +108,7 @@ def test_splits_that_cannot_be_taken_over_are_refused_in_a_line(months: Path, tm
         dgltree.fit(rows(60), test=rows(60), split_of=str(months / "may"), **QUICK)
     data = rows(60)
     data.splits = ["train"] * 40 + ["dev"] * 20
-    with pytest.raises(ValueError, match="the data has a column of splits"):
+    with pytest.raises(ValueError, match="the data has a split column"):
         dgltree.fit(data, split_of=str(months / "may"), **QUICK)
     known = [i for i, name in enumerate(EarlierSplit.of(months / "may").known(rows(300))) if name == "train"]
     with pytest.raises(ValueError, match="leaves no examples for a validation set of these 20"):
@@ -177,7 +177,7 @@ def test_models_of_numbers_are_compared_and_other_kinds_refused(months: Path, tm
             Contender(model, tmp_path / "a", numbers),
             Contender(TrainedModel.load(months / "may"), months / "may", numbers),
         )
-    with pytest.raises(ValueError, match="no example is left: on each of 250 with a label"):
+    with pytest.raises(ValueError, match="no example is left: one model was trained on or selected with each of"):
         trained = [
             i
             for i, name in enumerate(EarlierSplit.of(tmp_path / "a").known(numbers))
@@ -239,7 +239,7 @@ def test_the_commands(months: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["evaluate", str(tmp_path / "a"), str(tmp_path / "new.tsv"), "--against", str(tmp_path / "a")]) == 0
     out = capsys.readouterr().out.splitlines()
     tested = list(table(tmp_path / "a").values())  # ids are empty: the last row alone
-    assert out[0].endswith("of 400 examples that neither model was trained on or chosen by")
+    assert out[0].endswith("of 400 examples that neither model was trained on or selected with")
     assert [line.split("\t")[0] for line in out[1:]] == ["metric", "accuracy", "macro_f1", "log_loss"]
     assert tested
     assert main(["evaluate", str(tmp_path / "a"), str(tmp_path / "new.tsv"), "--by", "month:^....-..", "--json"]) == 0

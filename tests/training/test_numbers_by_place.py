@@ -58,9 +58,9 @@ def test_a_latitude_next_to_an_amount_and_a_unix_time_is_learnt_by_the_network_a
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.93
     said = capsys.readouterr().err
-    assert "numbers are read on a scale of their own at 4 places: object.at[0] (46" in said
+    assert "numbers have their own scale at 4 places: object.at[0] (46" in said
     assert re.search(r"object\.created \(times from 2023-11-1[45] to 2024-03-0\d\)", said)
-    assert "does not see" not in said
+    assert "ignores" not in said
     new = orders(50, seed=9)
     again = TrainedModel.load(tmp_path)
     torch.testing.assert_close(again.predict_proba(new), model.predict_proba(new))

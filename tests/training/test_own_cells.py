@@ -51,7 +51,7 @@ def test_a_file_of_cells_is_a_module_that_its_own_classes_find(tmp_path: Path) -
     [
         ("{file}", "expected FILE.py:CLASS, such as my_cells.py:TreeGRU"),
         ("{file}:Nothing", "no class 'Nothing' in it"),
-        ("{file}:Options", "is not a class of a cell; it should be derived from dgltree.cells.Cell or SumCell"),
+        ("{file}:Options", "is not a class of a cell; it must be derived from dgltree.cells.Cell or SumCell"),
         ("{file}:tree_lstm", "there is another cell called 'tree_lstm'; give the class another name"),
     ],
 )

@@ -147,7 +147,7 @@ def test_thresholds_out_of_range_are_refused_before_a_file_is_read(text: str) ->
 
 
 def test_thresholds_that_do_not_fit_the_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="threshold is of 'theft', which is none of the classes, such as fraud, ok"):
+    with pytest.raises(ValueError, match="threshold is of 'theft', which is not one of the classes, such as fraud, ok"):
         dgltree.fit(payments(60), threshold="theft=0.5", **QUICK)
     with pytest.raises(ValueError, match="threshold is for classes; the task is 'regress'"):
         FitOptions(threshold="a=0.5", task="regress")
@@ -189,7 +189,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["by_class"]}
     assert (rows["fraud"]["recall"], rows["ok"]["recall"]) == (1.0, 0.0)
     assert main(["evaluate", *given, "fraud=f1"]) == 1
-    assert "fit chooses one by validation, here it is given as CLASS=P" in capsys.readouterr().err
+    assert "only fit chooses one by validation; here it is given as CLASS=P" in capsys.readouterr().err
     model.save(tmp_path / "copy")
     assert json.loads((tmp_path / "copy" / "threshold.json").read_text()) == kept
     [explained] = model.explain([data[0][0]])

@@ -90,9 +90,9 @@ def test_seeds_share_their_splits(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cards[0]["data"]["sha256"] == cards[1]["data"]["sha256"]
     assert "difference" not in capsys.readouterr().out
     for wrong, message in (
-        (["--folds", "2", "--seeds", "2"], "give it without --seeds"),
+        (["--folds", "2", "--seeds", "2"], "leave out --seeds"),
         (["--seeds", "1"], "seeds is 1; it must be 2 or more"),
-        (["--seeds", "2", "--test", str(path)], "give --validation and --test, or neither"),
+        (["--seeds", "2", "--test", str(path)], "give both --validation and --test, or neither"),
     ):
         assert main([*arguments, *wrong]) == 1
         assert message in capsys.readouterr().err
@@ -174,7 +174,7 @@ def test_a_failure_is_raised_while_an_earlier_training_goes_on() -> None:
         (["--processes", "2"], "--processes is for --folds or --seeds"),
         (
             ["--folds", "2", "--processes", "2", "--devices", "2"],
-            "give --processes for trainings at a time",
+            "give --processes for parallel trainings",
         ),
     ],
 )

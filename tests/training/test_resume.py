@@ -126,7 +126,7 @@ def test_ctrl_c_says_interrupted(
     assert "dgltree: interrupted" in said
     assert "stopped before the first training step: there is no model in" in said
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "no model in it yet; its training was stopped early, and the same 'dgltree fit'" in capsys.readouterr().err
+    assert "no model in it yet; its training is in its first epoch or was stopped there" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated, OSError])
@@ -229,5 +229,5 @@ def test_a_training_owns_its_folder_while_it_runs(
     monkeypatch.setattr(fitting, "step", meanwhile)
     assert main(arguments) == 0
     assert refused == [1]
-    assert f"another run is writing to {out} (process " in capsys.readouterr().err
+    assert f"another run writes to {out} (process " in capsys.readouterr().err
     assert not (out / OWNER).exists()

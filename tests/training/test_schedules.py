@@ -93,7 +93,7 @@ def test_a_training_by_a_schedule_goes_on_with_the_rates_of_a_whole_one(
 
 
 def test_a_schedule_needs_its_end() -> None:
-    with pytest.raises(ValueError, match="schedule is linear, which needs epochs: the rate is 0 at the end"):
+    with pytest.raises(ValueError, match="schedule is linear, which needs epochs, because the rate reaches 0"):
         FitOptions(schedule="linear")
     with pytest.raises(ValueError, match="schedule is 'step'; it must be 'plateau' or 'cosine' or 'linear'"):
         FitOptions(schedule="step", epochs=3)  # type: ignore[arg-type]

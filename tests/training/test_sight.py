@@ -163,9 +163,9 @@ def test_trees_that_differ_have_different_vectors(encoder: str | None, tmp_path:
 
 BLIND = [
     "the encoder reads tokens",
-    "warning: the encoder does not see which of 4 functions an inner node has: trees that differ only in this get "
+    "warning: the encoder ignores which of 4 functions an inner node has: trees that differ only in this get "
     "the same vector",
-    "warning: the encoder does not see the order of children: trees that differ only in this get the same vector",
+    "warning: the encoder ignores the order of children: trees that differ only in this get the same vector",
 ]
 
 
@@ -268,6 +268,6 @@ def test_fit_says_that_all_vectors_are_equal(
     data = TreeDataset(trees * 2, list("abcab") * 2)
     dgltree.fit(data, validation=data, out=tmp_path / "model", hidden_size=4, epochs=1, no_baseline=True)
     assert (
-        "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr "
+        "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr "
         "or another --encoder"
     ) in capsys.readouterr().err.splitlines()

@@ -60,7 +60,7 @@ def test_classes_and_the_vocabulary_may_be_more_than_the_training_set_has(data: 
 
 
 def test_a_label_that_is_none_of_the_given_classes_is_refused(data: TreeDataset, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the label 'neg' is none of the classes pos, zero"):
+    with pytest.raises(ValueError, match="the label 'neg' is not one of the classes pos, zero"):
         dgltree.fit(data, classes=["pos", "zero"], validation=data, out=tmp_path, **HOW)
 
 

@@ -94,7 +94,8 @@ def _of_folder(path: Path) -> type[Format]:
         )
     if len(found) > 1:
         raise ValueError(
-            f"{path}: the folder holds several kinds, {' and '.join(found.values())}; give one with one kind"
+            f"{path}: the folder contains several kinds of files, {' and '.join(found.values())}; give a folder with "
+            f"one kind"
         )
     return next(iter(found))
 

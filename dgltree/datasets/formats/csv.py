@@ -49,7 +49,7 @@ class CSV(Records):
         if isinstance(raw, str):
             raise ValueError(raw)
         if len(raw) != len(self.columns):
-            help_ = "; a field with commas in it needs quotes" if len(raw) > len(self.columns) else ""
+            help_ = "; put a field that contains commas in quotes" if len(raw) > len(self.columns) else ""
             raise ValueError(f"{len(raw)} columns; expected {len(self.columns)}{help_}")
         return dict(zip(self.columns, raw, strict=True))
 

@@ -44,7 +44,7 @@ class XMLSources(SourceFiles):
         return read_xml(text)
 
     def functions(self, text: str) -> Iterator[tuple[str, int, Tree]]:
-        raise ValueError("this is markup, which has no functions; expected --unit file")
+        raise ValueError("markup has no functions; expected --unit file")
 
     def decoded(self, data: bytes) -> str:
         """In the encoding that a file declares, UTF-8 unless it does."""

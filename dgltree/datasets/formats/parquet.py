@@ -27,9 +27,11 @@ class Parquet(Records):
     def open(cls, source: Source, reading: Reading) -> Self:
         """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
         if source.stream is not None:
-            raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
+            raise ValueError(
+                f"{source.path}: Parquet is read from its end, which is not possible for a pipe; give a file"
+            )
         if source.compressed:
-            raise ValueError(f"{source.path}: a compressed file; Parquet, which is compressed itself, is read unpacked")
+            raise ValueError(f"{source.path}: a compressed file; unpack it, because Parquet is compressed itself")
         from pyarrow.parquet import read_schema
 
         with name_errors(source.path):

@@ -96,8 +96,8 @@ def _rows_at_once(path: str, metadata: "FileMetaData", number: int, leaves: list
         column = group.column(leaf)
         if column.num_values > group.num_rows * max_line:
             raise ValueError(
-                f"{path}: {column.num_values:,} values of {column.path_in_schema!r} in {group.num_rows:,} rows, which "
-                f"are then longer than {max_line:,} bytes, the limit (--max-line)"
+                f"{path}: {column.num_values:,} values of {column.path_in_schema!r} in {group.num_rows:,} rows, so "
+                f"that rows are longer than {max_line:,} bytes, the limit (--max-line)"
             )
         stored += column.total_uncompressed_size + NUMBER * column.num_values
     return max(1, min(ROWS, STORED * group.num_rows // max(1, stored)))

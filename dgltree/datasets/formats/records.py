@@ -28,7 +28,7 @@ SAMPLE = 100
 _WORD = re.compile(r"\s*[^\W\d_]{3,}\s*")
 """A text that is rather a word than a tree of one node, such as ``x`` or 2."""
 HELP = (
-    "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or with --notation what a tree is written in"
+    "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or the notation of the trees with --notation"
 )
 
 
@@ -82,7 +82,7 @@ class Records(Format):
             raise ValueError(f"{self.source.path}: {error}") from None
         words = sum(_WORD.fullmatch(text) is not None for text in texts)
         if notation in ("infix", "brackets", "sexpr") and 10 * words > 9 * len(texts):
-            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, no trees; {HELP}")
+            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, not trees; {HELP}")
         return replace(self, reading=replace(self.reading, notation=notation))
 
     def sample_texts(self) -> tuple[list[str], str]:
@@ -218,7 +218,7 @@ def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:
         if column not in names:
             there_are = f"there are {one_line(', '.join(map(repr, names)))}"
             if names == (reading.tree,):
-                there_are = "a line or record is a tree and nothing else; a table (.tsv, .csv, .jsonl) has columns"
+                there_are = "each line or record is one tree; only tables (.tsv, .csv, .jsonl) have columns"
             raise ValueError(f"{path}: no column {column!r} ({option}); {there_are}")
 
 

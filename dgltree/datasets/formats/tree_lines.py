@@ -41,12 +41,12 @@ class TreeLines(LineRecords):
         if self.reading.notation is not None:
             return found
         if found.reading.notation == "python":
-            raise ValueError(f"{self.source.path}: no notation of trees in it; {HELP}")
+            raise ValueError(f"{self.source.path}: no notation for trees was recognized in it; {HELP}")
         texts, _ = self.sample_texts()
         if found.reading.notation in ("infix", "brackets", "sexpr") and not any(
             BRANCHES.search(text) for text in texts
         ):
-            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, no trees; {HELP}")
+            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, not trees; {HELP}")
         return found
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
@@ -72,5 +72,5 @@ class SMILESLines(LineRecords):
     def fields_of(self, text: str) -> Mapping[str, Any]:
         words = text.split()
         if not words:  # a no-break space, say
-            raise ValueError("the line has nothing but white space")
+            raise ValueError("the line is blank")
         return {self.reading.tree: words[0]}

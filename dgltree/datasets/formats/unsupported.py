@@ -3,16 +3,17 @@
 SHEET = "a spreadsheet; save the sheet as CSV"
 ARCHIVE = "an archive; unpack it (single files compressed as .gz, .bz2 or .xz are read as they are)"
 PICKLED = (
-    "pickled or binary data, which is never unpickled here; write the trees as text, one S-expression a line perhaps"
+    "pickled or binary data, which is never unpickled; write the trees as text, for example one S-expression per line"
 )
-MARKUP = "markup, which is not a notation of trees here; write its trees as JSON or S-expressions"
+MARKUP = "markup, which is not supported as a notation; write its trees as JSON or S-expressions"
 SOURCE = (
-    "source code of a language that is not read (Python, C, Java and JavaScript are); parse it, and write its trees as "
+    "source code of an unsupported language (Python, C, Java and JavaScript are supported); parse it, and write its "
+    "trees as "
     "S-expressions or JSON"
 )
 DOCUMENT = "a document; save its trees as text"
-TEXT = "text without trees; expected a table, or a tree a line"
-TABLE = "a table that is not read; save it as CSV or Parquet"
+TEXT = "text without trees; expected a table, or one tree per line"
+TABLE = "a table in an unsupported format; save it as CSV or Parquet"
 
 REFUSED = {
     **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), SHEET),

@@ -44,7 +44,7 @@ def _read(path: str | Path, file: Format, digest: str, workers: int | None, prog
         try:
             _keep(asked, digest, stored)
         except OSError as error:
-            warnings.warn(f"what was read of {path} is not kept for the next time: {error}", stacklevel=4)
+            warnings.warn(f"the cache of {path} could not be written: {error}", stacklevel=4)
         else:
             return cache.read(cache.cache_path(path), digest) or stored  # whose temporary files then go
     return stored

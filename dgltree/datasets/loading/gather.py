@@ -137,7 +137,7 @@ class Ids:
             if name is not None and name in self.places:
                 found[i] = Bad(
                     line,
-                    f"the id {name!r} was already used in {self.places[name]}; each record needs an id of its own",
+                    f"the id {name!r} was already used in {self.places[name]}; each record needs its own id",
                     file,
                 )
             elif name is not None:

@@ -150,5 +150,5 @@ def _without_leaves(tree: Tree, drop: re.Pattern[str]) -> Tree:
 
     found = tree.fold(kept)
     if found is None:
-        raise ValueError(f"nothing is left of the tree without the leaves that match {drop.pattern!r} (--drop)")
+        raise ValueError(f"the tree is empty without the leaves that match {drop.pattern!r} (--drop)")
     return found

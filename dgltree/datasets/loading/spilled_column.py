@@ -70,8 +70,8 @@ class SpilledColumn:
         except OSError as error:
             with suppress(OSError):  # which it says once more
                 self._file.close()
-            where = f"{tempfile.gettempdir()} (TMPDIR names another folder)"
-            raise OSError(f"the folder of temporary files is full, {where}: {error}") from None
+            where = f"{tempfile.gettempdir()} (set TMPDIR to another folder)"
+            raise OSError(f"the folder for temporary files is full: {where}: {error}") from None
         self._parts, self._held = [], 0
 
     def _widen(self) -> None:

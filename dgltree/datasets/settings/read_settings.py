@@ -24,22 +24,22 @@ class Reading:
     """The settings of a reader. What is None follows from the file.
 
     Args:
-        notation: how each tree is written. Default: detected and printed.
+        notation: notation of the trees. Default: detected, and printed.
         tree: the column that holds the tree.
         left: the column that holds the first tree of a pair.
         right: the column that holds the second tree of a pair.
         label: the column that holds the label; in a CoNLL-U file the comment of this name.
-        label_from: read the label from elsewhere, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of a
-            CoNLL-U sentence, or one of file, folder and id. The label is what REGEX matches, or its first group, or
+        label_from: read the label from another place, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of
+            a CoNLL-U sentence, or one of file, folder and id. The label is what REGEX matches, or its first group, or
             the name of the named group that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
-        missing: the labels that mean that there is none, separated by commas; an empty text for no such label.
-        split: the column that says train, validation (or valid, val, dev) or test.
-        split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
+        missing: labels that stand for a missing label, separated by commas; "" for none.
+        split: the column with the split: train, validation (or valid, val, dev) or test.
+        split_from: read the split from another place, given as for label_from, such as "file:train|dev|test".
         group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
             "sent_id:(.*)-". Default: no groups, with a warning if a file of a folder is in two splits.
-        features: columns next to the tree that are read as well, separated by commas, such as "age,site": numbers and
-            dates on a scale of their own, other texts as categories.
-        id: the column with a name for each example, each another one; in a CoNLL-U file the comment of this name, or
+        features: columns next to the tree that are read as well, separated by commas, such as "age,site": numbers
+            and dates are scaled, other texts are categories.
+        id: the column with a unique name for each example; in a CoNLL-U file the comment of this name, or
             else sent_id.
         drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
         columns: the column names of a table without a header line, separated by commas.
@@ -48,12 +48,12 @@ class Reading:
         node: the CoNLL-U column used as a node's function.
         word: the CoNLL-U column used as a node's token.
         unit: whether a tree of source code is a whole "file" or one "function".
-        numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, if some of them are
-            not whole or most of the different ones are rare.
-        dates: read leaves that are dates, such as 2026-11-27 or 2026-11-27T15:04:05Z, as numbers: as Unix times in
-            seconds. Default: fit does where it reads numbers.
+        numbers: read numeric leaves as numbers instead of tokens. Default: with a cell, if some of them are
+            not whole or most distinct ones are rare.
+        dates: read leaves that are dates, such as 2026-11-27 or 2026-11-27T15:04:05Z, as numbers (Unix times
+            in seconds). Default: wherever numbers are read.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
-        max_line: leave out, and report, lines, rows of Parquet, CoNLL-U sentences and source files of more bytes than
+        max_line: leave out and report lines, Parquet rows, CoNLL-U sentences and source files of more bytes than
             this.
     """
 

@@ -81,7 +81,7 @@ def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
             raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it must be one of {', '.join(SYNONYMS)}")
         found[SYNONYMS[str(name).lower()]].append(i)
     if not found["train"]:
-        raise ValueError("the column of splits names no examples to train on")
+        raise ValueError("the split column has no training examples")
     return {name: rows for name, rows in found.items() if rows}
 
 
@@ -126,7 +126,7 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
     if count < 2:
         raise ValueError(f"folds is {count}; it must be 2 or more")
     if any(dataset.splits):
-        raise ValueError("folds make splits of their own, but the data has a column of splits; leave one of them out")
+        raise ValueError("folds make their own splits, but the data has a split column; leave one of them out")
     part = stratify(dataset, count, seed)
     found = []
     for fold in range(count):

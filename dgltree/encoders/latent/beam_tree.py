@@ -62,7 +62,9 @@ class BeamSearch(JoiningCore):
         if handed_on not in HANDED_ON:
             raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
         if handed_on in ("ranked", "random") and self.chunk_size is None:
-            raise ValueError(f"handed_on is {handed_on!r}, and nothing is handed on without chunks: give a chunk_size")
+            raise ValueError(
+                f"handed_on is {handed_on!r}, and states are handed on only between chunks: give a chunk_size"
+            )
         if not 0 <= draw_seed < SEEDS:
             raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
         self.beam_size, self.noise, self.handed_on, self.draw_seed = beam_size, noise, handed_on, draw_seed

@@ -222,7 +222,9 @@ def _graph(cell: Cell, token: Tensor, word: int, pairs: np.ndarray, phrase: int)
 
 def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere: bool) -> None:
     if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not len(ids):
-        raise ValueError(f"ids are {tuple(ids.shape)} for lengths {tuple(lengths.shape)}; they are (B, T) and (B,)")
+        raise ValueError(
+            f"ids are {tuple(ids.shape)} for lengths {tuple(lengths.shape)}; the shapes must be (B, T) and (B,)"
+        )
     if int(lengths.min()) < 1 or int(lengths.max()) > ids.shape[1]:
         raise ValueError(
             f"lengths are {int(lengths.min())} to {int(lengths.max())}; a sentence has 1 to {ids.shape[1]} words here"
@@ -234,4 +236,4 @@ def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere
             f"ids are {int(found.min())} to {int(found.max())}; the vocabulary has tokens 0 to {count - 1}"
         )
     if everywhere and not entangled:
-        raise ValueError("everywhere=True joins equal pairs, which are one node with entangled=True alone")
+        raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")

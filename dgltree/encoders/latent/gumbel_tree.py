@@ -116,7 +116,7 @@ class SequenceGumbelTree(JoiningCore):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if composed == "mixture" and score != "children":
-            raise ValueError(f"composed is 'mixture', but the score {score!r} reads what pairs become: 'pairs'")
+            raise ValueError(f"composed is 'mixture', but the score {score!r} needs 'pairs'")
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; it must be above 0")
         if attention and self.chunk_size is not None:

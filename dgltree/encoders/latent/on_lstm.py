@@ -61,9 +61,15 @@ class ONLSTMLayer(nn.Module):
         check_layer(input_size, hidden_size, weight_dropout)
         check_size("chunk_size", chunk_size)
         if hidden_size % chunk_size:
-            raise ValueError(f"hidden_size is {hidden_size} and chunk_size is {chunk_size}; it divides the hidden size")
+            raise ValueError(
+                f"hidden_size is {hidden_size} and chunk_size is {chunk_size}; the chunk size must "
+                f"divide the hidden size"
+            )
         if hidden_size == chunk_size:
-            raise ValueError(f"chunk_size is {chunk_size}, all units; the last chunk is always 0: use smaller chunks")
+            raise ValueError(
+                f"chunk_size is {chunk_size}, all units; the gates of the last chunk are always 0, so "
+                f"use smaller chunks"
+            )
         self.hidden_size, self.chunk_size, self.weight_dropout = hidden_size, chunk_size, weight_dropout
         self.chunks = hidden_size // chunk_size
         gates = 4 * hidden_size + 2 * self.chunks
@@ -177,7 +183,7 @@ class SequenceONLSTM(InducingCore):
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
 
-        Raises ``ValueError`` as a call does, and for a state of another shape.
+        Raises ``ValueError`` as a call does, and for a state of a different shape.
         """
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths, state)

@@ -35,11 +35,13 @@ def symbols(batch: TreeBatch, vocabulary: Vocabulary) -> Tensor:
     """
     check_vocabulary(batch, vocabulary, "encoder")
     if batch.x is not None:
-        raise ValueError("the batch carries input vectors x, which a sequence of ids would lose")
+        raise ValueError("the batch carries input vectors x, which a sequence of ids cannot represent")
     if batch.value is not None:
-        _refuse(batch, ~batch.value.isnan(), "carries a number, which a sequence of ids would lose; give it a token")
+        _refuse(
+            batch, ~batch.value.isnan(), "carries a number, which a sequence of ids cannot represent; give it a token"
+        )
     with_token = batch.token != NO_TOKEN
-    _refuse(batch, with_token & (batch.arity > 0), "is an inner node with a token, which a sequence would lose")
+    _refuse(batch, with_token & (batch.arity > 0), "is an inner node with a token, which a sequence cannot represent")
     first_token = FIRST_FUNCTION + len(vocabulary.functions)
     return torch.where(with_token, first_token + batch.token, FIRST_FUNCTION + batch.function)
 

@@ -138,7 +138,7 @@ class SequenceLSTM(SequenceCore):
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
 
-        Raises ``ValueError`` as a call does, and for a state of another shape.
+        Raises ``ValueError`` as a call does, and for a state of a different shape.
         """
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, padding_mask(ids, lengths), state)

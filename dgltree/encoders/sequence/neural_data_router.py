@@ -199,7 +199,8 @@ class SequenceNeuralDataRouter(SequenceCore):
             check_dropout(probability)
         if hidden_size % num_heads:
             raise ValueError(
-                f"hidden_size is {hidden_size} and num_heads is {num_heads}; the heads divide the hidden size"
+                f"hidden_size is {hidden_size} and num_heads is {num_heads}; the number of heads must divide the "
+                f"hidden size"
             )
         if read_at not in get_args(ReadAt):
             raise ValueError(f"read_at is {read_at!r}; it must be {' or '.join(map(repr, get_args(ReadAt)))}")

@@ -28,7 +28,7 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
     if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not whole:
         raise ValueError(
             f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
-            "they are (B, T) and (B,), whole numbers"
+            "the shapes must be (B, T) and (B,), whole numbers"
         )
     if not len(ids):
         raise ValueError("an empty batch: give at least one sequence")

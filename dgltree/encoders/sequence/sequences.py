@@ -67,7 +67,7 @@ def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple
     Raises ``ValueError`` for an odd number of sequences.
     """
     if len(lengths) % 2:
-        raise ValueError(f"a batch of {len(lengths)} trees; pairs are an even number of them")
+        raise ValueError(f"a batch of {len(lengths)} trees; pairs need an even number")
     first, second = lengths[::2], lengths[1::2]
     row, t = (torch.arange(items.shape[1], device=items.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
     start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()

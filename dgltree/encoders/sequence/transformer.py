@@ -49,7 +49,8 @@ class SelfAttention(nn.Module):
         check_dropout(dropout)
         if hidden_size % num_heads:
             raise ValueError(
-                f"hidden_size is {hidden_size} and num_heads is {num_heads}; the heads divide the hidden size"
+                f"hidden_size is {hidden_size} and num_heads is {num_heads}; the number of heads must divide the "
+                f"hidden size"
             )
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(hidden_size, num_heads, width, dropout, batch_first=True, norm_first=pre_norm)

@@ -13,7 +13,8 @@ from dgltree.engine.kernels.kernel import KernelShape
 Key = tuple[str, tuple[int, ...], torch.dtype, bool, KernelShape | None]
 
 INSTEAD = (
-    "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
+    "cells use torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this "
+    "message"
 )
 
 
@@ -87,8 +88,8 @@ class Backend:
     def _told(self, error: Exception) -> str:
         if "no locator available" in str(error) or isinstance(error, OSError):
             return (
-                f"there is no place for the compiled code of dgltree's kernels; set {self.cache} to a folder that can "
-                f"be written ({error})"
+                f"the compiled code of dgltree's kernels cannot be stored; set {self.cache} to a writable "
+                f"folder ({error})"
             )
         lines = str(error).strip().splitlines()
         return f"{self.package} cannot compile dgltree's kernels ({type(error).__name__}: {lines[-1] if lines else ''})"

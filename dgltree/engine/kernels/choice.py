@@ -184,5 +184,5 @@ def _mode_now() -> str:
 
 def _checked(mode: str) -> str:
     if mode not in MODES:
-        raise ValueError(f"kernels are {', '.join(MODES)}; {mode!r} is none of them (DGLTREE_KERNELS may say it)")
+        raise ValueError(f"kernels are {', '.join(MODES)}; {mode!r} is none of them (see DGLTREE_KERNELS)")
     return mode

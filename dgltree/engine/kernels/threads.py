@@ -1,4 +1,4 @@
-"""Threads for the parts of a pass, its kernels and products: as many as torch has, with the same results to the bit.
+"""Threads for the parts of a pass, its kernels and products: as many as torch has, with bitwise equal results.
 
 Compiled kernels run without Python's lock, and so do torch's products, each in one thread: MKL gives other bits where
 it takes several. Not Numba's own threads: a process that forks after OpenMP ran loses its child, and data loaders fork;

@@ -44,7 +44,7 @@ class TextRules(NamedTuple):
         """A text as the reader of equations reads it. Raises ``ValueError`` for one that is too long."""
         if len(text) > MAX_ANSWER_LENGTH:
             raise ValueError(
-                f"'{one_line(text, 40)}' has {len(text):,} characters, and at most {MAX_ANSWER_LENGTH:,} are read"
+                f"'{one_line(text, 40)}' has {len(text):,} characters; at most {MAX_ANSWER_LENGTH:,} are read"
             )
         text, notes = with_plain_numbers(normalize("NFC", text)), tuple[Note, ...]()
         if self.decimal is not None:
@@ -60,4 +60,4 @@ class TextRules(NamedTuple):
 def check_decimal(decimal: str | None) -> None:
     """Raises ``ValueError`` for another mark than these."""
     if decimal is not None and decimal not in DECIMALS:
-        raise ValueError(f"unknown decimal mark {decimal!r:.60}; it is comma or point")
+        raise ValueError(f"unknown decimal mark {decimal!r:.60}; it must be comma or point")

@@ -158,7 +158,7 @@ class Checker(FillerChecker):
         """Raises ``ValueError`` for an answer with a counter that would be right in degrees, as ``30 + 360k``."""
         found = None if answer is None or period is None else within_a_period(in_degrees(answer), period, self._names)
         if found and all(self._one([write_infix(value)]).mark is Mark.RIGHT for value in found.values):
-            raise ValueError(f"'{text.strip()}' would be right in degrees; write them with the sign °")
+            raise ValueError(f"'{text.strip()}' would be right in degrees; write degrees with °")
 
     def _list(self, given: list[GivenSolution], general: Sequence[tuple[str, str]] = ()) -> Checked:
         """The mark of several solutions, or of one; ``general`` are those with a counter, and the counter."""

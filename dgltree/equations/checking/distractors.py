@@ -51,7 +51,7 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
     """
     checker = Checker(equation)
     if len(checker.asked.blanks) != 1:
-        raise ValueError(f"wrong answers are made for one blank, and the equation has {len(checker.asked.blanks)}")
+        raise ValueError(f"wrong answers need exactly one blank, but the equation has {len(checker.asked.blanks)}")
     key = _key(checker, answer)
     form = KeyForm(key)
     candidates = [form.written(candidate) for candidate in _candidates(checker.asked.equation, key)]
@@ -71,13 +71,13 @@ def _key(checker: Checker, answer: str | Tree) -> Tree:
     checked = checker.check(answer)
     is_one_solution = checked.mark is Mark.INCOMPLETE and len(checked.solutions) == 1
     if checked.mark is not Mark.RIGHT and not is_one_solution:
-        raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
+        raise ValueError(f"wrong answers are made from a right one; {checked.answer} is {checked}")
     if len(checked.solutions) > 1:
-        raise ValueError(f"wrong answers are made of one solution; give one of {checked.answer}")
+        raise ValueError(f"wrong answers are made from one solution; give one of {checked.answer}")
     if isinstance(answer, Tree):
         return answer
     if checker.asked.unknown is not None and not checked.solutions:
-        raise ValueError(f"wrong answers are made of a number or an expression, and {checked.answer!r} is neither")
+        raise ValueError(f"wrong answers are made from a number or an expression; {checked.answer!r} is neither")
     return checker.read(checked.answer)
 
 

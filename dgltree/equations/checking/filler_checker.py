@@ -80,9 +80,9 @@ class FillerChecker:
         read = [read_noted_expression(text, self._names, names=self._one_name | self._plain.bases) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if any(node.function == BLANK.function for filler in fillers for node in filler.distinct()):
-            raise ValueError("the answer has a blank in it; write what goes there")
+            raise ValueError("the answer has a blank in it; fill it in")
         if self.asked.unknown in variables(*fillers):
-            raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
+            raise ValueError(f"the answer has {self.asked.unknown} in it, which is the unknown")
         self._check_names(fillers)
         verdict, right = self._verdict(fillers)
         understood = self._between.join(map(write_infix, fillers))

@@ -59,7 +59,7 @@ def decimal_mark(text: str) -> str | None:
 
 
 def _has(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether there is a number with a mark that is no mark of thousands, nor between arguments."""
+    """Whether there is a number with a mark that is not a mark of thousands, nor between arguments."""
     return any(
         not _THREE.fullmatch(one[0]) and not ("," in one[0] and _is_argument(text, one.start()))
         for one in pattern.finditer(text)

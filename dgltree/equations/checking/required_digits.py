@@ -67,5 +67,5 @@ def rounding_of(rounded: bool | int, significant: int | None) -> Rounding | None
     if isinstance(rounded, bool):
         return Rounding() if rounded else None
     if not 0 <= rounded <= MAX_DIGITS:
-        raise ValueError(f"rounded is {rounded}; expected a number of places from 0 to {MAX_DIGITS}, or True")
+        raise ValueError(f"rounded is {rounded}; expected a number of decimal places from 0 to {MAX_DIGITS}, or True")
     return Rounding(places=rounded)

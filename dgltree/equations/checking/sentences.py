@@ -74,12 +74,12 @@ SENTENCES: Mapping[str, str] = {
     "wrong-no-unit": "wrong: the unit is missing, or another quantity",
     "one-of-several": "{answer} is {sentence}",
     "undecided": "{verdict}",
-    "undecided-none": "undecided: no solution was found, which is no proof",
+    "undecided-none": "undecided: no solution was found, but that is not proved",
     "unreadable": "unreadable: {error}",
     "empty": "no answer",
     "not-asked": "not asked: {error}",
     "out-of-time": "no mark within {seconds} s",
-    "ended": "no mark: the process that judged it ended, probably for lack of memory",
+    "ended": "no mark: the marking process ended, probably for lack of memory",
     "side.is": "is {value}",
     "side.none": "has no value",
     "side.less": "is that less {value}",
@@ -90,19 +90,19 @@ SENTENCES: Mapping[str, str] = {
     "lack.common-factor": "numerator and denominator have a common factor",
     "lack.common-number": "numerator and denominator have the factor {factor}",
     "lack.fraction-with-variable": "{part} has a fraction with a variable",
-    "lack.too-long-to-factor": "{part} is too long to look for factors",
+    "lack.too-long-to-factor": "{part} is too long to be factored",
     "lack.number": "{part} is a number",
     "lack.factor": "{part} has the factor {factor}",
     "lack.factorable": "{part} can be factored",
     "lack.nested-fraction": "there is a fraction in a sum or in a fraction",
     "lack.several-fractions": "there is more than one fraction",
-    "lack.too-long-to-reduce": "it is too long to look for common factors",
+    "lack.too-long-to-reduce": "it is too long to check for common factors",
     "lack.add": "{part} can be added",
     "lack.work-out": "{part} can be worked out",
     "lack.several-signs": "there is more than one minus sign",
     "lack.multiply": "some numbers can be multiplied",
     "lack.denominator-one": "the denominator is 1",
-    "lack.no-decimal": "{part} is no decimal",
+    "lack.no-decimal": "{part} is not a decimal",
     "lack.places": "{part} has {places} decimal places instead of {required}",
     "lack.digits": "{part} has {digits} significant digits instead of {required}",
     "form.expanded": "expanded",
@@ -160,7 +160,7 @@ def check_sentences(table: Mapping[str, Any]) -> dict[str, str]:
         if code not in SENTENCES:
             raise ValueError(f"there is no sentence {code!r} ({nearest(code, SENTENCES)})")
         if not isinstance(template, str):
-            raise ValueError(f"the sentence {code!r} is {template!r:.60}; it has to be a text")
+            raise ValueError(f"the sentence {code!r} is {template!r:.60}; it must be a text")
         for name in _FIELD.findall(template):
             if name not in _VALUES:
                 raise ValueError(

@@ -116,7 +116,7 @@ class TimedMarking:
             self._connection, self._owner = Connection(here.detach()), os.getpid()
             if not self._connection.poll(START) or self._connection.recv() != "ready":
                 self.stop()
-                raise OSError("the process that marks answers does not start")
+                raise OSError("the process that marks answers could not be started")
         return self._connection
 
 

@@ -192,5 +192,5 @@ def _registry() -> Any:
     try:
         import pint
     except ImportError:
-        raise ValueError("units are read by pint, which is not installed; it is in the extra units") from None
+        raise ValueError("units are read by pint, which is not installed; it comes with the extra units") from None
     return pint.UnitRegistry(non_int_type=Fraction)

@@ -100,7 +100,7 @@ def check_assumptions(assumed: Sequence[Assumption], names: Collection[str]) -> 
     spelled = {letter_key(name): name for name in names}
     for one in assumed:
         if one.name not in names and letter_key(one.name) not in spelled:
-            raise ValueError(f"{one.text} is assumed, and there is no {one.name} in the equation")
+            raise ValueError(f"{one.text} is assumed, but there is no {one.name} in the equation")
     return tuple(one if one.name in names else one._replace(name=spelled[letter_key(one.name)]) for one in assumed)
 
 

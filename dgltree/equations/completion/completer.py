@@ -72,7 +72,7 @@ class Completer:
         invert: bool = True,
     ) -> None:
         if budget < 100:
-            raise ValueError(f"the budget is {budget}; a search needs 100 values at least")
+            raise ValueError(f"the budget is {budget}; a search needs at least 100 values")
         if seconds is not None and not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert

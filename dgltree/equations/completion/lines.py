@@ -151,7 +151,7 @@ class Lines:
 
     def verdict(self, *trees: Tree) -> Verdict:
         """The verdict on a filler for each blank; undecided, too, if there was no time to look into it."""
-        return self._verdicts.of(*trees) or undecided("there was no time to judge it", Doubt.NO_TIME)
+        return self._verdicts.of(*trees) or undecided("not judged for lack of time", Doubt.NO_TIME)
 
 
 def _longest(equation: Equation) -> float:

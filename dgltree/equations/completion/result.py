@@ -103,7 +103,9 @@ class Completion:
             found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
         found += self.extraneous
         if self.left_out:
-            found.append(f"{self.left_out} more farther from 0; --top {len(self.fillers) + self.left_out} shows them")
+            found.append(
+                f"{self.left_out} more are farther from 0; --top {len(self.fillers) + self.left_out} shows them"
+            )
         if self.found and self.more:
             found.append("there may be more solutions")
         return found
@@ -135,7 +137,7 @@ class Completion:
 
     def _effort(self) -> str:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
-        clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
+        clock = "; stopped by the time limit, so there may be better ones" if self.stopped else ""
         return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
 
 

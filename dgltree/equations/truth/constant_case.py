@@ -50,7 +50,7 @@ def _blurred(case: JudgedEquation, found: Comparison) -> Verdict:
     balls = [ball(side) for side in (found.left, found.right) if side is not None]
     sizes = [abs(one).mid() for one in balls]
     if not all(one.is_finite() for one in balls) or max(sizes) > arb(10) ** LARGE:
-        return undecided("the values are too large to compare", Doubt.NOT_COMPARED)
+        return undecided("the values are too large to be compared", Doubt.NOT_COMPARED)
     if max(sizes) < arb(10) ** -LARGE:
         return undecided("the values are too small to compare", Doubt.NOT_COMPARED)
     return undecided("the values cannot be told apart with 1,024 bits", Doubt.NOT_COMPARED)

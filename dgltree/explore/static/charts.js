@@ -2,8 +2,8 @@
 import { h, number } from "./dom.js";
 import { saveSvg } from "./save.js";
 
-const signs = (tick) => String(tick).replace("-", "−");
-// What draw(width) makes, as wide as there is room and anew when that changes, so that texts keep their size.
+const signs = (tick) => String(Number(tick.toPrecision(4))).replace("-", "−");
+// What draw(width) makes, as wide as there is room, and again when that changes, so that texts keep their size.
 export function fitted(most, draw) {
   const host = h("div");
   let width;

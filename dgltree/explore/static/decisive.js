@@ -3,7 +3,7 @@ import { fill, h, number, signed } from "./dom.js";
 
 const DEEPEST = 0.55; // of a colour, so that names stay readable
 
-/* classes: whether effects are changes of a probability, told in percentage points; else of the number. */
+/* classes: whether effects are changes of a probability, given in percentage points; else of the number. */
 export const effectText = (effect, classes) => (classes ? `${signed(100 * effect, 1)} points`
   : (effect < 0 ? "−" : "+") + Number(Math.abs(effect).toPrecision(4)));
 
@@ -19,7 +19,7 @@ function paint(groups, effects, classes) {
 
 function scale(effects, classes) {
   const largest = d3.max(effects, Math.abs) ?? 0, [low, high] = [effectText(-largest, classes), effectText(largest, classes)];
-  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${low}, orange, to ${high}, blue` }, low, h("span", { class: "ramp effects" }), high);
+  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${low}, purple, to ${high}, blue` }, low, h("span", { class: "ramp effects" }), high);
 }
 
 /* Colours the picture, and fills the place with what the colours mean and the subtrees that decide. */
@@ -31,7 +31,7 @@ export function decisive(place, picture, { prediction, support, effects, ranked 
   paint(picture.groups, effects, classes);
   const what = classes ? `the probability of ${prediction} (${number(support, 3)})` : `the number (${Number(support.toPrecision(6))})`;
   fill(place, h("h3", {}, "Subtrees that decide"), scale(effects, classes),
-    h("p", { class: "quiet note" }, `Each subtree is hidden in turn, by an unknown leaf in its place. Its effect is by how much ${what} falls then: blue speaks for it, orange against it.`),
+    h("p", { class: "quiet note" }, `Each subtree in turn is replaced by an unknown leaf; its effect is the resulting drop in ${what}. `, h("span", { class: "key for-key" }, "blue supports the prediction"), " ", h("span", { class: "key against-key" }, "purple speaks against it")),
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Subtrees that decide" }, h("table", { class: "decisive" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "subtree"),
       h("th", { scope: "col", class: "figure" }, "effect"), classes ? h("th", { scope: "col", class: "figure" }, "log-odds") : null)),
     h("tbody", {}, ranked.map(({ node, subtree, effect, evidence }) => h("tr", {}, h("td", {}, h("button", { type: "button", class: "filler", onclick: () => chosen(node) }, subtree)),

@@ -20,7 +20,7 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Greys what belongs to an earlier question; until it is filled anew, nothing in it can be clicked.
+// Greys what belongs to an earlier question; until it is filled again, nothing in it can be clicked.
 export function outdate(...elements) {
   for (const element of elements) {
     element.setAttribute("aria-busy", "true");

@@ -5,8 +5,8 @@ import { zoomable } from "./zoom.js";
 const HEIGHT = 28, GAP = 36, BETWEEN = 30;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// From blue over green and yellow to orange, as many as there are steps: the colours of dgltree.plotting.
-export const colours = (count) => d3.quantize(d3.piecewise(d3.interpolateLab, ["#0072B2", "#009E73", "#E69F00", "#D55E00"]), Math.max(2, count));
+// From blue over green to yellow, as many as there are steps.
+export const colours = (count) => d3.quantize(d3.piecewise(d3.interpolateLab, ["#0072B2", "#009E73", "#B8A100"]), Math.max(2, count));
 const onto = (colour) => (d3.lab(colour).l > 58 ? "#14171a" : "#ffffff");
 
 // Trees side by side, in lines as wide as the place.

@@ -1,4 +1,4 @@
-// Numbers as coloured fields: warm above 0, cool below. One row is a vector, several are a stack, the top one first.
+// Numbers as coloured fields: blue above 0, purple below. One row is a vector, several are a stack, the top one first.
 import { h } from "./dom.js";
 
 const NAMES = {
@@ -24,7 +24,7 @@ export function heat(rows, { title, told }) {
     .each(function each(values) {
       d3.select(this).append("rect").attr("class", "ground").attr("width", width * cell).attr("height", height);
       d3.select(this).selectAll(".field").data(values).join("rect")
-        .attr("class", (v) => `field ${v < 0 ? "cool" : "warm"}`).attr("x", (_, i) => i * cell)
+        .attr("class", (v) => `field ${v < 0 ? "below" : "above"}`).attr("x", (_, i) => i * cell)
         .attr("width", cell).attr("height", height).attr("fill-opacity", (v) => Math.min(1, Math.abs(v) / 100));
     });
   svg.on("pointermove", (event) => {
@@ -35,7 +35,7 @@ export function heat(rows, { title, told }) {
   return svg.node();
 }
 
-const scale = () => h("div", { class: "scale quiet", role: "img", "aria-label": "Colours from −1, blue, over 0 to 1, orange; what is larger has the same colour" },
+const scale = () => h("div", { class: "scale quiet", role: "img", "aria-label": "Colours from −1, purple, through 0 to 1, blue; larger numbers have the colour of 1" },
   "−1", h("span", { class: "ramp" }), "+1 and beyond");
 
 // What a node computed: a strip for each part, states first.

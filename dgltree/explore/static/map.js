@@ -7,7 +7,7 @@ const symbols = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolD
 const SHAPES = symbols.length;
 // Classes beyond the colours take the next shape, so that the first 49 differ.
 const shapeOf = (k) => symbols[(k + Math.floor(k / COLOURS)) % SHAPES];
-const ramp = d3.piecewise(d3.interpolateLab, ["#0072b2", "#8aa6b8", "#d55e00"]);
+const ramp = d3.piecewise(d3.interpolateLab, ["#0072b2", "#5fa58a", "#c9b200"]);
 
 // Colours from the 2nd to the 98th hundredth of the values: a few far ones leave the others their colours.
 function valueScale(values) {
@@ -47,5 +47,5 @@ export function legend(classes, order) {
 export function valueLegend(labels) {
   const [low, high] = valueScale(labels.map(Number)).domain();
   const said = (v) => Number(v.toPrecision(3)).toString().replace("-", "−");
-  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${said(low)}, blue, to ${said(high)}, orange` }, `true value ${said(low)}`, h("span", { class: "ramp values" }), said(high));
+  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${said(low)}, blue, to ${said(high)}, yellow` }, `true value ${said(low)}`, h("span", { class: "ramp values" }), said(high));
 }

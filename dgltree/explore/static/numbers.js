@@ -28,5 +28,5 @@ export function residuals(pairs, opened) {
 
 export const summary = (pairs) => {
   const rest = pairs.map((p) => p[1] - p[0]);
-  return h("p", { class: "quiet note" }, `A point is an example; on the dashed line it is exact. Predicted − true is ${number(d3.mean(rest))} on average, and between ${number(d3.quantile(d3.sort(rest), 0.05))} and ${number(d3.quantile(d3.sort(rest), 0.95))} for 90 of 100.`);
+  return h("p", { class: "quiet note" }, `Each point is an example; on the dashed line the prediction is exact. Predicted − true is ${number(d3.mean(rest))} on average, and lies between ${number(d3.quantile(d3.sort(rest), 0.05))} and ${number(d3.quantile(d3.sort(rest), 0.95))} for 90 % of the examples.`);
 };

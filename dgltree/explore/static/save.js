@@ -1,4 +1,4 @@
-// Pictures as SVG files that stand alone, and tables as CSV.
+// Pictures as self-contained SVG files, and tables as CSV.
 import { h } from "./dom.js";
 
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",

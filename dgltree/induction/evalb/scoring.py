@@ -125,7 +125,7 @@ def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters
     for number, (right, found) in enumerate(zip_longest(gold, test), 1):
         if right is None or found is None:
             more, fewer = ("gold", "test") if found is None else ("test", "gold")
-            raise ValueError(f"sentence {number} is in {more} and not in {fewer}; both have the same sentences")
+            raise ValueError(f"sentence {number} is in {more} and not in {fewer}; both must have the same sentences")
         sentences.append(score_sentence(right, found, parameters))
         errors += sentences[-1].status == Status.ERROR
         if errors > parameters.max_errors:

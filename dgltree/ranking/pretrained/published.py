@@ -86,7 +86,7 @@ def load_published(path: str | Path) -> EquationModel:
         first, *others = sorted(weights.unread)
         more = f" and {len(others)} others" if others else ""
         raise ValueError(
-            f"{path}: a {type(cell).__name__} has no place for {first}{more}, "
+            f"{path}: a {type(cell).__name__} has no slot for {first}{more}, "
             "and without them it would compute something else"
         )
     return EquationModel(TreeEncoder(cell), readout).eval()

@@ -24,7 +24,9 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
     """
     model = open_any(name_or_file)
     if not isinstance(model, EquationModel):
-        raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
+        raise ValueError(
+            f"{name_or_file} reads no equations but classifies into {', '.join(model.classes)}: use dgltree.load"
+        )
     return model
 
 

@@ -93,14 +93,14 @@ def _check_closed(text: str, level: _Level, where: str) -> None:
     if opener is None:
         return
     shown = text[opener.start : opener.stop]
-    message = f"the '{shown}' has no partner" if opener.kind == "bar" else f"the '{shown}' is never closed"
+    message = f"the '{shown}' has no matching bracket" if opener.kind == "bar" else f"the '{shown}' is never closed"
     raise error_at(text, opener.start, message + where)
 
 
 def _refuse_bars(text: str, loose: Item, bar: Token, rest: Sequence[Token]) -> None:
     last = next((token for token in rest if token.kind == "bar"), None)
     if last is None:
-        raise error_at(text, bar.start, "the '|' has no partner")
+        raise error_at(text, bar.start, "the '|' has no matching bracket")
     inner, middle = text[loose.start + 1 : loose.stop - 1], text[loose.stop : bar.start].strip()
     end = text[bar.stop : last.start].strip()
     both = f"|{inner}|*{middle}*|{end}| or |{inner}*|{middle}|*{end}|"

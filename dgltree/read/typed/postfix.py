@@ -64,7 +64,7 @@ class _Postfixes:
         following = self._following()
         if following and following.text in TEMPERATURES and not following.gap:
             shown = self.text[token.start : following.stop]
-            raise error_at(self.text, token.start, f"'{shown}' is a unit of temperature; units are not read")
+            raise error_at(self.text, token.start, f"'{shown}' is a unit of temperature; units are not supported here")
         return token
 
     def _sign(self, token: Token) -> None:
@@ -73,7 +73,7 @@ class _Postfixes:
             raise error_at(self.text, token.start, NOTHING[token.kind])
         following = self._following()
         if token.kind == "!" and following and following.kind == "!":
-            raise error_at(self.text, token.start, "'!!' is a double factorial, which is not read")
+            raise error_at(self.text, token.start, "'!!' is a double factorial, which is not supported")
         self._refuse_two_meanings(start, token)
         if token.kind == "percent":
             self._check_percent(start, token)

@@ -107,9 +107,7 @@ def _solved(text: str, unknown: Tree, names: Collection[str]) -> Question:
     """The equation before ``x = _``, with the blank in the places of x."""
     equation, blanks, notes = read_typed(text, {*names, unknown.token or ""})
     if blanks:
-        raise ValueError(
-            f"the equation has another blank than {unknown.token}; write {unknown.token} = _ alone for one"
-        )
+        raise ValueError(f"the blank of the equation is not {unknown.token}; write {unknown.token} = _ alone for one")
     leaves = {node for side in equation for node in side.distinct() if not node.children}
     spelled = letter_key(unknown.token or "")
     unknown = next((leaf for leaf in leaves if spelled and letter_key(leaf.token or "") == spelled), unknown)

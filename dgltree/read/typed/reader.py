@@ -51,7 +51,7 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     found, runs = _tokens(text, (), names)
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
-        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not read")
+        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not supported")
     sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
     if not signs:
         value = f"; for the value of an expression, write {one_line(text.strip(), 40)} = _" if text.strip() else ""

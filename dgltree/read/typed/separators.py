@@ -40,7 +40,7 @@ def _with_decimals(text: str, tokens: list[Token]) -> list[Token]:
             callers.pop()
         elif token.kind == ";":
             if not callers:
-                raise error_at(text, token.start, "';' separates a system of equations, which is not read")
+                raise error_at(text, token.start, "';' separates a system of equations, which is not supported")
             token = token._replace(kind=",", text=",")
         elif place in places:
             name, opened = callers[-1] if callers else ("", -1)

@@ -124,7 +124,7 @@ _ONE_NAME = "is read around one name only"
 REASONS = {
     **dict.fromkeys([f"\\{name}" for name in ("mathrm", "mathit", "mathbf", "operatorname", "text")], _ONE_NAME),
     **dict.fromkeys("≈≅∼~⇒→⇔↔⟹", f"is not read; {_EQUATIONS_ONLY}"),
-    **dict.fromkeys([*"≠<>≤≥≪≫", "!="], f"makes an inequality, which is not read; {_EQUATIONS_ONLY}"),
+    **dict.fromkeys([*"≠<>≤≥≪≫", "!="], f"makes an inequality, which is not supported; {_EQUATIONS_ONLY}"),
     "->": f"is not read; {_EQUATIONS_ONLY}",
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
@@ -139,7 +139,7 @@ REASONS = {
             f"\\{name}"
             for name in ("neq", "ne", "leq", "le", "geq", "ge", "lt", "gt", "leqslant", "geqslant", "ll", "gg")
         ],
-        f"makes an inequality, which is not read; {_EQUATIONS_ONLY}",
+        f"makes an inequality, which is not supported; {_EQUATIONS_ONLY}",
     ),
     **dict.fromkeys(
         [f"\\{name}" for name in ("approx", "sim", "to")],

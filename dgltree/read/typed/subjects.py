@@ -83,7 +83,7 @@ SUBJECTS = (
         "a unit",
         rf"(?<![\w.])(?:[0-9]*[.,])?[0-9]+\s*(?:{_ROMAN}\s*)?(?:{_UNITS})(?![\w(])"
         rf"|(?<=[0-9])(?:\s|~|\\[,; ])*{_ROMAN}\s*[a-zA-ZΩ°/]*[msgNVAWJLKΩ](?:[²³]|\^[0-9])?\s*\}}",
-        "write numbers alone, or * before a variable",
+        "write the number by itself, or * before a variable",
     ),
     _subject(
         "words",
@@ -129,7 +129,7 @@ def check_subject(text: str) -> None:
 def _refused(text: str, start: int, stop: int, subject: Subject) -> ValueError:
     shown = text[start:stop].strip()
     verb = "are" if subject.name.endswith("words") else "is"
-    which = "which are not read" if verb == "are" else "which is not read"
+    which = "which are not supported" if verb == "are" else "which is not supported"
     return error_at(text, start, f"'{shown}' {verb} {subject.name}, {which}; {subject.hint}")
 
 

@@ -134,7 +134,7 @@ class _Lexer:
         yield Token("close", "}", stop, stop, False)
 
     def _subscript(self, match: re.Match[str]) -> Iterator[Token]:
-        raise self.error(self.at, f"'{match[0]}' belongs to no name; a variable is written x_1")
+        raise self.error(self.at, f"'{match[0]}' does not belong to a name; write a variable as x_1")
 
     def _base(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("function", "log", match.end())
@@ -179,7 +179,7 @@ class _Lexer:
             yield self.token("root", "sqrt", stop)  # sqrt[3]{8} without its backslash
         elif name in ("Re", "Im") and self.text[stop : stop + 1] == "(":
             part = {"Re": "real", "Im": "imaginary"}[name]
-            message = f"'{name}(...)' can mean the {part} part, which is not read, or a product; write {name}*(...)"
+            message = f"'{name}(...)' can mean the {part} part (not supported) or a product; write {name}*(...)"
             raise self.error(self.at, message)
         elif function := function_named(name) or self.called(name, stop):
             yield self.token("function", function, stop)
@@ -263,7 +263,7 @@ class _Lexer:
     def _blank(self, match: re.Match[str]) -> Iterator[Token]:
         lowered = self.latex and not self.gap and self.text[self.at - 1 : self.at] in ("}", "|")
         if lowered and (found := _LOWERED.match(self.text, match.start())):
-            raise self.error(self.at, f"the subscript '{found[0]}' belongs to no name; a variable is written x_1")
+            raise self.error(self.at, f"the subscript '{found[0]}' does not belong to a name; write a variable as x_1")
         if after := NAMED.match(self.text, match.end() - (match[0] == "_")):
             yield self.named_blank(after)
         elif found := UNNAMED.match(self.text, match.start()):
@@ -283,7 +283,7 @@ class _Lexer:
         name = match["delimiter"].lstrip("\\")
         text = {"vert": "|", "brace": "{}"[not left], "brack": "[]"[not left]}.get(name.lstrip("lr"), name)
         if text not in ("([{|" if left else ")]}|"):
-            raise self.error(self.at, f"'{match[0]}' is a bracket without a partner")
+            raise self.error(self.at, f"'{match[0]}' is a bracket without a match")
         yield self.token("open" if left else "close", text, match.end())
 
     def _rule(self, match: re.Match[str]) -> Iterator[Token]:

@@ -165,16 +165,16 @@ def check(baseline: Baseline) -> None:
     if codes.dtype != np.uint64 or features.dtype != np.int64 or estimator.n_features_in_ != width or not sorted_:
         raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {width}")
     if (features < 0).any():
-        raise ValueError("a column next to the trees that is not there")
+        raise ValueError("a column next to the trees that does not exist")
     for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
             nodes, own = tree.nodes, np.arange(len(tree.nodes))
             inner = nodes["is_leaf"] == 0
             below = np.stack([nodes["left"], nodes["right"]])[:, inner]
             if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends
-                raise ValueError("boosted trees with a child that is not there")
+                raise ValueError("boosted trees with a child that does not exist")
             if (nodes["feature_idx"][inner] >= width).any() or nodes["is_categorical"].any():
-                raise ValueError("boosted trees with a column that is not there")
+                raise ValueError("boosted trees with a column that does not exist")
     found = baseline.of(csr_matrix((1, width)))
     if (
         found.shape != ((1, classes) if classes else (1,))

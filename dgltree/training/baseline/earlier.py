@@ -48,11 +48,11 @@ class GrownTrees:
         sums = 1 if len(classes) in (0, 2) else len(classes)
         fits = fits and classes.ndim == 1 and {columns.shape, count.shape} == {(1,)}
         if not (fits and len(own) and len(of.start) == sums):
-            raise ValueError("boosted trees whose arrays do not fit each other")
+            raise ValueError("boosted trees whose arrays do not match")
         self.width = int(columns[0])
         check_places(self.width, of.root.ravel(), of.feature, of.left, of.right)
         if (classes < 0).any() or (classes >= int(count[0])).any():
-            raise ValueError("trees with a class that is not there")
+            raise ValueError("trees with a class that does not exist")
 
     def decision_function(self, counts: np.ndarray) -> np.ndarray:
         size = max(1, BLOCK // max(1, self.of.root.size))

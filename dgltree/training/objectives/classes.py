@@ -70,7 +70,7 @@ class Classes(Objective):
             raise ValueError(f"all {which} have the label {there[0]!r:.60}; at least two classes are needed")
         names = there if classes is None else list(classes)
         if strange := {label for label in train.labels if label is not None} - {*names}:
-            raise ValueError(f"the label {min(strange)!r:.60} is none of the classes {', '.join(names)}")
+            raise ValueError(f"the label {min(strange)!r:.60} is not one of the classes {', '.join(names)}")
         return cls(
             tuple(names), _weights(train, names, nodes) if class_weights else None, largest=_largest(train, names)
         )

@@ -44,7 +44,7 @@ class ThresholdRule:
         """The number of its class. Raises ``ValueError`` for one that is not there."""
         if self.name not in classes:
             known = ", ".join(classes[:MAX_NAMED_CLASSES])
-            raise ValueError(f"threshold is of {self.name!r:.60}, which is none of the classes, such as {known}")
+            raise ValueError(f"threshold is of {self.name!r:.60}, which is not one of the classes, such as {known}")
         return classes.index(self.name)
 
     def chosen(self, answers: Tensor, targets: Tensor, classes: tuple[str, ...]) -> "Threshold | None":

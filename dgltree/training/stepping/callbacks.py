@@ -63,7 +63,7 @@ class UsualEpochs(Callback):
         self.best = value if better else self.best
         if trainer.current_epoch + 1 == self.epochs:
             if better:
-                self.say(f"epoch {trainer.current_epoch} is the best so far: the training continues")
+                self.say(f"epoch {trainer.current_epoch} is the best so far, so the training continues")
             trainer.should_stop |= not better
 
     def state_dict(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def check_checkpoint(path: Path) -> dict[str, Any]:
 
 def _check_digest(content: bytes) -> None:
     if content[-TAIL:-64] != MARK:
-        raise ValueError("it has no digest, as those of earlier releases")
+        raise ValueError("it has no digest, as in earlier releases")
     if content[-64:] != hashlib.sha256(memoryview(content)[:-TAIL]).hexdigest().encode():
         raise ValueError("it does not match its digest")
 

@@ -91,7 +91,7 @@ def test_words_begin_with_their_glove_vectors(folder: Path, tmp_path: Path, caps
         ({"fit__encoder": "lstm"}, "input_size and nodes need a cell; lstm reads sequences"),
         ({"fit__options": {"pooling": "mean"}}, "so it takes no pooling"),
         ({"fit__options": "{slots: 3}"}, "tree_lstm has no option 'slots'; its options are typed"),
-        ({"fit__input_size": 0, "fit__vectors": "glove.txt"}, "vectors needs an input_size, the width of the vectors"),
+        ({"fit__input_size": 0, "fit__vectors": "glove.txt"}, "vectors needs an input_size: the width of the vectors"),
     ],
 )
 def test_impossible_settings_are_refused(folder: Path, tmp_path: Path, options: dict[str, Any], error: str) -> None:

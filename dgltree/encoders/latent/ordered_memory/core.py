@@ -73,7 +73,9 @@ class SequenceOrderedMemory(InducingCore):
         check_size("embedding_size", width)
         directions = 2 if bidirectional else 1
         if hidden_size % directions:
-            raise ValueError(f"hidden_size is {hidden_size}; two directions have half of it each: give an even number")
+            raise ValueError(
+                f"hidden_size is {hidden_size}; each of the two directions has half of it, so it must be even"
+            )
         self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
         self.dropout = LockedDropout(dropout) if locked else nn.Dropout(dropout)
         self.memories = nn.ModuleList(

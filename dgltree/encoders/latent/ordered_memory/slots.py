@@ -71,7 +71,8 @@ def write_slots(
 def _kernel(cell: Compose, norm: nn.LayerNorm, tensors: Sequence[Tensor]) -> "type[SlotKernel] | None":
     """None where torch's operations compute: other equations, transforms, autocast, other tensors, a GPU.
 
-    Compiled code reads by address, so that a weight of another shape must not reach it; torch then says what is wrong.
+    Compiled code reads by address, so that a weight of a different shape must not reach it; torch then says what is
+    wrong.
     """
     if not _is_as_published(cell, norm) or not are_taken(tensors):
         return None

@@ -289,7 +289,7 @@ def _relations(place: Place, steps: Sequence[LemmaStep]) -> list[Poly]:
 def relation(place: Place, relations: Sequence[Poly], step: LemmaStep) -> Poly:
     """The polynomial that a lemma says is 0. Raises ``Refused`` if a condition of it is not shown."""
     require(step.name in LEMMAS, "no such lemma")
-    require(step.n >= 2 or not step.name.endswith(("^", "root is")), "no number of times")
+    require(step.n >= 2 or not step.name.endswith(("^", "root is")), "not a number of times")
     require(step.n % 2 or not step.name.startswith("root"), "an even root")
     rule = lemma(step.name, str(step.n))
     letters = dict(zip("AB", step.arguments, strict=False))

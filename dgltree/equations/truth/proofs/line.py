@@ -206,7 +206,7 @@ def line_along(equation: Equation, letters: Mapping[str, Expression], name: str,
         left, right = (from_tree(side, letters, school) for side in equation)
         proof = find((left, right))
     except REFUSALS as reason:
-        LOG.debug("no proof is looked for: %s", reason)
+        LOG.debug("no proof is attempted: %s", reason)
         return None
     try:
         return Line(name, (left, right), proof, check((left, right), proof.certificate))

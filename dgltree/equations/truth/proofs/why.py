@@ -107,7 +107,7 @@ def _reason(line: Line, place: Place, claim: CellClaim, where: str) -> Reason:
         case CellState.FAILS:
             state, because = f"the equation fails at {name} = {claim.at}", list(_values(line.sides, claim))
         case _:
-            because = ["it is tested at points alone"]
+            because = ["it is tested only at points"]
     return Reason(where, state, tuple(because))
 
 

@@ -7,7 +7,7 @@ import { colours, forest, paint, send } from "../forest.js";
 
 export const title = "Batch";
 const EXAMPLE = "sin(x)^2 + cos(x)^2\n(x + y)*(x - y)\nexp(x*y) + sin(x)^2\n(x + y)^2 * exp(x*y)";
-const EXAMPLES = { "Four expressions": EXAMPLE, "The same thing again and again": "sin(x + y)*z\nsin(x + y)*y\ncos(sin(x + y))\nexp(sin(x + y))*sin(x + y)",
+const EXAMPLES = { "Four expressions": EXAMPLE, "One subtree, repeated": "sin(x + y)*z\nsin(x + y)*y\ncos(sin(x + y))\nexp(sin(x + y))*sin(x + y)",
   "A sentence": "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT the) (NN dog))))\n(S (NP (DT the) (NN dog)) (VP (VBZ sleeps)))",
   "A chain": "exp(sin(cos(tan(exp(sin(x))))))\ncos(tan(exp(sin(x))))\nx" };
 const PACE = 1100;
@@ -26,7 +26,7 @@ export function make() {
   const picture = h("div", { class: "forest" }), buffer = h("div", { class: "buffer" }), figures = h("div", { class: "figures" }), table = h("div");
   const element = h("div", { class: "room" },
     h("section", { class: "card", "aria-label": "The trees" },
-      h("label", { class: "name", for: "batch-text" }, "Trees, one a line"), field,
+      h("label", { class: "name", for: "batch-text" }, "Trees, one per line"), field,
       h("p", { id: "batch-help", class: "quiet help" }, "Expressions as you type them, S-expressions, or bracketed sentences."),
       h("div", { class: "chips" }, Object.entries(EXAMPLES).map(([name, text]) =>
         h("button", { type: "button", class: "chip", onclick: () => { field.value = now.text = text; now.step = null; update("chosen"); } }, name))), wrong),
@@ -35,7 +35,7 @@ export function make() {
       h("div", { class: "heading" }, h("h2", {}, "One graph, step by step"),
         h("label", { class: "switch", for: "share" }, share, h("span", {}, "equal subtrees share a row")),
         saveSvg("batch", () => drawing?.svg), saveCsv("schedule", () => rows())),
-      h("p", { class: "quiet note" }, "All trees are one graph. A step computes the nodes of one colour together, once their children are done; dashed nodes take the row of an equal subtree."),
+      h("p", { class: "quiet note" }, "All trees are one graph. A step computes the nodes of one colour together, once their children are done; dashed nodes share the row of an equal subtree."),
       h("div", { class: "slide" }, play,
         h("button", { type: "button", class: "plain", "aria-label": "One step back", onclick: () => { pause(); go(Math.max(0, now.step - 1)); } }, "‹"), slider,
         h("button", { type: "button", class: "plain", "aria-label": "One step on", onclick: () => { pause(); go(Math.min(last(), now.step + 1), true); } }, "›"), where),
@@ -61,7 +61,7 @@ export function make() {
     }, (message) => { wrong.textContent = message; });
   }
 
-  // The forest, coloured by steps; drawn anew where the trees, or what they share, are others.
+  // The forest, coloured by steps; drawn again when the trees, or the rows that they share, change.
   function plan() {
     const { steps, row } = current(), ramp = colours(steps.length), first = new Map();
     row.forEach((own, node) => { if (!first.has(own)) first.set(own, node); });
@@ -140,7 +140,7 @@ export function make() {
       figure("plain", "One batch", rows.plain, found.plain.steps.length, !now.shared),
       figure("shared", "One batch, equal subtrees once", rows.shared, found.shared.steps.length, now.shared));
     fill(table, h("p", { class: "quiet apart" }, `${found.trees.length} tree${found.trees.length === 1 ? "" : "s"}, ${nodes} nodes, ${found.edges} edges from child to parent: one DGLGraph. `
-      + "A step computes all its rows together: nodes of one arity whose children are done. The times are of a Tree-LSTM with states of 64 numbers, on this machine, the fastest of some passes."));
+      + "A step computes all its rows together: nodes with the same number of children, whose children are done. Times: a Tree-LSTM with states of 64 numbers, on this machine, fastest of several passes."));
   }
 
   function rows() {

@@ -16,21 +16,22 @@ export function make(models) {
   const reading = newest(), ranking = newest(), searching = newest(), verifying = newest(), plotting = newest(), adding = newest();
   const field = h("input", {
     type: "text", id: "equation-text", class: "equation", autocomplete: "off", spellcheck: "false", autocapitalize: "off",
-    maxlength: 1000, "aria-describedby": "equation-help equation-wrong", oninput: () => { now.filler = now.step = ""; typed(field.value); },
+    maxlength: 1000, "aria-describedby": "equation-help equation-wrong", oninput: () => { now.filler = now.step = ""; reserve(); typed(field.value); }, onfocus: () => reserve(),
   });
   const shown = h("div", { class: "shown" }), best = h("p", { class: "headline best" }), wrong = h("p", { id: "equation-wrong", class: "wrong", role: "status" });
   const lists = h("div", { class: "lists" }), insides = h("div", { class: "insides" }), plot = h("div"), choosers = h("div", { class: "choosers" });
+  const fold = h("details", { class: "fold" }, h("summary", {}, "Inside the network"), insides);
   const element = h("div", { class: "room" },
     h("section", { class: "card question", "aria-label": "The equation" },
       h("div", {}, h("label", { class: "name", for: "equation-text" }, "Equation with a blank"),
         field,
-        h("p", { id: "equation-help", class: "quiet help" }, "As you type or paste it, LaTeX too. The blank is _ or ?, several are _1, _2; without one it is verified.")),
+        h("p", { id: "equation-help", class: "quiet help" }, "Write it as usual, or paste LaTeX. The blank is _ or ?; several blanks are _1, _2. An equation without a blank is verified.")),
       h("div", { class: "reply" }, shown, best, wrong),
       h("div", { class: "chips" }, EXAMPLES.map((text) =>
         h("button", { type: "button", class: "chip", onclick: () => begin(text) }, text)))),
     h("div", { class: "split" },
       h("section", { "aria-label": "Answers" }, h("div", { class: "heading" }, h("h2", {}, "Answers")), lists),
-      h("section", { class: "picture", "aria-label": "Inside the network" }, choosers, insides, plot)));
+      h("section", { class: "picture", "aria-label": "Inside the network" }, choosers, fold, plot)));
   let cards = [], search = null, unfolded = false;
 
   function choose() {
@@ -38,6 +39,9 @@ export function make(models) {
     fill(choosers, models.equations.length > 1 ? [chooser("Network", models.equations, now.first, chosen("first")),
       chooser("Compare with", models.equations, now.second, chosen("second"), "none")] : null);
   }
+  // Room for five answers while one types, so that nothing moves; it goes when the search is over and nothing is typed.
+  const release = later(3000, () => { if (lists.dataset.searching) release(); else lists.classList.remove("reserved"); });
+  function reserve() { lists.classList.add("reserved"); release(); }
   const networks = () => [...new Set([now.first, now.second].filter(Boolean))];
   const remember = (why) => keep("equation", {
     text: now.text, model: now.first === names[0] ? "" : now.first,
@@ -60,7 +64,7 @@ export function make(models) {
       for (const place of [shown, best, insides, plot]) fill(place);
       wrong.textContent = "";
       cards = [];
-      fill(lists, h("p", { class: "empty" }, "Type an equation, or take one of the examples."));
+      fill(lists, h("p", { class: "empty" }, "Type an equation, or choose one of the examples."));
       return;
     }
     outdate(shown, best, lists, insides, plot);
@@ -90,19 +94,20 @@ export function make(models) {
   }
 
   function complete(read) {
+    fold.hidden = false;
     const single = read.blanks.length === 1, wanted = single ? networks() : [];
     if (!search || cards.map(({ name }) => name).join() !== wanted.join() || search.element.parentNode !== lists) {
       cards = wanted.map((name) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick,
-        note: "A score above 0 says “correct”; the check is arithmetic’s." }) }));
-      search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, own: single ? ownFiller() : null,
-        note: "Expressions with the missing value, found without a network, one line for each value." });
+        note: "A score above 0 means “correct” to the network; the verdict comes from arithmetic." }) }));
+      search = fillerCard({ heading: "Found by search", scored: false, picked: pick, own: single ? ownFiller() : null,
+        note: "Expressions for the missing value, found without a network; one line per value." });
       fill(lists, search.element, single ? folded() : null);
       for (const { card } of [...cards, { card: search }]) card.wait("asking …");
     } else fill(lists, ...lists.childNodes);
     for (const { card } of cards) card.wait("ranking …");
     if (single) rank();
     else {
-      fill(insides, h("p", { class: "empty" }, "What a network computes is shown for equations with one blank."));
+      fill(insides, h("p", { class: "empty" }, "The network’s computation is shown for equations with one blank."));
       fill(plot);
     }
     open();
@@ -112,7 +117,7 @@ export function make(models) {
   function folded() {
     return h("details", { class: "guesses", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } },
       h("summary", {}, "What a network would answer"),
-      h("p", { class: "quiet" }, "It orders a list of shipped fillers by how correct it finds the equation, wrong ones among them: a look at what it has learnt, not an answer to rely on."),
+      h("p", { class: "quiet" }, "The network ranks a shipped list of right and wrong fillers by its score. This shows what it has learnt; do not rely on it as an answer."),
       cards.map(({ card }) => card.element));
   }
 
@@ -139,7 +144,7 @@ export function make(models) {
     });
   }
 
-  // A form by which a filler of one's own is judged, scored and looked into.
+  // A form by which a filler of the user's is judged, scored and looked into.
   function ownFiller() {
     const text = h("input", { type: "text", class: "small", maxlength: 1000, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "A filler of your own", placeholder: "your own filler" });
     const said = h("span", { class: "wrong", role: "status" });
@@ -156,8 +161,9 @@ export function make(models) {
   }
 
   function open() {
-    const card = search, stop = h("button", { type: "button", class: "plain small", onclick: () => { searching.stop(); card.say("stopped"); } }, "Stop");
+    const card = search, stop = h("button", { type: "button", class: "plain small", onclick: () => { searching.stop(); delete lists.dataset.searching; card.say("stopped"); } }, "Stop");
     card.wait("searching … ", stop);
+    lists.dataset.searching = "yes";
     searching(async (signal) => {
       await new Promise((ready) => { setTimeout(ready, 350); }); // while one types on, nothing is searched
       if (signal.aborted) return;
@@ -166,13 +172,15 @@ export function make(models) {
         card.show(found, found.done ? `${found.found ? "" : "Nothing was found that holds; these are guesses. "}${tried}${found.stopped ? "; the time is over" : ""}` : [`${tried}, searching on … `, stop]);
         card.choose(now.filler);
         answer(found.fillers[0]);
+        if (found.done) delete lists.dataset.searching;
       });
-    }, (message) => card.fail(message));
+    }, (message) => { delete lists.dataset.searching; card.fail(message); });
   }
 
   function pick(text) {
     now.filler = text;
     now.step = "";
+    fold.open = true;
     remember("chosen");
     look();
     if (matchMedia("(max-width: 900px)").matches) insides.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "start" });
@@ -198,6 +206,7 @@ export function make(models) {
 
   function verify() {
     cards = [];
+    fold.hidden = true;
     verifying(async (signal) => {
       const answers = await Promise.all(networks().map((name) => ask("equation/verify", { text: now.text, model: name }, signal)));
       const [{ verdict, holds, undecided, against }] = answers;
@@ -206,8 +215,8 @@ export function make(models) {
       fill(lists, h("div", { class: "card verdict" },
         h("p", { class: `check ${holds ? "yes" : undecided ? "maybe" : "no"}` },
           h("span", { "aria-hidden": "true" }, holds ? "✓" : undecided ? "~" : "✗"), ` ${verdict}`),
-        against ? h("p", {}, "A point where it fails: ", h("strong", {}, against)) : null,
-        h("p", { class: "quiet" }, "The verdict is arithmetic’s. A network only scores the equation, from 0 (wrong) to 1 (correct):"),
+        against ? h("p", {}, "A point at which it fails: ", h("strong", {}, against)) : null,
+        h("p", { class: "quiet" }, "The verdict comes from arithmetic. A network only gives the equation a score from 0 (wrong) to 1 (correct):"),
         networks().map((name, k) => h("p", { class: "quiet" }, answers[k].score === null
           ? `${titles.get(name)} has no score for it` : `${titles.get(name)} gives it the score ${number(answers[k].score, 4)}`))));
       say(verdict);
@@ -222,6 +231,7 @@ export function make(models) {
       now.text = given.get("text") ?? (now.text || EXAMPLES[0]);
       now.filler = given.get("filler") ?? "";
       now.step = given.get("step") ?? "";
+      if (now.step !== "") fold.open = true;
       now.first = name(given.get("model"), given.has("text") ? names[0] : now.first);
       now.second = given.has("text") ? name(given.get("beside"), "") : now.second;
       field.value = now.text;

@@ -7,6 +7,7 @@ import { saveCsv, saveSvg } from "../save.js";
 import { treePicture } from "../tree.js";
 
 const explaining = newest();
+let unfolded = false; // the states of nodes, until they are folded again
 export const stop = () => explaining.stop();
 
 const bars = (answers) => h("ul", { class: "bars short" }, answers.map(({ name, probability }) => {
@@ -17,7 +18,7 @@ const bars = (answers) => h("ul", { class: "bars short" }, answers.map(({ name, 
 
 /* The parts of the card. found: an answer of trees/tree; said(value): a label or an answer as a text. */
 export function example(model, found, said) {
-  const classes = found.answers.length > 0, detail = h("div", { class: "detail" }), reasons = h("div", { class: "reasons" }, h("p", { class: "quiet" }, "looking which subtrees decide …"));
+  const classes = found.answers.length > 0, detail = h("div", { class: "detail" }), reasons = h("div", { class: "reasons" }, h("p", { class: "quiet" }, "measuring the effects of the subtrees …"));
   let effects = [], at = 0;
   const picture = treePicture(found.nodes, { title: `The tree ${found.id}`, chosen: (node) => go(node) });
   picture.svg.classList.add("effects");
@@ -27,7 +28,9 @@ export function example(model, found, said) {
     const effect = effects[node] ?? null;
     fill(detail, h("h3", {}, `At ${found.nodes[node].name}`),
       effect === null ? null : h("p", { class: "quiet note" }, `Effect of the subtree below: ${effectText(effect, classes)}.`),
-      found.parts ? strips(found.parts[node]) : h("p", { class: "quiet" }, "This encoder reads sequences; its nodes have no states of their own."));
+      found.parts ? h("details", { class: "fold", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } },
+        h("summary", {}, "What the network computed there"), strips(found.parts[node]))
+        : h("p", { class: "quiet" }, "This encoder reads sequences; its nodes have no states of their own."));
   }
   go(0);
   explaining(async (signal) => {
@@ -40,7 +43,7 @@ export function example(model, found, said) {
   }, (message) => fill(reasons, h("h3", {}, "Subtrees that decide"), h("p", { class: "quiet" }, message)));
   return [h("div", { class: "heading" }, h("h2", {}, `Tree ${found.id}`), h("span", { class: "quiet" }, `labelled ${said(found.label)}, ${found.nodes.length.toLocaleString("en")} nodes`),
     saveSvg("tree", () => picture.svg), saveCsv("effects", () => [["node", "parent", "name", "effect"], ...found.nodes.map(({ name, parent }, k) => [k, parent, name, effects[k]])])),
-  h("p", { class: "quiet note" }, `${found.parts ? "A click on a node shows what the network computed there. " : ""}The deeper the colour of a node, the more the subtree below it decides.`),
-  h("div", { class: "columns wide" }, h("div", {}, picture.element, h("h3", { class: "apart" }, "What the model says"),
+  h("p", { class: "quiet note" }, `${found.parts ? "Select a node to see what the network computed there. " : ""}The deeper the colour of a node, the larger the effect of its subtree.`),
+  h("div", { class: "columns wide" }, h("div", {}, picture.element, h("h3", { class: "apart" }, "The model's answer"),
     classes ? bars(found.answers) : h("p", {}, `It says ${said(found.predicted)}.`), reasons), detail)];
 }

@@ -54,10 +54,10 @@ function panel(title, found, given, stepped) {
       saveSvg("tree", () => picture.svg),
       saveCsv("path", () => [["step", "node", "score"], ...path.map((node, k) => [k + 1, nodes[node].name, found.scores[k]])])),
     h("p", { class: "math-line" }, typeset(found.latex, found.text), h("span", { class: "quiet" }, ` score ${signed(found.scores[last])}`)),
-    h("p", { class: "quiet note" }, "The orange path is what the filler changes, from the blank to the root; a click on a node shows its numbers."),
+    h("p", { class: "quiet note" }, h("span", { class: "key path-key" }, "Yellow: the nodes that the filler changes, from the blank to the root."), " Select a node to see its numbers."),
     h("div", { class: "columns" },
       h("div", {}, picture.element, h("div", { class: "slide" }, h("span", { class: "quiet" }, "filler"), slider, h("span", { class: "quiet" }, "root"), where),
-        h("h3", {}, "Score, if the side ended here"), h("p", { class: "quiet" }, "Above 0 the network takes the equation for correct."), curve),
+        h("h3", {}, "Score, if the side ended here"), h("p", { class: "quiet" }, "Above 0 the network judges the equation to be correct."), curve),
       detail));
 }
 

@@ -10,18 +10,19 @@ import { zoomable } from "../zoom.js";
 export const title = "Sequence";
 const RELATIONS = { "=": "they say the same", "^": "one is the negation of the other", "<": "the first implies the second",
   ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies nor excludes the other" };
-const BY = { "truth table": "a truth table says", arithmetic: "worked out, it is" };
+const BY = { "truth table": "a truth table says", arithmetic: "arithmetic says" };
 const PACE = 700;
 const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbours joined, merge by merge",
   beams: "the beams, merge by merge" };
-const SENTENCES = { attention: "A column is a word as it is read, a row is a slot of the memory; the deeper the blue, the more of the attention, from 0 to 100 %. A click on a column goes there.",
-  distances: "A bar is the distance of a word from the one before it: the tree is split at the largest one first.",
-  merges: "Step by step two neighbours become one, until the tree is whole.", beams: "Each row is a beam with its share of the answer; step by step two neighbours become one." };
+const SENTENCES = { attention: "A column is a word, a row is a slot of the memory; a deeper blue means more attention, from 0 to 100 %. Select a column to go to its word.",
+  distances: "A bar is the distance between a word and the one before it; the tree is split at the largest distance first.",
+  merges: "In each step two neighbours are joined, until one tree is left.", beams: "Each picture is a beam with its share in the answer; in each step two neighbours are joined." };
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export function make(models) {
   const about = new Map(models.sequences.map((model) => [model.name, model])), names = [...about.keys()];
   const now = { model: names[0], text: "", other: "" }, looking = newest(), timers = new Set();
+  let unfolded = false;
   const text = h("input", { type: "text", id: "sequence-text", class: "equation", maxlength: 2000, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
     "aria-describedby": "sequence-help sequence-wrong" });
   const other = h("input", { type: "text", id: "sequence-other", class: "equation", maxlength: 2000, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
@@ -34,7 +35,7 @@ export function make(models) {
   const element = h("div", { class: "room" },
     h("section", { class: "card", "aria-label": "The sequence" },
       h("div", { class: "heading" }, h("label", { class: "name grow", for: "sequence-text" }, "Sequence"), choosers),
-      text, h("p", { id: "sequence-help", class: "quiet help" }, "A formula such as a and not b, a ListOps expression, or a sentence: what the model was trained on, with or without brackets."),
+      text, h("p", { id: "sequence-help", class: "quiet help" }, "A formula such as a and not b, a ListOps expression, or a sentence, depending on the model’s training data; with or without brackets."),
       second, chips, wrong), found);
 
   function choose() {
@@ -56,7 +57,7 @@ export function make(models) {
     if (!now.text.trim()) {
       looking.stop();
       wrong.textContent = "";
-      fill(found, h("p", { class: "empty" }, "Type a sequence, or take one of the examples."));
+      fill(found, h("p", { class: "empty" }, "Type a sequence, or choose one of the examples."));
       return;
     }
     outdate(found);
@@ -68,7 +69,7 @@ export function make(models) {
   }
 
   function classes({ classes: rows, checked, each }) {
-    if (!rows.length) return each === 2 ? h("p", { class: "quiet" }, "With a second sequence, the network says how the two are related.") : null;
+    if (!rows.length) return each === 2 ? h("p", { class: "quiet" }, "Add a second sequence to see how the network relates the two.") : null;
     const known = rows.every(({ name }) => RELATIONS[name]), meaning = (name) => (known ? RELATIONS[name] : name);
     const [first] = rows, guess = `The network says: ${meaning(first.name)}, ${(100 * first.probability).toFixed(1)} %`;
     say(guess);
@@ -137,16 +138,17 @@ export function make(models) {
       return h("div", {}, h("div", { class: "heading" }, h("h3", {}, name), h("span", { class: "quiet" }, note), saveSvg(name.toLowerCase(), () => svg)), zoomable(svg, { name, places, start: places[0] }).element);
     };
     const differing = one.brackets - one.matched;
+    const compared = differing ? [`${one.matched} of ${one.brackets} brackets as in the given tree; `, h("span", { class: "key other-key" }, "orange, dashed: only in one of the two trees")] : "all brackets as in the given tree";
     return h("section", { class: "card", "aria-label": `${heading} sequence` },
-      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}${KINDS[kind]}`)),
-        saveSvg(kind, () => picture.querySelector("svg")),
-        saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),
-      h("p", { class: "quiet note" }, SENTENCES[kind]),
-      h("div", { class: "slide" }, play, slider, where), picture,
-      one.ancestors ? asking(one) : null,
-      h("div", { class: "pair" },
-        one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
-        tree(one.found, "Tree found", one.given ? (differing ? `${one.matched} of ${one.brackets} brackets; the others are dashed` : "all brackets as given") : "")));
+      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}the tree that was found`))),
+      one.given ? h("p", { class: "quiet note" }, compared) : null,
+      h("div", { class: "pair" }, tree(one.found, "Tree found", ""), one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null),
+      h("details", { class: "fold", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } }, h("summary", {}, `How it was found: ${KINDS[kind]}`),
+        h("div", { class: "heading" }, h("p", { class: "quiet note grow" }, SENTENCES[kind]),
+          saveSvg(kind, () => picture.querySelector("svg")),
+          saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),
+        h("div", { class: "slide" }, play, slider, where), picture,
+        one.ancestors ? asking(one) : null));
   }
 
   // The steps of a network that finds no tree: how much of each word a step rewrites, and what the chosen word attends to in each.
@@ -169,7 +171,7 @@ export function make(models) {
     return h("section", { class: "card", "aria-label": `${heading} sequence` },
       h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}gates and attention, step by step`)),
         saveCsv("gates", () => [["step", ...words], ...gates.map((of, step) => [step + 1, ...of.map((v) => v / 100)])])),
-      h("p", { class: "quiet note" }, "A row is a step of the network, the first one on top; a column is a word between the start ⊢ and the end ⊣. Above, the deeper the blue, the more of a word is rewritten, from 0 to 100 %; what stays pale is copied. Below, what the chosen word attends to."),
+      h("p", { class: "quiet note" }, "A row is a step of the network, with the first step on top; a column is a word between the start ⊢ and the end ⊣. In the upper picture, a deeper blue means that more of the word is rewritten, from 0 to 100 %; pale words are copied. The lower picture shows what the chosen word attends to."),
       h("div", { class: "slide" }, slider, where), picture);
   }
 
@@ -185,7 +187,7 @@ export function make(models) {
     return h("div", { class: "asking" },
       h("div", { class: "heading" }, h("h3", {}, "What each word attends to"), saveSvg("ancestors", () => frame.element.querySelector("svg")),
         saveCsv("ancestors", () => words.map((w, k) => [w, ...ancestors[k].map((v) => v / 100)]))),
-      h("p", { class: "quiet note" }, "A word's vector in context comes from the parts of the sentence that it is in; the deeper the blue, the more of its attention. Choose a word."), frame.element);
+      h("p", { class: "quiet note" }, "A word’s vector in context is computed from the parts of the sentence that contain it; a deeper blue means more attention. Choose a word."), frame.element);
   }
 
   function stop() { for (const pause of [...timers]) pause(); }

@@ -15,8 +15,8 @@ const METRICS = { examples: "examples", accuracy: "accuracy", macro_f1: "macro F
 export function make(models) {
   if (!models.trees.length) {
     return { element: h("div", { class: "empty" },
-      h("h2", {}, "No model of own trees is open"),
-      h("p", {}, "Train one on a file of labelled trees, and name its folder when you start the page:"),
+      h("h2", {}, "No model of your own trees is open"),
+      h("p", {}, "Train a model on a file of labelled trees, and name its folder when you start the page:"),
       h("pre", {}, h("code", {}, "dgltree fit trees.tsv --out runs/trees\ndgltree explore runs/trees --trees trees.tsv"))), open() {} };
   }
   const now = { model: models.trees[0], true: null, predicted: null, start: 0, example: null, method: "pca" };
@@ -69,7 +69,7 @@ export function make(models) {
       rows.length ? h("details", { class: "metrics" }, h("summary", {}, "All metrics"), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
         h("tbody", {}, rows.map(([split, found]) => h("tr", {}, h("th", { scope: "row" }, split), names.map((name) => h("td", { class: "figure" }, figure(name, found[name])))))))))
         : h("p", { class: "quiet apart" }, "The training is not finished; this is its best epoch so far."),
-      h("p", { class: "quiet apart" }, card.examples === null ? "To open examples, name their file too: dgltree explore FOLDER --trees FILE."
+      h("p", { class: "quiet apart" }, card.examples === null ? "To see examples, also name their file: dgltree explore FOLDER --trees FILE."
         : card.test ? `Below: the ${card.examples.toLocaleString("en")} examples of the test set, from ${card.file}.` : `Below: ${card.examples.toLocaleString("en")} labelled trees of ${card.file}.`));
     fill(curves, h("div", { class: "heading" }, h("h2", {}, "Learning curve"), saveCsv("epochs", () => { const columns = Object.keys(card.epochs[0] ?? {}); return [columns, ...card.epochs.map((row) => columns.map((name) => row[name]))]; })),
     card.epochs.length ? learning(card.epochs, card.baseline.validation) : h("p", { class: "quiet" }, "The folder has no epochs.jsonl."));
@@ -84,14 +84,15 @@ export function make(models) {
       fill(confused, h("div", { class: "heading" }, h("h2", {}, "Predicted against true"), saveSvg("predicted", () => pictures[0].firstChild)), summary(card.predicted), pictures[0],
         h("div", { class: "heading" }, h("h3", {}, "Residuals: predicted − true"), saveSvg("residuals", () => pictures[1].firstChild)), pictures[1]);
     } else if (card.confusion) {
-      const whole = matrix(card.confusion, card.classes, now, openable), many = card.classes.length > FEW;
-      const hint = `Blue is right, orange a mistake; the deeper, the more of the true class.${openable ? " A field opens its examples." : ""}`;
+      const whole = card.confusion.counts ? matrix(card.confusion, card.classes, now, openable) : null, many = card.classes.length > FEW;
+      const hint = [h("span", { class: "key right-key" }, "green: right"), " ", h("span", { class: "key wrong-key" }, "orange: a mistake"), `. A deeper colour means a larger share of the true class.${openable ? " Select a field to see its examples." : ""}`];
       const rows = frequent(card.confusion, card.classes, now, openable, allConfusions, (open) => { allConfusions = open; compare(); });
       fill(confused, h("div", { class: "heading" }, h("h2", {}, "Confusions"),
-        saveCsv("confusion", () => [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])])),
-      many ? [h("p", { class: "quiet note" }, `The most frequent mistakes among ${card.classes.length} classes.`), rows,
-        h("details", {}, h("summary", {}, `All ${card.classes.length} classes against all`), h("p", { class: "quiet note" }, hint), whole)]
-        : [h("p", { class: "quiet note" }, `Rows are the true classes, columns the predicted ones. ${hint}`), whole,
+        saveCsv("confusion", () => (whole ? [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])]
+          : [["true", "predicted", "examples"], ...card.confusion.mistakes.map((row) => [card.confusion.true[row.true], card.classes[row.predicted], row.count])]))),
+      many ? [h("p", { class: "quiet note" }, `The most frequent mistakes among ${card.classes.length.toLocaleString("en")} classes.`), rows,
+        whole && h("details", {}, h("summary", {}, `All ${card.classes.length} classes against all`), h("p", { class: "quiet note" }, hint), whole)]
+        : [h("p", { class: "quiet note" }, "Rows are the true classes, columns the predicted ones. ", hint), whole,
           card.classes.length > 2 ? [h("h3", { class: "apart" }, "The most frequent mistakes"), rows] : null]);
     } else fill(confused, h("h2", {}, "Confusions"), h("p", { class: "quiet" }, "The folder has no confusion.tsv."));
   }
@@ -102,12 +103,12 @@ export function make(models) {
     const all = now.true === null;
     listing(async (signal) => {
       const found = await ask("trees/examples", { model: now.model, all, true: now.true ?? 0, predicted: now.predicted ?? 0, start: now.start }, signal);
-      const heading = all ? (card.predicted ? "Farthest off" : "Worst mistakes") : `True ${card.confusion.true[now.true]}, predicted ${card.classes[now.predicted]}`;
+      const heading = all ? (card.predicted ? "Largest errors" : "Worst mistakes") : `True ${card.confusion.true[now.true]}, predicted ${card.classes[now.predicted]}`;
       const end = Math.min(found.start + found.page, found.count), turn = (start) => { now.start = start; remember("chosen"); examples(false); };
       fill(list, h("div", { class: "heading" }, h("h2", {}, heading),
         all ? null : h("button", { type: "button", class: "plain", onclick: () => { Object.assign(now, { true: null, predicted: null, start: 0 }); remember("chosen"); compare(); examples(true); } }, "Worst mistakes"),
         saveCsv("examples", () => [["id", "label", "predicted", "probability", "tree"], ...found.rows.map((row) => [row.id, row.label, row.predicted, row.probability, row.text])])),
-      found.count ? table(found.rows) : h("p", { class: "quiet" }, all ? "No mistakes: every tree has its label." : "No examples."),
+      found.count ? table(found.rows) : h("p", { class: "quiet" }, all ? "No mistakes: every prediction is right." : "No examples."),
       found.count > found.page ? h("div", { class: "turn" },
         h("button", { type: "button", class: "plain", disabled: found.start === 0, onclick: () => turn(Math.max(0, found.start - found.page)) }, "‹ before"),
         h("span", { class: "quiet" }, `${found.start + 1} to ${end} of ${found.count.toLocaleString("en")}`),
@@ -122,8 +123,9 @@ export function make(models) {
     return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": similarity ? "Nearest trees" : "List of examples" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
       similarity || !card.predicted ? h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "probability") : null)),
     h("tbody", {}, rows.map((row) => h("tr", { "data-example": row.example },
-      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => { open(row.example, "chosen"); toTree(); } }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, said(row.label) ?? ""),
-      h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted)),
+      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => { open(row.example, "chosen"); toTree(); } }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, h("div", { class: "clamp", title: row.label }, said(row.label) ?? "")),
+      h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, h("div", { class: "clamp", title: `${row.predicted}` },
+        card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted))),
       similarity || !card.predicted ? h("td", { class: "figure" }, similarity ? number(row.similarity, 3) : number(row.probability, 2)) : null)))));
   }
   function mark() {
@@ -157,7 +159,7 @@ export function make(models) {
     const key = h("div"), host = h("div", { class: "map" }, h("p", { class: "quiet" }, "drawing …"));
     fill(chart, h("div", { class: "heading" }, h("h2", {}, "Map of the vectors"), progress, stop, button("pca", "PCA"), button("tsne", "t-SNE"), saveSvg("map", () => drawn?.svg),
       saveCsv("map", () => [["example", "label", "x", "y"], ...(map?.points ?? []).map((p, k) => [map.examples[k], map.labels[k], ...p])])),
-    h("p", { class: "quiet note" }, "Each point is a tree: the nearer two points, the more alike the vectors that the network computes for them. A click opens the tree."), host, key);
+    h("p", { class: "quiet note" }, "Each point is a tree; trees whose vectors are similar are close together. Select a point to open its tree."), host, key);
     map = drawn = undefined;
     mapping(async (signal) => {
       await listen("trees/map", { model: now.model, method }, signal, (found) => {

@@ -179,13 +179,13 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(data: Path, tmp_
     out = tmp_path / "out"
     arguments = ("localism", "--models", "tree_rnn", "--seeds", "0")
     run(data, out, *arguments)
-    with pytest.raises(SystemExit, match=r"seed_0.job.json is of another run: trainer.max_epochs: 1 there, 2 now"):
+    with pytest.raises(SystemExit, match=r"seed_0.job.json belongs to another run: trainer.max_epochs: 1 there, 2 now"):
         run(data, out, *arguments, "--epochs", "2")
-    with pytest.raises(SystemExit, match="is of another run"):
+    with pytest.raises(SystemExit, match="belongs to another run"):
         run(data, out, *arguments, "--data-seed", "1")
     file = out / "run.json"
     file.write_text(file.read_text().replace('"small"', '"paper"', 1))
-    with pytest.raises(SystemExit, match=r"run.json is of another run: preset: 'paper' there, 'small' now"):
+    with pytest.raises(SystemExit, match=r"run.json belongs to another run: preset: 'paper' there, 'small' now"):
         run(data, out, *arguments)
 
 

@@ -167,12 +167,12 @@ def test_an_interrupted_run_continues_from_its_finished_chunks(tmp_path: Path, m
 
 def test_sets_of_different_runs_are_not_mixed(tmp_path: Path) -> None:
     small_sets(tmp_path)
-    with pytest.raises(ValueError, match=r"train.json is of another run: seed: 1 there, 2 now. Give another --out"):
+    with pytest.raises(ValueError, match=r"train.json belongs to another run: seed: 1 there, 2 now. Give"):
         small_sets(tmp_path, seed=2)
     parts = tmp_path / "other" / ".train-parts"
     parts.mkdir(parents=True)
     (parts / "plan.json").write_text(json.dumps({"preset": "large", "seed": 1}))
-    with pytest.raises(ValueError, match=r"plan.json is of another run: preset: 'large' there, 'small' now; chunk"):
+    with pytest.raises(ValueError, match=r"plan.json belongs to another run: preset: 'large' there, 'small' now"):
         small_sets(tmp_path / "other")
 
 

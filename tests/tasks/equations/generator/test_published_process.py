@@ -277,7 +277,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     program.main([*arguments, "--without", "root"])
     assert "true for SymPy after the change" in capsys.readouterr().out
     assert json.loads((tmp_path / "test.json").read_text())["process"]["faults"] == ["misprint", "matching", "sympy"]
-    with pytest.raises(ValueError, match=r"is of another run: process.faults: .*'root'"):
+    with pytest.raises(ValueError, match=r"belongs to another run: process.faults: .*'root'"):
         program.main(arguments)
     with pytest.raises(SystemExit):
         program.main(["--preset", "small", "--out", str(tmp_path), "--without", "root"])
