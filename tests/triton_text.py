@@ -21,12 +21,15 @@ ARCHITECTURES = (80, 90, 100)
 SHAPES = [(1, 8), (2, 8), (4, 8), (8, 8), (16, 8), (1, 64), (2, 128), (8, 64)]
 """Children and columns, each up to a power of two: those of the exactness table, and some of several warps."""
 FEW = [(2, 128), (8, 64), (16, 8)]
-NUMBERS = dict.fromkeys(
-    ("first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "n", "width", "arity", "depth", "size"),
-    "i32",
-)
+OF_A_STEP = ["first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "earlier"]
+NUMBERS = dict.fromkeys([*OF_A_STEP, "n", "width", "arity", "depth", "size", "count"], "i32")
+BYTES = ("present",)
 PRODUCTS = {"products": "pre", "sends": "sent", "sums": "partial", "add_up": "d_weight"}
 """The kernels around those of rows, and what they write."""
+LAYERS = {"forward": ("gates", "states", "cells"), "backward": ("d_states", "d_cells", "d_gates")}
+"""The kernels of an ON-LSTM's layer, and what they write."""
+CHUNKS = [(4, 4), (128, 16), (1024, 1), (2, 512)]
+"""Chunks and units of a chunk, each up to a power of two."""
 SIDES = (16, 64)
 """Columns of a program of a product."""
 
@@ -41,7 +44,8 @@ def compiled(function: Any, architecture: int, constants: dict[str, Any], warps:
 
     own = [parameter.name for parameter in function.params if parameter.is_constexpr]
     types = {name: NUMBERS.get(name, f"*{kind}") for name in function.arg_names}
-    types |= {name: "*i64" for name in TABLES if name in types} | dict.fromkeys(own, "constexpr")
+    types |= {name: "*i64" for name in TABLES if name in types} | {name: "*u8" for name in BYTES if name in types}
+    types |= dict.fromkeys(own, "constexpr")
     source = ASTSource(function, types, {name: constants[name] for name in own})
     options = {"num_warps": warps, "enable_fp_fusion": True}
     return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
@@ -103,8 +107,8 @@ def _origins(lines: list[str], parameter: int) -> set[str]:
     return found
 
 
-def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Iterator[tuple[str, int, Any, int]]:
-    """What was compiled, for which architecture, the code, and the number of the parameter that is written in place."""
+def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Iterator[tuple[str, int, Any, list[int]]]:
+    """What was compiled, for which architecture, the code, and the numbers of the parameters that are written."""
     own = import_module(f"dgltree.engine.kernels.{module}")
     for architecture in ARCHITECTURES if every else ARCHITECTURES[1:2]:
         if module == "triton_products":
@@ -113,7 +117,15 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                 for name, written in PRODUCTS.items():
                     function = getattr(own, name)
                     code = compiled(function, architecture, constants, 4, kind)
-                    yield f"{name} sm_{architecture} B={side}", architecture, code, function.arg_names.index(written)
+                    yield f"{name} sm_{architecture} B={side}", architecture, code, [function.arg_names.index(written)]
+            continue
+        if module == "triton_on_lstm":
+            for K, C in CHUNKS:
+                for name, written in LAYERS.items():
+                    function = getattr(own, name)
+                    code = compiled(function, architecture, {"K": K, "C": C}, own.warps(K * C), kind)
+                    what = f"{name} sm_{architecture} {K} x {C}"
+                    yield what, architecture, code, [function.arg_names.index(each) for each in written]
             continue
         for children, columns in SHAPES if every else FEW:
             warps = min(8, max(1, children * columns // 128))  # as a launch gives it
@@ -121,14 +133,15 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                 constants = {**options, "A": children, "B": columns, "DROPPED": 1, "GIVEN": 1}
                 code = compiled(function, architecture, constants, warps, kind)
                 what = f"{function.fn.__name__} sm_{architecture} A={children} B={columns}"
-                yield what, architecture, code, function.arg_names.index("pre")
+                yield what, architecture, code, [function.arg_names.index("pre")]
 
 
 if __name__ == "__main__":
-    for what, architecture, code, parameter in texts(
+    for what, architecture, code, parameters in texts(
         sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "all", (sys.argv[4:] or ["fp32"])[0]
     ):
         text = code.asm["ptx"]
         assert code.asm["cubin"]
         barriers = len(re.findall(r"\bbar\S*sync", text))
-        print(what, barriers, *resources(code, architecture), *races(text, parameter), sep="\t", flush=True)
+        found = [line for parameter in parameters for line in races(text, parameter)]
+        print(what, barriers, *resources(code, architecture), *found, sep="\t", flush=True)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
+from dgltree.encoders import ONLSTM
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.tiles import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
@@ -36,6 +37,8 @@ A_STEP, OF_A_MAP, OF_LEAVES = 4, 2, 1
 """Launches of kernels."""
 OF_TORCH = 30
 """Operations of a training step: embedding, roots, loss, sums of gradients, the optimizer."""
+OF_A_LAYER = 72
+"""Operations of a layer over sequences, however many words there are."""
 MOST = 105
 """Of a training step of 1,024 equations."""
 
@@ -151,6 +154,31 @@ def test_products_are_as_precise_as_torch_is_set_to(
             assert used == {"ieee" if setting == "highest" or dtype == torch.float64 else "tf32"}
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+ON_LSTM_WORD = {"kernels": 2, "operations": 2}
+"""Launches for a word in training: a product of torch and a kernel, each way; 58 operations without kernels."""
+
+
+def sequence_step(layer: torch.nn.Module, words: int, launches: Any) -> tuple[int, int]:
+    """Launches of kernels and of torch's operations, forward and backward, of sequences with padding anywhere."""
+    x = torch.zeros(3, words, 5, requires_grad=True)
+    padding = torch.zeros(3, words, dtype=torch.bool)
+    padding[0, 2], padding[1, -2:] = True, True
+    layer.zero_grad()
+    launches.clear()
+    with Operations() as operations:
+        steps = layer(x, padding)
+        (steps.root.sum() + steps.states.sum()).backward()
+    return launches.total(), operations.launches.total()
+
+
+def test_a_word_of_an_on_lstm_launches_no_more(launches: Any) -> None:
+    layer = ONLSTM(5, [6], chunk_size=2)
+    few, many = (sequence_step(layer, words, launches) for words in (10, 50))
+    assert few[0] == 10 * ON_LSTM_WORD["kernels"]
+    assert (many[0] - few[0], many[1] - few[1]) == tuple(40 * each for each in ON_LSTM_WORD.values())
+    assert few[1] - 10 * ON_LSTM_WORD["operations"] == OF_A_LAYER
 
 
 def misaligned(tensor: Tensor) -> Tensor:

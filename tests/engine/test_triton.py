@@ -254,16 +254,21 @@ COMPILED: list[tuple[str, dict[str, object], str]] = [
     ("triton_lstm", {}, "fp64"),
     ("triton_stack", STACK, "fp32"),
     ("triton_stack", STACK, "fp64"),
+    ("triton_on_lstm", {}, "fp32"),
+    ("triton_on_lstm", {}, "fp64"),
     ("triton_products", {"PRECISION": "ieee"}, "fp32"),
     ("triton_products", {"PRECISION": "tf32"}, "fp32"),
     ("triton_products", {"PRECISION": "ieee"}, "fp64"),
 ]
+SPILLED = [(module, kind) for module in ("triton_lstm", "triton_stack") for kind in ("fp32", "fp64")]
+SPILLED += [("triton_on_lstm", "fp64")]
+"""Those that keep registers in memory, for rows of 2,048 numbers for example."""
 
 
 @pytest.mark.parametrize(("module", "options", "kind"), COMPILED)
 def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind: str) -> None:
     """By Triton's compiler, to machine code of an NVIDIA A100, H100 and B200: no GPU is needed for that."""
-    scope = "all" if module == "triton_products" else "few"
+    scope = "all" if module == "triton_products" or (module, kind) == ("triton_on_lstm", "fp32") else "few"
     command = [sys.executable, triton_text.__file__, module, json.dumps(options), scope, kind]
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
@@ -272,4 +277,4 @@ def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind
     assert lines
     for what, _, _, spilled, *races in lines:
         assert not races, what
-        assert module != "triton_products" or spilled == "0", f"{what} has not enough registers"
+        assert spilled == "0" or (module, kind) in SPILLED, f"{what} has not enough registers"

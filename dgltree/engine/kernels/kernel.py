@@ -1,5 +1,6 @@
 """Values that kernels of all families and devices read and write, without gathered copies."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -79,3 +80,43 @@ class PathTables(NamedTuple):
     """(nodes, largest arity) int64: the numbers of the trees in the other slots, each at its slot."""
     constants: Tensor
     """(nodes, largest width): bias, and what the other children and x add to the pre-activations."""
+
+
+class LayerShape(NamedTuple):
+    """The sizes of an ON-LSTM's layer, for which its kernel may have to be compiled."""
+
+    n: int
+    chunks: int
+    """D_m."""
+
+
+Shape = KernelShape | LayerShape
+
+
+class LayerRows(NamedTuple):
+    """The rows of all steps of an ON-LSTM's layer, R words of B sequences, step after step."""
+
+    gates: Tensor
+    """(R, 2 D_m + 4 n): pre-activations of ``[f~; i~; f; i; o; c^]``, which a step may overwrite."""
+    states: Tensor
+    """(B + R, n): h, first those from which the layer continues, then those of the words."""
+    cells: Tensor
+    """(B + R, n): c likewise."""
+    masters: Tensor
+    """(R, D_m): f~."""
+    present: Tensor
+    """(R,) bool: whether there is a word; if there is none, h and c stay what they were."""
+    bounds: Sequence[tuple[int, int, int, int]]
+    """Of each step the first row of R and the one after the last, the first row of B + R, and its earlier row there."""
+    complete: Sequence[bool]
+    """Of each step whether all words are there."""
+
+
+class LayerGradients(NamedTuple):
+    """The gradients of such rows, which a backward pass is given or adds to."""
+
+    states: Tensor
+    cells: Tensor
+    masters: Tensor
+    gates: Tensor
+    """Of the pre-activations, which it writes."""

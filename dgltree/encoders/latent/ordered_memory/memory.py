@@ -185,13 +185,14 @@ class OrderedMemory(nn.Module):
             attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
             kept += [slot] if trace else []
             computed += ran
-        root, length = ends.last(states), x.shape[1]
-        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
-        steps = MemorySteps(root, at_words, ends.padded(attention, length), computed)
+        packed, length = torch.cat(states), x.shape[1]
+        at_words = ends.padded(packed, length).masked_fill(padding.unsqueeze(2), 0)
+        steps = MemorySteps(ends.last(packed), at_words, ends.padded(torch.cat(attention), length), computed)
         if not trace:
             return steps
-        slots = ends.padded([each.all_slots(num_slots).flatten(1) for each in kept], length)
-        pi = ends.padded([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept], length)
+        slots = ends.padded(torch.cat([each.all_slots(num_slots).flatten(1) for each in kept]), length)
+        wide = torch.cat([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept])
+        pi = ends.padded(wide, length)
         slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
         return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
 
