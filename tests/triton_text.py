@@ -22,19 +22,31 @@ SHAPES = [(1, 8), (2, 8), (4, 8), (8, 8), (16, 8), (1, 64), (2, 128), (8, 64)]
 """Children and columns, each up to a power of two: those of the exactness table, and some of several warps."""
 FEW = [(2, 128), (8, 64), (16, 8)]
 OF_A_STEP = ["first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "earlier"]
+OF_A_STEP += ["count_earlier", "opened", "later", "count_later", "opens"]
 NUMBERS = dict.fromkeys([*OF_A_STEP, "n", "width", "arity", "depth", "size", "count"], "i32")
-BYTES = ("present",)
+BYTES = ("present", "attends")
 PRODUCTS = {"products": "pre", "sends": "sent", "sums": "partial", "add_up": "d_weight"}
 """The kernels around those of rows, and what they write."""
 LAYERS = {"forward": ("gates", "states", "cells"), "backward": ("d_states", "d_cells", "d_gates")}
 """The kernels of an ON-LSTM's layer, and what they write."""
 CHUNKS = [(4, 4), (128, 16), (1024, 1), (2, 512)]
 """Chunks and units of a chunk, each up to a power of two."""
+MEMORIES = {
+    "triton_attention": {"attend": ("M", "pi", "p"), "attend_back": ("d_M", "d_M_hat", "d_pi", "d_key")},
+    "triton_slots": {
+        "write": ("M_hat", "hidden", "active", "gates", "below", "normal"),
+        "write_back": ("d_M_hat", "d_x", "d_M", "d_pi", "d_hidden", "d_gates", "d_h", "d_below"),
+    },
+}
+"""The kernels of Ordered Memory, and what they write and read; of their tiles the sizes are below."""
+TILES = {"triton_attention": [(4, 4), (16, 64), (32, 32)], "triton_slots": [(16, 16), (16, 64)]}
 SIDES = (16, 64)
 """Columns of a program of a product."""
 
 
-def compiled(function: Any, architecture: int, constants: dict[str, Any], warps: int, kind: str = "fp32") -> Any:
+def compiled(
+    function: Any, architecture: int, constants: dict[str, Any], warps: int, kind: str = "fp32", **more: int
+) -> Any:
     """A function of a kernel, compiled with these constants."""
     import triton
     from triton.backends.compiler import GPUTarget
@@ -47,7 +59,7 @@ def compiled(function: Any, architecture: int, constants: dict[str, Any], warps:
     types |= {name: "*i64" for name in TABLES if name in types} | {name: "*u8" for name in BYTES if name in types}
     types |= dict.fromkeys(own, "constexpr")
     source = ASTSource(function, types, {name: constants[name] for name in own})
-    options = {"num_warps": warps, "enable_fp_fusion": True}
+    options = {"num_warps": warps, "enable_fp_fusion": True, **more}
     return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
 
 
@@ -125,6 +137,16 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                     function = getattr(own, name)
                     code = compiled(function, architecture, {"K": K, "C": C}, own.warps(K * C), kind)
                     what = f"{name} sm_{architecture} {K} x {C}"
+                    yield what, architecture, code, [function.arg_names.index(each) for each in written]
+            continue
+        if module in MEMORIES:
+            for rows, columns in TILES[module]:
+                sizes = {"S": rows, "T": rows, "B": columns, "K": 16, "EPS": 1e-5, "SCALE": 0.125}
+                warps = own.WARPS if module == "triton_slots" else min(8, max(1, rows * columns // 128))
+                for name, written in MEMORIES[module].items():
+                    function = getattr(own, name)
+                    code = compiled(function, architecture, {**options, **sizes}, warps, kind, num_stages=1)
+                    what = f"{name} sm_{architecture} {rows} x {columns}"
                     yield what, architecture, code, [function.arg_names.index(each) for each in written]
             continue
         for children, columns in SHAPES if every else FEW:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
-from dgltree.encoders import ONLSTM
+from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.tiles import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
@@ -179,6 +179,32 @@ def test_a_word_of_an_on_lstm_launches_no_more(launches: Any) -> None:
     assert few[0] == 10 * ON_LSTM_WORD["kernels"]
     assert (many[0] - few[0], many[1] - few[1]) == tuple(40 * each for each in ON_LSTM_WORD.values())
     assert few[1] - 10 * ON_LSTM_WORD["operations"] == OF_A_LAYER
+
+
+MEMORY_WORD = {"kernels": 4, "operations": 4}
+"""The same of Ordered Memory, however many slots there are: two products and two kernels each way; 555 operations
+without kernels, for 12 slots."""
+MASKED_WORD = {"bernoulli_": 5, "div_": 5, "mul": 5, "new_ones": 2, "clone": 2}
+"""More with dropout; of the first three a GPU makes one operation."""
+OF_A_MEMORY = 109
+
+
+@pytest.mark.parametrize("options", [{}, {"operator": "grc", "attention": "paper", "allowed_maximum": True}])
+@pytest.mark.parametrize("num_slots", [1, 12])
+def test_a_word_of_an_ordered_memory_launches_no_more(num_slots: int, options: dict[str, Any], launches: Any) -> None:
+    memory = OrderedMemory(5, 6, num_slots=num_slots, **options)
+    few, many = (sequence_step(memory, words, launches) for words in (20, 60))
+    assert few[0] == 19 * MEMORY_WORD["kernels"]
+    assert (many[0] - few[0], many[1] - few[1]) == tuple(40 * each for each in MEMORY_WORD.values())
+    assert few[1] - 19 * MEMORY_WORD["operations"] <= OF_A_MEMORY
+
+
+def test_dropout_of_an_ordered_memory_draws_the_masks_of_all_slots_at_once(launches: Any) -> None:
+    memory = OrderedMemory(5, 6, num_slots=12, cell_dropout=0.1, attention_dropout=0.1)
+    few, many = (sequence_step(memory, words, launches) for words in (20, 60))
+    assert many[0] - few[0] == 40 * MEMORY_WORD["kernels"]
+    views = 2  # "_unsafe_view"
+    assert many[1] - few[1] == 40 * (MEMORY_WORD["operations"] + sum(MASKED_WORD.values()) + views)
 
 
 def misaligned(tensor: Tensor) -> Tensor:

@@ -249,6 +249,10 @@ def test_a_shape_that_does_not_compile_runs_on_torchs_operations_and_is_told_onc
 
 
 STACK = {"POP": 1, "NOOP": 1, "NORMALIZE": 1, "DATA_GATE": 1, "TOP_K": 2, "GATED": 0}
+PUBLISHED: dict[str, object] = {"PAPER": 0, "ALLOWED": 1, "DROPPED": 1, "MASKED": 1}
+WRITTEN: dict[str, object] = {"GELU": 1, "DROPPED": 1, "MASKED": 1, "KEYED": 1, "PRECISION": "ieee"}
+ALL_ARCHITECTURES = ["triton_products", "triton_on_lstm", "triton_attention", "triton_slots"]
+"""Of modules that are compiled for three of them here, in float32; elsewhere in this folder the others are."""
 COMPILED: list[tuple[str, dict[str, object], str]] = [
     ("triton_lstm", {}, "fp32"),
     ("triton_lstm", {}, "fp64"),
@@ -256,6 +260,11 @@ COMPILED: list[tuple[str, dict[str, object], str]] = [
     ("triton_stack", STACK, "fp64"),
     ("triton_on_lstm", {}, "fp32"),
     ("triton_on_lstm", {}, "fp64"),
+    ("triton_attention", PUBLISHED, "fp32"),
+    ("triton_attention", PUBLISHED | {"PAPER": 1, "ALLOWED": 0, "DROPPED": 0}, "fp64"),
+    ("triton_slots", WRITTEN, "fp32"),
+    ("triton_slots", WRITTEN | {"PRECISION": "tf32", "GELU": 0, "MASKED": 0}, "fp32"),
+    ("triton_slots", WRITTEN, "fp64"),
     ("triton_products", {"PRECISION": "ieee"}, "fp32"),
     ("triton_products", {"PRECISION": "tf32"}, "fp32"),
     ("triton_products", {"PRECISION": "ieee"}, "fp64"),
@@ -268,7 +277,7 @@ SPILLED += [("triton_on_lstm", "fp64")]
 @pytest.mark.parametrize(("module", "options", "kind"), COMPILED)
 def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind: str) -> None:
     """By Triton's compiler, to machine code of an NVIDIA A100, H100 and B200: no GPU is needed for that."""
-    scope = "all" if module == "triton_products" or (module, kind) == ("triton_on_lstm", "fp32") else "few"
+    scope = "all" if module == "triton_products" or (module in ALL_ARCHITECTURES and kind == "fp32") else "few"
     command = [sys.executable, triton_text.__file__, module, json.dumps(options), scope, kind]
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)

@@ -122,6 +122,7 @@ TRITON = Backend(
         "stack": "triton_stack.TritonStackKernel",
         "lstm": "triton_lstm.TritonLSTMKernel",
         "on_lstm": "triton_on_lstm.TritonONLSTM",
+        "ordered_memory": "triton_memory.TritonMemory",
     },
     by_shape=True,
 )

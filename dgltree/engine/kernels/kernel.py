@@ -90,7 +90,73 @@ class LayerShape(NamedTuple):
     """D_m."""
 
 
-Shape = KernelShape | LayerShape
+class MemoryShape(NamedTuple):
+    """The sizes and options of an Ordered Memory, for which its kernels may have to be compiled."""
+
+    n: int
+    slots: int
+    """At most."""
+    gelu: bool
+    """Whether the cell's non-linearity is GELU, and not relu."""
+    paper: bool
+    """Whether attention is as in the paper, and not as in the published program."""
+    allowed_maximum: bool
+    eps: float
+    """Of the cell's LayerNorm."""
+    key_eps: float
+    """Of that of the attention's keys."""
+    precision: str
+    """Of products: see :func:`dgltree.engine.kernels.stepwise_pass.product_precision`."""
+    dropped: tuple[bool, bool, bool, bool, bool]
+    """Whether there is dropout of each of ``MemoryMasks``."""
+
+
+class MemoryMasks(NamedTuple):
+    """What dropout multiplies by, rows as of ``MemoryWord``; (0, ...) without it."""
+
+    key: Tensor
+    """(P, n): M^ before the product with W_k."""
+    score: Tensor
+    """(P, n): the activations of the attention."""
+    right: Tensor
+    """(P, n): M before the cell's product."""
+    below: Tensor
+    """(P, n): the slot below, likewise."""
+    active: Tensor
+    """(P, 4n): the cell's activations."""
+
+
+class MemoryWord(NamedTuple):
+    """Where one word of all sequences that have not ended is: rows are slots of sequences, slot after slot."""
+
+    start: int
+    """The first of its rows among the R packed words."""
+    sequences: int
+    """That have not ended."""
+    slots: int
+    """Open at the word: one more than at the word before, up to the largest number."""
+    base: int
+    """The first of its slots * sequences rows among the P rows of slots."""
+
+
+class MemoryWeights(NamedTuple):
+    """The weights that kernels of an Ordered Memory read; None for what an attention as in the paper does not have."""
+
+    key: Tensor
+    key_bias: Tensor | None
+    key_norm: Tensor | None
+    key_norm_bias: Tensor | None
+    w: Tensor
+    vertical: Tensor
+    horizontal: Tensor
+    horizontal_bias: Tensor
+    second: Tensor
+    second_bias: Tensor
+    norm: Tensor
+    norm_bias: Tensor
+
+
+Shape = KernelShape | LayerShape | MemoryShape
 
 
 class LayerRows(NamedTuple):
