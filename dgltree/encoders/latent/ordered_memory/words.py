@@ -86,7 +86,7 @@ def read_by_kernel(memory: WordReader, x: Tensor, queries: Tensor, plan: Plan) -
     if kernel is None:
         return None
     tensors = (None if tensor is None else operand(tensor) for tensor in (x, queries, *weights))
-    made: tuple[Tensor, Tensor] = ByHand.apply(kernel, memory, shape, plan, record, *tensors)
+    made: tuple[Tensor, Tensor] = WordsByHand.apply(kernel, memory, shape, plan, record, *tensors)
     return made
 
 
@@ -153,7 +153,7 @@ def _are_taken(read: Sequence[Tensor], weights: MemoryWeights, shape: MemoryShap
     return not (inside_transform() or torch.compiler.is_compiling() or torch.is_autocast_enabled(device))
 
 
-class ByHand(torch.autograd.Function):
+class WordsByHand(torch.autograd.Function):
     """All words by a kernel; as ``WordReader.read`` computes them."""
 
     @staticmethod
