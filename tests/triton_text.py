@@ -132,7 +132,7 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                     yield f"{name} sm_{architecture} B={side}", architecture, code, [function.arg_names.index(written)]
             continue
         if module == "triton_on_lstm":
-            for K, C in CHUNKS:
+            for K, C in CHUNKS if every else CHUNKS[1:2]:
                 for name, written in LAYERS.items():
                     function = getattr(own, name)
                     code = compiled(function, architecture, {"K": K, "C": C}, own.warps(K * C), kind)
@@ -140,7 +140,7 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                     yield what, architecture, code, [function.arg_names.index(each) for each in written]
             continue
         if module in MEMORIES:
-            for rows, columns in TILES[module]:
+            for rows, columns in TILES[module] if every else TILES[module][1:2]:
                 sizes = {"S": rows, "T": rows, "B": columns, "K": 16, "EPS": 1e-5, "SCALE": 0.125}
                 warps = own.WARPS if module == "triton_slots" else min(8, max(1, rows * columns // 128))
                 for name, written in MEMORIES[module].items():
