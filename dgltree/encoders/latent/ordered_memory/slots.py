@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dgltree.cells.compose import Compose, GatedRecursive, GELUGatedRecursive, Rows
+from dgltree.cells.compose import COMPOSITIONS, Compose, GatedRecursive, GELUGatedRecursive, Rows
 from dgltree.cells.once_differentiable import differentiable_gradients
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.choice import step_kernel
@@ -51,8 +51,8 @@ class SlotWriter(nn.Module):
         for M_i, of_right_i, pi_i, drop_below, drop in rows:
             here = x[: len(M_i)]
             below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
-            product = self.cell.product(below, of_right_i, drop_below)
-            combined = self.cell.combined(product, below, M_i, self.norm, drop)
+            product = self.cell.product(below, of_right_i, **drop_below)
+            combined = self.cell.combined(product, below, M_i, self.norm, **drop)
             below = here.lerp(combined, pi_i)
             written.append(below)
         return torch.cat(written)
@@ -164,10 +164,11 @@ class ByHand(torch.autograd.Function):
 def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
     """The masks of dropout for the slots below and for the activations, of all slots of a word, (pairs, ...).
 
-    Without rows if there is none: without dropout, of a cell that drops nothing there, or if another module drops.
+    Without rows if there is none: without dropout, of a cell that drops nothing there, or that does it in its own way.
     """
     n, width = M.shape[1], cell.vertical.out_features
-    drops = cell.drop.training and cell.drop.p > 0 and is_plain(cell.drop, nn.Dropout)
+    as_usual = type(cell) in COMPOSITIONS.values() and not OWN & vars(cell).keys() and is_plain(cell.drop, nn.Dropout)
+    drops = as_usual and cell.drop.training and cell.drop.p > 0
     below = drops and cell.drops_inputs
     active = drops and isinstance(cell, GatedRecursive)
     return (
@@ -176,9 +177,9 @@ def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
-def _drops(mask: Tensor, counts: list[int]) -> list[Rows | None]:
-    """Of each slot what multiplies by its part of a mask; None for a mask without rows."""
-    return [partial(torch.mul, part) for part in mask.split(counts)] if len(mask) else [None] * len(counts)
+def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
+    """Of each slot, as an argument, what multiplies by its part of a mask; nothing for a mask without rows."""
+    return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)] if len(mask) else [{}] * len(counts)
 
 
 def _differentiable(ctx: Any, d_out: Tensor) -> list[Tensor | None]:
