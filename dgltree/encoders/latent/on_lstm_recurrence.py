@@ -169,9 +169,10 @@ class Recurrence(torch.autograd.Function):
         masters, gates = pre.new_empty(len(pre), chunks), torch.empty_like(pre, memory_format=torch.contiguous_format)
         rows = LayerRows(gates, states, cells, masters, present, _bounds(ends), ends.complete)
         steps = TorchSteps(rows) if kernel is None else kernel(rows)
-        for t, (start, stop, _, earlier) in enumerate(rows.bounds):
-            torch.addmm(pre[start:stop], states[earlier : earlier + stop - start], columns, out=gates[start:stop])
-            steps.forward(t)
+        with torch.cuda.device_of(pre):
+            for t, (start, stop, _, earlier) in enumerate(rows.bounds):
+                torch.addmm(pre[start:stop], states[earlier : earlier + stop - start], columns, out=gates[start:stop])
+                steps.forward(t)
         ctx.rows, ctx.steps, ctx.ends = rows, steps, ends
         outputs = states[batch:].detach(), cells[batch:].detach(), masters
         ctx.save_for_backward(weight, source, *outputs[:2])
@@ -184,9 +185,10 @@ class Recurrence(torch.autograd.Function):
         d_states, d_cells = (torch.cat([part.new_zeros(batch, part.shape[1]), part]) for part in (d_h, d_c))
         d_pre = torch.empty_like(rows.gates)
         ctx.steps.start_backward(LayerGradients(d_states, d_cells, operand(d_f_tilde), d_pre))
-        for t, (start, stop, _, earlier) in reversed(list(enumerate(rows.bounds))):
-            ctx.steps.backward(t)
-            d_states[earlier : earlier + stop - start].addmm_(d_pre[start:stop], weight)
+        with torch.cuda.device_of(d_h):
+            for t, (start, stop, _, earlier) in reversed(list(enumerate(rows.bounds))):
+                ctx.steps.backward(t)
+                d_states[earlier : earlier + stop - start].addmm_(d_pre[start:stop], weight)
         before = torch.cat([rows.states[earlier : earlier + stop - start] for start, stop, _, earlier in rows.bounds])
         return d_pre, d_pre.t() @ before, d_states[:batch], d_cells[:batch], None, None, None, None
 

@@ -176,7 +176,8 @@ class WordsByHand(torch.autograd.Function):
         ctx.words = kernel(
             shape, x, queries, plan.present, plan.attends, words, MemoryWeights._make(weights), masks, keep
         )  # fmt: skip
-        states, p = ctx.words.forward()
+        with torch.cuda.device_of(x):
+            states, p = ctx.words.forward()
         ctx.save_for_backward(x, queries, *weights)
         return states.detach(), p.detach()
 
@@ -185,7 +186,8 @@ class WordsByHand(torch.autograd.Function):
         saved = ctx.saved_tensors
         if torch.is_grad_enabled():
             return None, None, None, None, None, *_differentiable(ctx, saved, (d_states, d_p))
-        d_x, d_queries, d_weights = ctx.words.backward(operand(d_states), operand(d_p))
+        with torch.cuda.device_of(d_states):
+            d_x, d_queries, d_weights = ctx.words.backward(operand(d_states), operand(d_p))
         return None, None, None, None, None, d_x, d_queries, *d_weights
 
 
