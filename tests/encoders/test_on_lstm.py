@@ -189,6 +189,18 @@ def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
     assert (d[..., 1] <= 4).all()
 
 
+def test_words_of_one_sequence_do_not_depend_on_another_of_5000() -> None:
+    lstm, generator = make(), torch.Generator().manual_seed(3)
+    x = torch.randn(2, 5000, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    padding = torch.arange(5000) >= torch.tensor([[1], [5000]])
+    steps, alone = lstm(x, padding), lstm(x[:1, :1], padding[:1, :1])
+    torch.testing.assert_close(steps.root[:1], alone.root, rtol=0, atol=1e-12)
+    (gradient,) = torch.autograd.grad(steps.root[0].sum(), x)
+    assert gradient[0, 0].any()
+    assert not gradient[0, 1:].any()
+    assert not gradient[1].any()
+
+
 def core(**options: float) -> SequenceONLSTM:
     torch.manual_seed(0)
     return SequenceONLSTM(20, 12, num_layers=2, chunk_size=3, **options).double()

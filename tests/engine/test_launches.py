@@ -199,6 +199,14 @@ def test_a_word_of_an_ordered_memory_launches_no_more(num_slots: int, options: d
     assert few[1] - 19 * MEMORY_WORD["operations"] <= OF_A_MEMORY
 
 
+def test_sequences_of_1_and_5000_words_in_one_batch_launch_no_more_a_word(launches: Any) -> None:
+    padding = torch.arange(5000) >= torch.tensor([[1], [5000]])
+    for network, words in ((ONLSTM(5, [6], chunk_size=2), 5000), (OrderedMemory(5, 6, num_slots=12), 4999)):
+        launches.clear()
+        network(torch.zeros(2, 5000, 5), padding).root.sum().backward()
+        assert launches.total() == words * (2 if words == 5000 else 4)
+
+
 def test_dropout_of_an_ordered_memory_draws_the_masks_of_all_slots_at_once(launches: Any) -> None:
     memory = OrderedMemory(5, 6, num_slots=12, cell_dropout=0.1, attention_dropout=0.1)
     few, many = (sequence_step(memory, words, launches) for words in (20, 60))
