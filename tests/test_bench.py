@@ -276,6 +276,6 @@ def test_what_only_a_gpu_can_say_is_measured_once_and_can_be_tried_on_a_cpu(tmp_
     assert "the same command continues there" in done.stderr
     first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    assert len(first.splitlines()) == len(rows) == 8
+    assert len(first.splitlines()) == len(rows) == 16
     assert second == ""
     assert all(row["error"] < 1e-5 and not row["runs_with_other_bits"] for row in rows.values())

@@ -21,17 +21,32 @@ ARCHITECTURES = (80, 90, 100)
 SHAPES = [(1, 8), (2, 8), (4, 8), (8, 8), (16, 8), (1, 64), (2, 128), (8, 64)]
 """Children and columns, each up to a power of two: those of the exactness table, and some of several warps."""
 FEW = [(2, 128), (8, 64), (16, 8)]
-NUMBERS = dict.fromkeys(
-    ("first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "n", "width", "arity", "depth", "size"),
-    "i32",
-)
+OF_A_STEP = ["first", "start", "base", "keep", "read", "chunk", "slots", "matrix", "earlier"]
+OF_A_STEP += ["count_earlier", "opened", "later", "count_later", "opens"]
+NUMBERS = dict.fromkeys([*OF_A_STEP, "n", "width", "arity", "depth", "size", "count"], "i32")
+BYTES = ("present", "attends")
 PRODUCTS = {"products": "pre", "sends": "sent", "sums": "partial", "add_up": "d_weight"}
 """The kernels around those of rows, and what they write."""
+LAYERS = {"forward": ("gates", "states", "cells"), "backward": ("d_states", "d_cells", "d_gates")}
+"""The kernels of an ON-LSTM's layer, and what they write."""
+CHUNKS = [(4, 4), (128, 16), (1024, 1), (2, 512)]
+"""Chunks and units of a chunk, each up to a power of two."""
+MEMORIES = {
+    "triton_attention": {"attend": ("M", "pi", "p"), "attend_back": ("d_M", "d_M_hat", "d_pi", "d_key")},
+    "triton_slots": {
+        "write": ("M_hat", "hidden", "active", "gates", "below", "normal"),
+        "write_back": ("d_M_hat", "d_x", "d_M", "d_pi", "d_hidden", "d_gates", "d_h", "d_below"),
+    },
+}
+"""The kernels of Ordered Memory, and what they write and read; of their tiles the sizes are below."""
+TILES = {"triton_attention": [(4, 4), (16, 64), (32, 32)], "triton_slots": [(16, 16), (16, 64)]}
 SIDES = (16, 64)
 """Columns of a program of a product."""
 
 
-def compiled(function: Any, architecture: int, constants: dict[str, Any], warps: int, kind: str = "fp32") -> Any:
+def compiled(
+    function: Any, architecture: int, constants: dict[str, Any], warps: int, kind: str = "fp32", **more: int
+) -> Any:
     """A function of a kernel, compiled with these constants."""
     import triton
     from triton.backends.compiler import GPUTarget
@@ -41,9 +56,10 @@ def compiled(function: Any, architecture: int, constants: dict[str, Any], warps:
 
     own = [parameter.name for parameter in function.params if parameter.is_constexpr]
     types = {name: NUMBERS.get(name, f"*{kind}") for name in function.arg_names}
-    types |= {name: "*i64" for name in TABLES if name in types} | dict.fromkeys(own, "constexpr")
+    types |= {name: "*i64" for name in TABLES if name in types} | {name: "*u8" for name in BYTES if name in types}
+    types |= dict.fromkeys(own, "constexpr")
     source = ASTSource(function, types, {name: constants[name] for name in own})
-    options = {"num_warps": warps, "enable_fp_fusion": True}
+    options = {"num_warps": warps, "enable_fp_fusion": True, **more}
     return triton.compile(source, target=GPUTarget("cuda", architecture, 32), options=options)
 
 
@@ -103,8 +119,8 @@ def _origins(lines: list[str], parameter: int) -> set[str]:
     return found
 
 
-def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Iterator[tuple[str, int, Any, int]]:
-    """What was compiled, for which architecture, the code, and the number of the parameter that is written in place."""
+def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Iterator[tuple[str, int, Any, list[int]]]:
+    """What was compiled, for which architecture, the code, and the numbers of the parameters that are written."""
     own = import_module(f"dgltree.engine.kernels.{module}")
     for architecture in ARCHITECTURES if every else ARCHITECTURES[1:2]:
         if module == "triton_products":
@@ -113,7 +129,25 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                 for name, written in PRODUCTS.items():
                     function = getattr(own, name)
                     code = compiled(function, architecture, constants, 4, kind)
-                    yield f"{name} sm_{architecture} B={side}", architecture, code, function.arg_names.index(written)
+                    yield f"{name} sm_{architecture} B={side}", architecture, code, [function.arg_names.index(written)]
+            continue
+        if module == "triton_on_lstm":
+            for K, C in CHUNKS if every else CHUNKS[1:2]:
+                for name, written in LAYERS.items():
+                    function = getattr(own, name)
+                    code = compiled(function, architecture, {"K": K, "C": C}, own.warps(K * C), kind)
+                    what = f"{name} sm_{architecture} {K} x {C}"
+                    yield what, architecture, code, [function.arg_names.index(each) for each in written]
+            continue
+        if module in MEMORIES:
+            for rows, columns in TILES[module] if every else TILES[module][1:2]:
+                sizes = {"S": rows, "T": rows, "B": columns, "K": 16, "EPS": 1e-5, "SCALE": 0.125}
+                warps = own.WARPS if module == "triton_slots" else min(8, max(1, rows * columns // 128))
+                for name, written in MEMORIES[module].items():
+                    function = getattr(own, name)
+                    code = compiled(function, architecture, {**options, **sizes}, warps, kind, num_stages=1)
+                    what = f"{name} sm_{architecture} {rows} x {columns}"
+                    yield what, architecture, code, [function.arg_names.index(each) for each in written]
             continue
         for children, columns in SHAPES if every else FEW:
             warps = min(8, max(1, children * columns // 128))  # as a launch gives it
@@ -121,14 +155,15 @@ def texts(module: str, options: dict[str, Any], every: bool, kind: str) -> Itera
                 constants = {**options, "A": children, "B": columns, "DROPPED": 1, "GIVEN": 1}
                 code = compiled(function, architecture, constants, warps, kind)
                 what = f"{function.fn.__name__} sm_{architecture} A={children} B={columns}"
-                yield what, architecture, code, function.arg_names.index("pre")
+                yield what, architecture, code, [function.arg_names.index("pre")]
 
 
 if __name__ == "__main__":
-    for what, architecture, code, parameter in texts(
+    for what, architecture, code, parameters in texts(
         sys.argv[1], json.loads(sys.argv[2]), sys.argv[3] == "all", (sys.argv[4:] or ["fp32"])[0]
     ):
         text = code.asm["ptx"]
         assert code.asm["cubin"]
         barriers = len(re.findall(r"\bbar\S*sync", text))
-        print(what, barriers, *resources(code, architecture), *races(text, parameter), sep="\t", flush=True)
+        found = [line for parameter in parameters for line in races(text, parameter)]
+        print(what, barriers, *resources(code, architecture), *found, sep="\t", flush=True)

@@ -58,9 +58,9 @@ class Compose(nn.Module, ABC):
         """(..., width), what h_2, (..., n), adds to the product, with the bias."""
         return self.horizontal(self.drop(h_2) if self.drops_inputs else h_2)
 
-    def product(self, h_1: Tensor, of_right: Tensor) -> Tensor:
-        """(..., width), the map of [h_1; h_2]."""
-        h_1 = self.drop(h_1) if self.drops_inputs else h_1
+    def product(self, h_1: Tensor, of_right: Tensor, drop: Rows | None = None) -> Tensor:
+        """(..., width), the map of [h_1; h_2]; ``drop`` is the dropout of h_1 if not that of the cell."""
+        h_1 = (drop or self.drop)(h_1) if self.drops_inputs else h_1
         flat = torch.addmm(of_right.flatten(0, -2), h_1.flatten(0, -2), self.vertical.weight.t())
         return flat.view(of_right.shape)
 
@@ -70,8 +70,8 @@ class Compose(nn.Module, ABC):
         return self.combined(product, left, right, norm).to(left.dtype)
 
     @abstractmethod
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
-        """(..., D) from the map of [h_1; h_2] and the two states."""
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
+        """(..., D) from the map of [h_1; h_2] and the two states; ``drop`` is the dropout if not that of the cell."""
 
 
 class GatedRecursive(Compose):
@@ -88,8 +88,9 @@ class GatedRecursive(Compose):
         super().__init__(hidden_size, 4 * hidden_size, dropout)
         self.second = nn.Linear(4 * hidden_size, 4 * hidden_size)
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
-        h: Tensor = gated_recursive(product, (left, right), self.second, drop=self.drop, norm=norm, act=self.act)["h"]
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
+        dropping = drop or self.drop
+        h: Tensor = gated_recursive(product, (left, right), self.second, drop=dropping, norm=norm, act=self.act)["h"]
         return h
 
     def act(self, v: Tensor) -> Tensor:
@@ -121,7 +122,7 @@ class TanhComposition(Compose):
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__(hidden_size, hidden_size, dropout)
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
         return torch.tanh(product)
 
 
@@ -148,12 +149,12 @@ class LSTMComposition(Compose):
             self.horizontal.weight.copy_(both[:, hidden_size:])
             self.horizontal.bias.zero_()
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
         n = self.hidden_size
         in_, o, f_1, f_2, u = product.split(n, -1)
         f = [torch.sigmoid(gate + self.forget_bias) for gate in (f_1, f_2)]
         cells = [left[..., n:], right[..., n:]]
-        state = lstm_state(torch.sigmoid(in_), torch.sigmoid(o), f, torch.tanh(u), cells, self.drop)
+        state = lstm_state(torch.sigmoid(in_), torch.sigmoid(o), f, torch.tanh(u), cells, drop or self.drop)
         return torch.cat([state["h"], state["c"]], -1)
 
 

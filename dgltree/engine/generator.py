@@ -11,9 +11,11 @@ from dgltree.cells.base import CellBase
 
 def generator_state(cell: CellBase) -> Tensor | None:
     """What the generator of random numbers is, if a step draws from it."""
-    if not (cell.training and cell.dropout):
-        return None
-    device = next(cell.parameters()).device
+    return device_generator_state(next(cell.parameters()).device) if cell.training and cell.dropout else None
+
+
+def device_generator_state(device: torch.device) -> Tensor:
+    """What the generator of random numbers of a device is."""
     return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)
 
 

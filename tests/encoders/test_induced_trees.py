@@ -104,9 +104,10 @@ def test_rows_go_in_the_order_of_their_ends() -> None:
 
 def test_steps_of_fewer_and_fewer_rows_come_back_in_the_order_of_the_batch() -> None:
     ends = Ragged.of(PADDING)
-    steps = [10.0 * t + ends.order[:count].unsqueeze(1) for t, count in enumerate(ends.counts)]
+    steps = torch.cat([10.0 * t + ends.order[:count].unsqueeze(1) for t, count in enumerate(ends.counts)])
     assert ends.last(steps).squeeze(1).tolist() == [10, 31, 2, 33]
     padded = ends.padded(steps, 5).squeeze(2)
+    assert torch.equal(ends.packed(padded), steps.squeeze(1))
     assert padded.tolist() == [[0, 10, 0, 0, 0], [1, 11, 21, 31, 0], [2, 0, 0, 0, 0], [3, 13, 23, 33, 0]]
 
 

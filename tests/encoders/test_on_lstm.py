@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from on_lstm_oracle import transcribed
 from torch import Tensor
 
 from dgltree.encoders import LSTM, ONLSTM, SequenceONLSTM
@@ -12,6 +13,7 @@ from dgltree.encoders.latent.on_lstm import ONLSTMLayer
 from dgltree.encoders.latent.on_lstm_recurrence import cumulate, step
 from dgltree.encoders.sequence.recurrent import drop_weights
 from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.kernel import LayerRows
 from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
 
 LENGTHS = [1, 4, 9, 6]
@@ -30,30 +32,6 @@ def make(dtype: torch.dtype = torch.float64) -> ONLSTM:
 def sentences(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     x = torch.randn(4, 9, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     return x.to(dtype), torch.arange(9) >= torch.tensor(LENGTHS).unsqueeze(1)
-
-
-def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """States, distances and master gates of one layer for one sentence, unit by unit."""
-    D, C = layer.hidden_size, layer.chunk_size
-    D_m = D // C
-    h, c = [torch.zeros((), dtype=torch.float64)] * D, [torch.zeros((), dtype=torch.float64)] * D
-    states, distances, masters = [], [], []
-    for x in words:
-        pre = layer.input.weight @ x + layer.input.bias + layer.hidden.weight @ torch.stack(h) + layer.hidden.bias
-        z_f, z_i, z = pre[:D_m], pre[D_m : 2 * D_m], pre[2 * D_m :]
-        f_master = [sum(torch.softmax(z_f, 0)[: k + 1]) for k in range(D_m)]
-        i_master = [1 - sum(torch.softmax(z_i, 0)[: k + 1]) for k in range(D_m)]
-        distances.append(D_m - sum(f_master))
-        masters.append(torch.stack([torch.stack(f_master), torch.stack(i_master)]))
-        for unit in range(D):
-            f, i, o = (torch.sigmoid(z[gate * D + unit]) for gate in range(3))
-            c_hat = torch.tanh(z[3 * D + unit])
-            F, I = f_master[unit // C], i_master[unit // C]  # noqa: E741
-            omega = F * I
-            c[unit] = (f * omega + (F - omega)) * c[unit] + (i * omega + (I - omega)) * c_hat
-            h[unit] = o * torch.tanh(c[unit])
-        states.append(torch.stack(h))
-    return states, distances, masters
 
 
 def states_and_gradients(lstm: ONLSTM, root: Tensor, states: Tensor, d: Tensor, x: Tensor) -> list[Tensor]:
@@ -139,8 +117,8 @@ def test_the_kernel_gives_what_torch_gives(
     x.requires_grad_()
     given = [(torch.randn(4, n).to(dtype), torch.randn(4, n).to(dtype).requires_grad_()) for n in (12, 8)]
     found, used = [], []
-    kernel_step = ONLSTMKernel.step
-    monkeypatch.setattr(ONLSTMKernel, "step", lambda *args: used.append(mode) or kernel_step(*args))
+    kernel_step = ONLSTMKernel.forward
+    monkeypatch.setattr(ONLSTMKernel, "forward", lambda *args: used.append(mode) or kernel_step(*args))
     for mode in ("on", "off"):
         with kernels(mode):
             steps = lstm(x, padding, tuple(given))
@@ -162,6 +140,16 @@ def test_what_is_not_finite_passes_the_kernel_as_in_torch() -> None:
     assert results[0][0, 3:].isnan().all()
 
 
+def one_step(kernel: type[ONLSTMKernel], pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor]:
+    """h, c and f~ of one step of sequences that have a word, by a kernel."""
+    batch, n = c.shape
+    states, cells = torch.zeros(2 * batch, n, dtype=c.dtype), torch.cat([c, torch.zeros_like(c)])
+    present, bounds = torch.ones(batch, dtype=torch.bool), [(0, batch, batch, 0)]
+    rows = LayerRows(pre, states, cells, pre.new_zeros(batch, chunks), present, bounds, [True])
+    kernel(rows).forward(0)
+    return states[batch:], cells[batch:], rows.masters
+
+
 def test_what_is_not_finite_in_one_gate_passes_the_kernel_as_in_torch() -> None:
     """In each of two chunks of the master gates, and in each unit of the others: NaN is where torch has it."""
     pytest.importorskip("numba", reason="the fast extra is not installed")
@@ -169,7 +157,7 @@ def test_what_is_not_finite_in_one_gate_passes_the_kernel_as_in_torch() -> None:
     pre = torch.where(torch.eye(20, dtype=torch.bool), math.nan, whole)  # f~, i~ of 2 chunks; f, i, o, c^ of 4 units
     c = torch.randn(20, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     expected = step(pre.clone(), c, 2)[:3]
-    for found, right in zip(ONLSTMKernel.step(pre.clone(), c.clone(), 2)[:3], expected, strict=True):
+    for found, right in zip(one_step(ONLSTMKernel, pre.clone(), c, 2), expected, strict=True):
         torch.testing.assert_close(found, right, rtol=0, atol=1e-12, equal_nan=True)
     assert expected[0].isnan().any(1).all()
 
@@ -199,6 +187,18 @@ def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
     assert (d >= 0).all()
     assert (d[..., 0] <= 6).all()
     assert (d[..., 1] <= 4).all()
+
+
+def test_words_of_one_sequence_do_not_depend_on_another_of_5000() -> None:
+    lstm, generator = make(), torch.Generator().manual_seed(3)
+    x = torch.randn(2, 5000, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    padding = torch.arange(5000) >= torch.tensor([[1], [5000]])
+    steps, alone = lstm(x, padding), lstm(x[:1, :1], padding[:1, :1])
+    torch.testing.assert_close(steps.root[:1], alone.root, rtol=0, atol=1e-12)
+    (gradient,) = torch.autograd.grad(steps.root[0].sum(), x)
+    assert gradient[0, 0].any()
+    assert not gradient[0, 1:].any()
+    assert not gradient[1].any()
 
 
 def core(**options: float) -> SequenceONLSTM:

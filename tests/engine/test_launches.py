@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
+from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.tiles import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
@@ -36,6 +37,8 @@ A_STEP, OF_A_MAP, OF_LEAVES = 4, 2, 1
 """Launches of kernels."""
 OF_TORCH = 30
 """Operations of a training step: embedding, roots, loss, sums of gradients, the optimizer."""
+OF_A_LAYER = 72
+"""Operations of a layer over sequences, however many words there are."""
 MOST = 105
 """Of a training step of 1,024 equations."""
 
@@ -151,6 +154,65 @@ def test_products_are_as_precise_as_torch_is_set_to(
             assert used == {"ieee" if setting == "highest" or dtype == torch.float64 else "tf32"}
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+ON_LSTM_WORD = {"kernels": 2, "operations": 2}
+"""Launches for a word in training: a product of torch and a kernel, each way; 58 operations without kernels."""
+
+
+def sequence_step(layer: torch.nn.Module, words: int, launches: Any) -> tuple[int, int]:
+    """Launches of kernels and of torch's operations, forward and backward, of sequences with padding anywhere."""
+    x = torch.zeros(3, words, 5, requires_grad=True)
+    padding = torch.zeros(3, words, dtype=torch.bool)
+    padding[0, 2], padding[1, -2:] = True, True
+    layer.zero_grad()
+    launches.clear()
+    with Operations() as operations:
+        steps = layer(x, padding)
+        (steps.root.sum() + steps.states.sum()).backward()
+    return launches.total(), operations.launches.total()
+
+
+def test_a_word_of_an_on_lstm_launches_no_more(launches: Any) -> None:
+    layer = ONLSTM(5, [6], chunk_size=2)
+    few, many = (sequence_step(layer, words, launches) for words in (10, 50))
+    assert few[0] == 10 * ON_LSTM_WORD["kernels"]
+    assert (many[0] - few[0], many[1] - few[1]) == tuple(40 * each for each in ON_LSTM_WORD.values())
+    assert few[1] - 10 * ON_LSTM_WORD["operations"] == OF_A_LAYER
+
+
+MEMORY_WORD = {"kernels": 4, "operations": 4}
+"""The same of Ordered Memory, however many slots there are: two products and two kernels each way; 555 operations
+without kernels, for 12 slots."""
+MASKED_WORD = {"bernoulli_": 5, "div_": 5, "mul": 5, "new_ones": 2, "clone": 2}
+"""More with dropout; of the first three a GPU makes one operation."""
+OF_A_MEMORY = 109
+
+
+@pytest.mark.parametrize("options", [{}, {"operator": "grc", "attention": "paper", "allowed_maximum": True}])
+@pytest.mark.parametrize("num_slots", [1, 12])
+def test_a_word_of_an_ordered_memory_launches_no_more(num_slots: int, options: dict[str, Any], launches: Any) -> None:
+    memory = OrderedMemory(5, 6, num_slots=num_slots, **options)
+    few, many = (sequence_step(memory, words, launches) for words in (20, 60))
+    assert few[0] == 19 * MEMORY_WORD["kernels"]
+    assert (many[0] - few[0], many[1] - few[1]) == tuple(40 * each for each in MEMORY_WORD.values())
+    assert few[1] - 19 * MEMORY_WORD["operations"] <= OF_A_MEMORY
+
+
+def test_sequences_of_1_and_5000_words_in_one_batch_launch_no_more_a_word(launches: Any) -> None:
+    padding = torch.arange(5000) >= torch.tensor([[1], [5000]])
+    for network, words in ((ONLSTM(5, [6], chunk_size=2), 5000), (OrderedMemory(5, 6, num_slots=12), 4999)):
+        launches.clear()
+        network(torch.zeros(2, 5000, 5), padding).root.sum().backward()
+        assert launches.total() == words * (2 if words == 5000 else 4)
+
+
+def test_dropout_of_an_ordered_memory_draws_the_masks_of_all_slots_at_once(launches: Any) -> None:
+    memory = OrderedMemory(5, 6, num_slots=12, cell_dropout=0.1, attention_dropout=0.1)
+    few, many = (sequence_step(memory, words, launches) for words in (20, 60))
+    assert many[0] - few[0] == 40 * MEMORY_WORD["kernels"]
+    views = 2  # "_unsafe_view"
+    assert many[1] - few[1] == 40 * (MEMORY_WORD["operations"] + sum(MASKED_WORD.values()) + views)
 
 
 def misaligned(tensor: Tensor) -> Tensor:

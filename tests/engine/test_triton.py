@@ -249,21 +249,35 @@ def test_a_shape_that_does_not_compile_runs_on_torchs_operations_and_is_told_onc
 
 
 STACK = {"POP": 1, "NOOP": 1, "NORMALIZE": 1, "DATA_GATE": 1, "TOP_K": 2, "GATED": 0}
-COMPILED: list[tuple[str, dict[str, object], str]] = [
-    ("triton_lstm", {}, "fp32"),
-    ("triton_lstm", {}, "fp64"),
-    ("triton_stack", STACK, "fp32"),
-    ("triton_stack", STACK, "fp64"),
-    ("triton_products", {"PRECISION": "ieee"}, "fp32"),
-    ("triton_products", {"PRECISION": "tf32"}, "fp32"),
-    ("triton_products", {"PRECISION": "ieee"}, "fp64"),
+PUBLISHED: dict[str, object] = {"PAPER": 0, "ALLOWED": 1, "DROPPED": 1, "MASKED": 1}
+WRITTEN: dict[str, object] = {"GELU": 1, "DROPPED": 1, "MASKED": 1, "KEYED": 1, "PRECISION": "ieee"}
+MAX_SPILLED = 16
+"""Bytes, of the largest tiles of Ordered Memory: 12 on an A100."""
+COMPILED: list[tuple[str, dict[str, object], str, str]] = [
+    ("triton_lstm", {}, "fp32", "few"),
+    ("triton_lstm", {}, "fp64", "few"),
+    ("triton_stack", STACK, "fp32", "few"),
+    ("triton_stack", STACK, "fp64", "few"),
+    ("triton_on_lstm", {}, "fp32", "all"),
+    ("triton_on_lstm", {}, "fp64", "few"),
+    ("triton_attention", PUBLISHED, "fp32", "all"),
+    ("triton_attention", PUBLISHED | {"PAPER": 1, "ALLOWED": 0, "DROPPED": 0}, "fp64", "few"),
+    ("triton_slots", WRITTEN, "fp32", "all"),
+    ("triton_slots", WRITTEN | {"PRECISION": "tf32", "GELU": 0, "MASKED": 0}, "fp32", "few"),
+    ("triton_slots", WRITTEN, "fp64", "few"),
+    ("triton_products", {"PRECISION": "ieee"}, "fp32", "all"),
+    ("triton_products", {"PRECISION": "tf32"}, "fp32", "all"),
+    ("triton_products", {"PRECISION": "ieee"}, "fp64", "all"),
 ]
+"""``all`` is three architectures and all shapes; test_triton_races.py compiles the first two modules for these."""
+SPILLED = [(module, kind) for module in ("triton_lstm", "triton_stack") for kind in ("fp32", "fp64")]
+SPILLED += [(module, "fp64") for module in ("triton_on_lstm", "triton_attention", "triton_slots")]
+"""Those that keep registers in memory, for rows of 2,048 numbers for example."""
 
 
-@pytest.mark.parametrize(("module", "options", "kind"), COMPILED)
-def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind: str) -> None:
+@pytest.mark.parametrize(("module", "options", "kind", "scope"), COMPILED)
+def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind: str, scope: str) -> None:
     """By Triton's compiler, to machine code of an NVIDIA A100, H100 and B200: no GPU is needed for that."""
-    scope = "all" if module == "triton_products" else "few"
     command = [sys.executable, triton_text.__file__, module, json.dumps(options), scope, kind]
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
@@ -272,4 +286,5 @@ def test_kernels_compile_for_a_gpu(module: str, options: dict[str, object], kind
     assert lines
     for what, _, _, spilled, *races in lines:
         assert not races, what
-        assert module != "triton_products" or spilled == "0", f"{what} has not enough registers"
+        most = MAX_SPILLED if module in ("triton_attention", "triton_slots") else 0
+        assert int(spilled) <= most or (module, kind) in SPILLED, f"{what} has not enough registers"

@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import torch
 import triton_text
 from engines import INTERPRETED, engines_of, gradients, triton_engine
 from helpers import VOCABULARY, random_tree, suited
@@ -21,7 +22,9 @@ from rows import ROWS, make_cell
 
 from dgltree import Tree, batch
 from dgltree.cells.kernel_options import Fused
-from dgltree.engine.kernels.choice import get_fused
+from dgltree.encoders import ONLSTM, OrderedMemory
+from dgltree.engine.kernels.backends import BACKENDS, TRITON
+from dgltree.engine.kernels.choice import get_fused, kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = [
@@ -94,6 +97,28 @@ def test_no_program_writes_what_it_has_read_since_its_last_barrier(name: str, wa
     trees = [random_tree(2, 3, 1), *(WIDE if cell.vocabulary == VOCABULARY else [])]
     flat = batch(suited(cell, trees), cell.vocabulary)
     gradients(cell, triton_engine(cell, flat))
+    assert watched.reads > 100
+    assert watched.races == 0
+
+
+def test_no_program_of_an_on_lstm_writes_what_it_has_read_since_its_last_barrier(watched: Watched) -> None:
+    layer, x = ONLSTM(3, [6], chunk_size=2).double(), torch.randn(2, 3, 3, dtype=torch.float64)
+    padding = torch.tensor([[False, True, False], [False, False, True]])
+    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+        layer(x, padding).states.sum().backward()
+    assert watched.reads > 100
+    assert watched.races == 0
+
+
+@pytest.mark.parametrize("operator", ["tree_cell", "grc"])
+def test_no_program_of_an_ordered_memory_writes_what_it_has_read_since_its_last_barrier(
+    operator: str, watched: Watched
+) -> None:
+    options = {"cell_dropout": 0.3, "attention_dropout": 0.3} if operator == "tree_cell" else {}
+    memory, x = OrderedMemory(3, 18, num_slots=2, operator=operator, **options).double(), torch.randn(2, 4, 3).double()
+    padding = torch.tensor([[False, True, False, True], [False, False, False, False]])
+    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+        memory(x, padding).states.sum().backward()
     assert watched.reads > 100
     assert watched.races == 0
 

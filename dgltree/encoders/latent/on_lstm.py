@@ -89,14 +89,14 @@ class ONLSTMLayer(nn.Module):
         pre = linear(ends.packed(x), self.input.weight, self.input.bias + self.hidden.bias)
         with without_autocast(x.device):
             pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
-            packed = recur(pre, weight, h, c, ends, ends.packed(present), self.chunks)
-        states, cells, f_tilde = (part.split(ends.counts) for part in packed)
+            states, cells, f_tilde = recur(pre, weight, h, c, ends, ends.packed(present), self.chunks)
         d = self.chunks - ends.padded(f_tilde, x.shape[1]).sum(2, keepdim=True)
         masters = None
         if trace:  # once more, because the recurrence keeps one of both
-            before = torch.cat([front(part, count) for part, count in zip((h, *states), ends.counts, strict=False)])
+            steps = zip((h, *states.split(ends.counts)), ends.counts, strict=False)
+            before = torch.cat([front(part, count) for part, count in steps])
             master_pre = pre[:, : 2 * self.chunks] + linear(before, weight[: 2 * self.chunks])
-            gates = open_gates(master_pre, self.chunks)[1].flatten(1).split(ends.counts)
+            gates = open_gates(master_pre, self.chunks)[1].flatten(1)
             masters = ends.padded(gates, x.shape[1]).unflatten(2, (2, self.chunks))
         return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d, masters)
 

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from dgltree.cells.once_differentiable import once_differentiable, origin
-from dgltree.encoders.latent.ragged import Ragged, front
+from dgltree.encoders.latent.ragged import Ragged
 from dgltree.engine.kernels.choice import step_kernel
+from dgltree.engine.kernels.kernel import LayerGradients, LayerRows, LayerShape
 from dgltree.engine.kernels.operands import operand
 
 aten = torch.ops.aten
@@ -93,10 +94,47 @@ def cumax_backward(d: Tensor, soft: Tensor) -> Tensor:
     return torch.addcmul(later, soft, later.sum(-1, keepdim=True), value=-1)
 
 
+class TorchSteps:
+    """The steps of a layer by torch's operations, with the methods of its kernels."""
+
+    def __init__(self, rows: LayerRows) -> None:
+        self._rows, self._kept = rows, dict[int, Kept]()
+
+    def forward(self, t: int) -> None:
+        """The states, cells and f~ of step t from its pre-activations."""
+        rows, (start, stop, first, earlier) = self._rows, self._rows.bounds[t]
+        h, c = (part[earlier : earlier + stop - start] for part in (rows.states, rows.cells))
+        h_t, c_t, f_tilde, self._kept[t] = step(rows.gates[start:stop], c, rows.masters.shape[1])
+        if not rows.complete[t]:
+            here = rows.present[start:stop, None]
+            h_t, c_t = h_t.where(here, h), c_t.where(here, c)
+        for part, into in zip((h_t, c_t), (rows.states, rows.cells), strict=True):
+            into[first : first + stop - start] = part
+        rows.masters[start:stop] = f_tilde
+
+    def start_backward(self, given: LayerGradients) -> None:
+        """A backward pass begins, from the last step to the first."""
+        self._given = given
+
+    def backward(self, t: int) -> None:
+        """The gradients of the pre-activations of step t, and of c before it; of h before it those of absent words."""
+        rows, given, (start, stop, first, earlier) = self._rows, self._given, self._rows.bounds[t]
+        count = stop - start
+        h, c = (part[first : first + count] for part in (given.states, given.cells))
+        earlier_h, earlier_c = (part[earlier : earlier + count] for part in (given.states, given.cells))
+        if not rows.complete[t]:  # what an absent word passes on as it is
+            here = rows.present[start:stop, None]
+            earlier_h.add_(h.masked_fill(here, 0))
+            earlier_c.add_(c.masked_fill(here, 0))
+            h, c = h * here, c * here
+        earlier_c.add_(step_backward(self._kept[t], h, c, given.masters[start:stop], given.gates[start:stop]))
+
+
 class Recurrence(torch.autograd.Function):
     """All steps, rows packed as by :meth:`dgltree.encoders.latent.ragged.Ragged.packed`, R in all.
 
-    One function and not one per step, so that the gradient of the hidden-to-gates weights is one product.
+    One function and not one per step, so that the gradient of the hidden-to-gates weights is one product. A step is a
+    product and a call of a kernel each way.
     """
 
     @staticmethod
@@ -124,45 +162,46 @@ class Recurrence(torch.autograd.Function):
             present: (R,) bool, whether there is a word; if there is none, h and c stay what they were.
             chunks: D_m.
         """
-        kernel = step_kernel("on_lstm", (), weight, backward=any(ctx.needs_input_grad))
-        ctx.step_backward = step_backward if kernel is None else kernel.step_backward
-        one_step = step if kernel is None else kernel.step
-        columns, here = weight.t(), present.unsqueeze(1).split(ends.counts)
-        states, cells, master_gates, kept, before = [], [], [], [], []
-        h, c = h.detach(), operand(c.detach())
-        for t, (words, count) in enumerate(zip(pre.split(ends.counts), ends.counts, strict=True)):
-            h, c = front(h, count), front(c, count)
-            before.append(h)
-            h_t, c_t, f_tilde, own = one_step(torch.addmm(words, h, columns), c, chunks)
-            master_gates.append(f_tilde)
-            kept.append(own)
-            h, c = (h_t, c_t) if ends.complete[t] else (h_t.where(here[t], h), c_t.where(here[t], c))
-            states.append(h)
-            cells.append(c)
-        ctx.ends, ctx.here, ctx.kept, ctx.before = ends, here, kept, before
-        ctx.save_for_backward(weight, source)
-        return torch.cat(states), torch.cat(cells), torch.cat(master_gates)
+        shapes = [LayerShape(h.shape[1], chunks)]
+        kernel = step_kernel("on_lstm", (), weight, any(ctx.needs_input_grad), shapes)
+        batch, n, columns = len(h), h.shape[1], weight.t()
+        states, cells = (torch.cat([part, pre.new_empty(len(pre), n)]) for part in (h.detach(), c.detach()))
+        masters, gates = pre.new_empty(len(pre), chunks), torch.empty_like(pre, memory_format=torch.contiguous_format)
+        rows = LayerRows(gates, states, cells, masters, present, _bounds(ends), ends.complete)
+        steps = TorchSteps(rows) if kernel is None else kernel(rows)
+        with torch.cuda.device_of(pre):
+            for t, (start, stop, _, earlier) in enumerate(rows.bounds):
+                torch.addmm(pre[start:stop], states[earlier : earlier + stop - start], columns, out=gates[start:stop])
+                steps.forward(t)
+        ctx.rows, ctx.steps, ctx.ends = rows, steps, ends
+        outputs = states[batch:].detach(), cells[batch:].detach(), masters
+        ctx.save_for_backward(weight, source, *outputs[:2])
+        return outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor) -> tuple[Tensor | None, ...]:
-        (weight, _), counts = ctx.saved_tensors, ctx.ends.counts
-        d_h, d_c, d_f_tilde = map(operand, (d_h, d_c, d_f_tilde))
-        pre = d_h.new_empty(len(d_h), len(weight))
-        first = d_h.new_zeros(counts[0], d_h.shape[1]), d_c.new_zeros(counts[0], d_c.shape[1])
-        d_states, d_cells = [first[0], *d_h.clone().split(counts)], [first[1], *d_c.clone().split(counts)]
-        by_step = list(zip(ctx.kept, d_f_tilde.split(counts), pre.split(counts), counts, strict=True))
-        for t, (kept, d_master, d_pre, count) in reversed(list(enumerate(by_step))):
-            h, c = d_states[t + 1], d_cells[t + 1]
-            earlier_h, earlier_c = d_states[t][:count], d_cells[t][:count]
-            if not ctx.ends.complete[t]:  # what an absent word passes on as it is
-                here = ctx.here[t]
-                earlier_h.add_(h.masked_fill(here, 0))
-                earlier_c.add_(c.masked_fill(here, 0))
-                h, c = h * here, c * here
-            earlier_c.add_(ctx.step_backward(kept, h, c, d_master, d_pre))
-            earlier_h.addmm_(d_pre, weight)
-        return pre, pre.t() @ torch.cat(ctx.before), *first, None, None, None, None
+        weight, rows, batch = ctx.saved_tensors[0], ctx.rows, ctx.ends.counts[0]
+        d_states, d_cells = (torch.cat([part.new_zeros(batch, part.shape[1]), part]) for part in (d_h, d_c))
+        d_pre = torch.empty_like(rows.gates)
+        ctx.steps.start_backward(LayerGradients(d_states, d_cells, operand(d_f_tilde), d_pre))
+        with torch.cuda.device_of(d_h):
+            for t, (start, stop, _, earlier) in reversed(list(enumerate(rows.bounds))):
+                ctx.steps.backward(t)
+                d_states[earlier : earlier + stop - start].addmm_(d_pre[start:stop], weight)
+        before = torch.cat([rows.states[earlier : earlier + stop - start] for start, stop, _, earlier in rows.bounds])
+        return d_pre, d_pre.t() @ before, d_states[:batch], d_cells[:batch], None, None, None, None
+
+
+def _bounds(ends: Ragged) -> list[tuple[int, int, int, int]]:
+    """Of each step the first packed row and the one after the last, where the first row's state is, and the one before
+    it, with the B states that the first step continues from in front.
+    """
+    starts, batch = ends.starts, ends.counts[0]
+    earlier = [0, *(batch + start for start in starts[:-2])]
+    return [
+        (start, stop, batch + start, before) for start, stop, before in zip(starts, starts[1:], earlier, strict=False)
+    ]
 
 
 def recur(

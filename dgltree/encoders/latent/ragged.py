@@ -1,17 +1,20 @@
 """Sequences that end at different steps, computed together without computing what comes after an end."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Self
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 
 @dataclass
 class Ragged:
-    """The rows of a batch, those that end last first: a loop over the steps continues with ever fewer of the first."""
+    """The rows of a batch, those that end last first: a loop over the steps continues with ever fewer of the first.
+
+    Packed tensors are (R, ...): the rows that have not ended, step after step, each in the order of the loop. Every
+    method is a few operations, however many steps there are.
+    """
 
     order: Tensor | None
     """(B,) int64, the rows; None: as they are, because all end at the last step."""
@@ -19,45 +22,60 @@ class Ragged:
     """How many of them have not ended before each step; the last step is the last that any has."""
     complete: list[bool]
     """Whether all of those have a word at the step."""
+    places: Tensor | None = None
+    """(R,) int64: where each packed row is in (B * T, ...)."""
+    ends: Tensor | None = None
+    """(B,) int64: the packed row of each sequence's last step, in the batch's own order."""
 
     @classmethod
     def of(cls, padding: Tensor) -> Self:
         """Of B sequences, from their padding mask (B, T). Waits for a GPU once, so that the loop need not."""
         present = ~padding
-        steps = torch.arange(present.shape[1], device=present.device)
+        rows, length = present.shape
+        steps = torch.arange(length, device=present.device)
         end = (present * steps).amax(1)
         going = end.unsqueeze(1) >= steps
-        facts = torch.stack([going.sum(0), (present | ~going).all(0).long()]).tolist()
+        count = going.sum(0)
+        facts = torch.stack([count, (present | ~going).all(0).long()]).tolist()
         counts = [count for count in facts[0] if count]
-        return cls(end.argsort(descending=True, stable=True), counts, [bool(all_) for all_ in facts[1][: len(counts)]])
+        order = end.argsort(descending=True, stable=True)
+        there = torch.arange(rows, device=end.device) < count.unsqueeze(1)  # (T, B) in the order of the loop
+        packed = there.flatten().to(torch.uint8).argsort(descending=True, stable=True)[: sum(counts)]
+        places = (order * length + steps.unsqueeze(1)).flatten()[packed]
+        ends = (count.cumsum(0) - count)[end] + order.argsort()
+        return cls(order, counts, [bool(all_) for all_ in facts[1][: len(counts)]], places, ends)
 
     @classmethod
     def none(cls, rows: int, steps: int) -> Self:
         """Of sequences that all have a word at every step."""
         return cls(None, [rows] * steps, [True] * steps)
 
+    @property
+    def starts(self) -> list[int]:
+        """The first packed row of each step, and R."""
+        return list(accumulate(self.counts, initial=0))
+
     def sorted(self, part: Tensor) -> Tensor:
         """(B, ...) in the order of the loop, from that of the batch."""
         return part if self.order is None else part.index_select(0, self.order)
 
     def packed(self, part: Tensor) -> Tensor:
-        """(R, ...) from (B, T, ...): the rows that have not ended, step after step, each in the order of the loop."""
-        return torch.cat(list(map(front, self.sorted(part).unbind(1), self.counts)))
+        """(R, ...) from (B, T, ...)."""
+        if self.places is None:
+            return part.transpose(0, 1).flatten(0, 1)
+        return part.flatten(0, 1).index_select(0, self.places)
 
-    def padded(self, steps: Sequence[Tensor], length: int) -> Tensor:
-        """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 after an end."""
-        if self.order is None:
-            return torch.stack(list(steps), 1)
-        whole = torch.stack([pad(step, (0, 0, 0, len(self.order) - len(step))) for step in steps], 1)
-        return pad(whole, (0, 0, 0, length - len(steps))).index_select(0, self.order.argsort())
+    def padded(self, packed: Tensor, length: int) -> Tensor:
+        """(B, length, ...) in the batch's own order from (R, ...); 0 after an end."""
+        rows = self.counts[0]
+        if self.places is None:
+            return packed.unflatten(0, (length, rows)).transpose(0, 1)
+        whole = packed.new_zeros(rows * length, *packed.shape[1:])
+        return whole.index_copy(0, self.places, packed).unflatten(0, (rows, length))
 
-    def last(self, steps: Sequence[Tensor]) -> Tensor:
-        """(B, ...) in the batch's own order: of (count, ...) of each step, what each row had at its last."""
-        if self.order is None:
-            return steps[-1]
-        after = [*self.counts[1:], 0]
-        ended = [step[more:] for step, more in zip(steps, after, strict=True)]
-        return torch.cat(ended[::-1]).index_select(0, self.order.argsort())
+    def last(self, packed: Tensor) -> Tensor:
+        """(B, ...) in the batch's own order: of (R, ...), what each row had at its last step."""
+        return packed[-self.counts[-1] :] if self.ends is None else packed.index_select(0, self.ends)
 
 
 def front(part: Tensor, count: int) -> Tensor:

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from dgltree.engine.kernels.kernel import KernelShape
+from dgltree.engine.kernels.kernel import Shape
 
-Key = tuple[str, tuple[int, ...], torch.dtype, bool, KernelShape | None]
+Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
 
 INSTEAD = (
     "cells use torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this "
@@ -48,7 +48,7 @@ class Backend:
         dtype: torch.dtype,
         backward: bool,
         compile_it: bool,
-        shapes: Sequence[KernelShape] = (),
+        shapes: Sequence[Shape] = (),
     ) -> Any | None:
         """The kernel, compiled, or None if that fails, or would have to be done first and ``compile_it`` is False.
 
@@ -121,7 +121,12 @@ TRITON = Backend(
     "Triton",
     "pip install triton",
     "TRITON_CACHE_DIR",
-    {"stack": "triton_stack.TritonStackKernel", "lstm": "triton_lstm.TritonLSTMKernel"},
+    {
+        "stack": "triton_stack.TritonStackKernel",
+        "lstm": "triton_lstm.TritonLSTMKernel",
+        "on_lstm": "triton_on_lstm.TritonONLSTM",
+        "ordered_memory": "triton_memory.TritonMemory",
+    },
     by_shape=True,
 )
 BACKENDS = {"cpu": NUMBA, "cuda": TRITON}

@@ -16,7 +16,7 @@ from dgltree.engine.kernels.backends import BACKENDS, NUMBA, Backend
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
-from dgltree.engine.kernels.kernel import KernelShape
+from dgltree.engine.kernels.kernel import KernelShape, Shape
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.kernels.operands import are_taken
 from dgltree.engine.kernels.stepwise_pass import StepwisePass, product_precision
@@ -142,7 +142,7 @@ def _shapes(cell: Cell, schedule: Schedule) -> list[KernelShape]:
 
 
 def step_kernel(
-    family: str, options: tuple[int, ...], weight: Tensor, backward: bool, shapes: Sequence[KernelShape] = ()
+    family: str, options: tuple[int, ...], weight: Tensor, backward: bool, shapes: Sequence[Shape] = ()
 ) -> Any | None:
     """The kernel of a family for weights of this device and dtype; None: torch's operations compute.
 

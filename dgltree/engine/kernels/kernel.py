@@ -1,5 +1,6 @@
 """Values that kernels of all families and devices read and write, without gathered copies."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -79,3 +80,109 @@ class PathTables(NamedTuple):
     """(nodes, largest arity) int64: the numbers of the trees in the other slots, each at its slot."""
     constants: Tensor
     """(nodes, largest width): bias, and what the other children and x add to the pre-activations."""
+
+
+class LayerShape(NamedTuple):
+    """The sizes of an ON-LSTM's layer, for which its kernel may have to be compiled."""
+
+    n: int
+    chunks: int
+    """D_m."""
+
+
+class MemoryShape(NamedTuple):
+    """The sizes and options of an Ordered Memory, for which its kernels may have to be compiled."""
+
+    n: int
+    slots: int
+    """At most."""
+    gelu: bool
+    """Whether the cell's non-linearity is GELU, and not relu."""
+    paper: bool
+    """Whether attention is as in the paper, and not as in the published program."""
+    allowed_maximum: bool
+    eps: float
+    """Of the cell's LayerNorm."""
+    key_eps: float
+    """Of that of the attention's keys."""
+    precision: str
+    """Of products: see :func:`dgltree.engine.kernels.stepwise_pass.product_precision`."""
+    dropped: tuple[bool, bool, bool, bool, bool]
+    """Whether there is dropout of each of ``MemoryMasks``."""
+
+
+class MemoryMasks(NamedTuple):
+    """What dropout multiplies by, rows as of ``MemoryWord``; (0, ...) without it."""
+
+    key: Tensor
+    """(P, n): M^ before the product with W_k."""
+    score: Tensor
+    """(P, n): the activations of the attention."""
+    right: Tensor
+    """(P, n): M before the cell's product."""
+    below: Tensor
+    """(P, n): the slot below, likewise."""
+    active: Tensor
+    """(P, 4n): the cell's activations."""
+
+
+class MemoryWord(NamedTuple):
+    """Where one word of all sequences that have not ended is: rows are slots of sequences, slot after slot."""
+
+    start: int
+    """The first of its rows among the R packed words."""
+    sequences: int
+    """That have not ended."""
+    slots: int
+    """Open at the word: one more than at the word before, up to the largest number."""
+    base: int
+    """The first of its slots * sequences rows among the P rows of slots."""
+
+
+class MemoryWeights(NamedTuple):
+    """The weights that kernels of an Ordered Memory read; None for what an attention as in the paper does not have."""
+
+    key: Tensor
+    key_bias: Tensor | None
+    key_norm: Tensor | None
+    key_norm_bias: Tensor | None
+    w: Tensor
+    vertical: Tensor
+    horizontal: Tensor
+    horizontal_bias: Tensor
+    second: Tensor
+    second_bias: Tensor
+    norm: Tensor
+    norm_bias: Tensor
+
+
+Shape = KernelShape | LayerShape | MemoryShape
+
+
+class LayerRows(NamedTuple):
+    """The rows of all steps of an ON-LSTM's layer, R words of B sequences, step after step."""
+
+    gates: Tensor
+    """(R, 2 D_m + 4 n): pre-activations of ``[f~; i~; f; i; o; c^]``, which a step may overwrite."""
+    states: Tensor
+    """(B + R, n): h, first those from which the layer continues, then those of the words."""
+    cells: Tensor
+    """(B + R, n): c likewise."""
+    masters: Tensor
+    """(R, D_m): f~."""
+    present: Tensor
+    """(R,) bool: whether there is a word; if there is none, h and c stay what they were."""
+    bounds: Sequence[tuple[int, int, int, int]]
+    """Of each step the first row of R and the one after the last, the first row of B + R, and its earlier row there."""
+    complete: Sequence[bool]
+    """Of each step whether all words are there."""
+
+
+class LayerGradients(NamedTuple):
+    """The gradients of such rows, which a backward pass is given or adds to."""
+
+    states: Tensor
+    cells: Tensor
+    masters: Tensor
+    gates: Tensor
+    """Of the pre-activations, which it writes."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from dgltree.engine.kernels.numba_compile import compile_kernel, exponential, sigmoid, tanh
+from dgltree.engine.kernels.kernel import LayerGradients, LayerRows
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, sigmoid, tanh
 from dgltree.engine.kernels.numba_signatures import is_compiled
 from dgltree.engine.kernels.threads import over_rows
 
@@ -46,49 +46,67 @@ def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, c
 
 
 @compile_kernel
-def forward(lo, hi, gates, before, h, c, f_tilde):
-    """h_t, c_t and f~_t of rows ``lo:hi``; pre-activations become the softmax and the gates, in place."""
-    n, chunks = c.shape[1], f_tilde.shape[1]
-    f_master, i_master = np.empty(n, c.dtype), np.empty(n, c.dtype)
+def forward(lo, hi, shift, first, gates, present, states, cells, f_tilde):
+    """h_t, c_t and f~_t of rows ``lo:hi``, whose states begin at ``first``, the earlier ones at ``shift``.
+
+    Pre-activations become the softmax and the gates, in place.
+    """
+    n, chunks = cells.shape[1], f_tilde.shape[1]
+    f_master, i_master = np.empty(n, cells.dtype), np.empty(n, cells.dtype)
     for row in range(lo, hi):
         a = gates[row]
         soften(a[:chunks])
         soften(a[chunks : 2 * chunks])
         open_masters(f_master, i_master, a, chunks)
+        for k in range(chunks):
+            f_tilde[row, k] = f_master[k * (n // chunks)]
         for j in range(2 * chunks, 2 * chunks + 3 * n):
             a[j] = sigmoid(a[j])
         f, i, o, c_hat = parts(a, chunks, n)
         for j in range(n):
             c_hat[j] = tanh(c_hat[j])
-        into_h, into_c, earlier = h[row], c[row], before[row]
+        into_h, into_c, earlier = states[first + row], cells[first + row], cells[shift + row]
+        if not present[row]:
+            copy(into_h, states[shift + row])
+            copy(into_c, earlier)
+            continue
         for j in range(n):
             omega = f_master[j] * i_master[j]
             now = (f_master[j] - omega + f[j] * omega) * earlier[j] + (i_master[j] - omega + i[j] * omega) * c_hat[j]
             into_c[j], into_h[j] = now, o[j] * tanh(now)
-        for k in range(chunks):
-            f_tilde[row, k] = f_master[k * (n // chunks)]
 
 
 @compile_kernel
-def backward(lo, hi, gates, before, c, d_h, d_c, d_f_tilde, d_gates, d_before):
-    """Gradients of the pre-activations and of c_{t-1} of rows ``lo:hi``."""
-    n, chunks = c.shape[1], d_f_tilde.shape[1]
-    f_master, i_master = np.empty(n, c.dtype), np.empty(n, c.dtype)
-    d_f, d_i, one = np.empty(n, c.dtype), np.empty(n, c.dtype), c.dtype.type(1)
+def backward(lo, hi, shift, first, gates, present, cells, d_states, d_cells, d_f_tilde, d_gates):
+    """Gradients of the pre-activations of rows ``lo:hi``; those of c_{t-1}, and of all that an absent word passes on,
+    are added.
+    """
+    n, chunks = cells.shape[1], d_f_tilde.shape[1]
+    f_master, i_master = np.empty(n, cells.dtype), np.empty(n, cells.dtype)
+    d_f, d_i, one = np.empty(n, cells.dtype), np.empty(n, cells.dtype), cells.dtype.type(1)
     for row in range(lo, hi):
         a, d_a = gates[row], d_gates[row]
+        d_h, d_c, d_earlier = d_states[first + row], d_cells[first + row], d_cells[shift + row]
+        now, before = cells[first + row], cells[shift + row]
+        if not present[row]:
+            d_passed = d_states[shift + row]
+            for j in range(n):
+                d_passed[j] += d_h[j]
+                d_earlier[j] += d_c[j]
+            d_h[:] = 0
+            d_c[:] = 0
         open_masters(f_master, i_master, a, chunks)
         f, i, o, c_hat = parts(a, chunks, n)
         df, di, do, dc_hat = parts(d_a, chunks, n)
         for j in range(n):
-            tanh_c = tanh(c[row, j])
-            d = d_c[row, j] + d_h[row, j] * o[j] * (one - tanh_c * tanh_c)
-            do[j] = d_h[row, j] * tanh_c * o[j] * (one - o[j])
+            tanh_c = tanh(now[j])
+            d = d_c[j] + d_h[j] * o[j] * (one - tanh_c * tanh_c)
+            do[j] = d_h[j] * tanh_c * o[j] * (one - o[j])
             omega = f_master[j] * i_master[j]
-            d_f_hat, d_i_hat = d * before[row, j], d * c_hat[j]
+            d_f_hat, d_i_hat = d * before[j], d * c_hat[j]
             df[j], di[j] = d_f_hat * omega * f[j] * (one - f[j]), d_i_hat * omega * i[j] * (one - i[j])
             dc_hat[j] = d * (i_master[j] - omega + i[j] * omega) * (one - c_hat[j] * c_hat[j])
-            d_before[row, j] = d * (f_master[j] - omega + f[j] * omega)
+            d_earlier[j] += d * (f_master[j] - omega + f[j] * omega)
             d_omega = d_f_hat * (f[j] - one) + d_i_hat * (i[j] - one)
             d_f[j] = d_f_hat + d_omega * i_master[j]
             d_i[j] = -(d_i_hat + d_omega * f_master[j])  # i~ is 1 - cumax
@@ -120,26 +138,36 @@ def parts(a: np.ndarray, chunks: int, n: int) -> tuple[np.ndarray, np.ndarray, n
 
 
 class ONLSTMKernel:
-    """Steps of an ON-LSTM; float32 or float64, each tensor without gaps."""
+    """The steps of an ON-LSTM's layer; float32 or float64, each tensor without gaps."""
 
-    @staticmethod
-    def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
-        """As :func:`dgltree.encoders.latent.on_lstm_recurrence.step`; of ``pre`` the gates are made in place."""
-        h, now, f_tilde = torch.empty_like(c), torch.empty_like(c), c.new_empty(len(c), chunks)
-        over_rows(forward, 0, len(c), *(part.numpy() for part in (pre, c, h, now, f_tilde)))
-        return h, now, f_tilde, (pre, c, now)
+    def __init__(self, rows: LayerRows) -> None:
+        self._bounds = rows.bounds
+        gates, states, cells, masters = (part.numpy() for part in rows[:4])
+        self._arrays = gates, rows.present.numpy(), states, cells, masters
 
-    @staticmethod
-    def step_backward(kept: tuple[Tensor, ...], d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre: Tensor) -> Tensor:
-        """As :func:`dgltree.encoders.latent.on_lstm_recurrence.step_backward`."""
-        d_before = torch.empty_like(d_c)
-        arrays = (part.numpy() for part in (*kept, d_h, d_c, d_f_tilde, d_pre, d_before))
-        over_rows(backward, 0, len(d_c), *arrays)
-        return d_before
+    def forward(self, t: int) -> None:
+        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.forward`; of pre-activations the gates are
+        made in place.
+        """
+        start, stop, first, earlier = self._bounds[t]
+        over_rows(forward, start, stop, earlier - start, first - start, *self._arrays)
+
+    def start_backward(self, given: LayerGradients) -> None:
+        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.start_backward`."""
+        gates, present, _, cells, _ = self._arrays
+        self._given = gates, present, cells, *(part.numpy() for part in given)
+
+    def backward(self, t: int) -> None:
+        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.backward`."""
+        start, stop, first, earlier = self._bounds[t]
+        over_rows(backward, start, stop, earlier - start, first - start, *self._given)
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward_too: bool, compile_it: bool) -> bool:
         """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
-        some = torch.empty(0, 0, dtype=dtype).numpy()
-        needed: list[tuple[Any, int]] = [(forward, 5), *([(backward, 8)] if backward_too else [])]
-        return all(is_compiled(function, (0, 0, *[some] * count), compile_it) for function, count in needed)
+        some, present = torch.empty(0, 0, dtype=dtype).numpy(), torch.empty(0, dtype=torch.bool).numpy()
+        needed: list[tuple[Any, int]] = [(forward, 3), *([(backward, 5)] if backward_too else [])]
+        return all(
+            is_compiled(function, (0, 0, 0, 0, some, present, *[some] * count), compile_it)
+            for function, count in needed
+        )

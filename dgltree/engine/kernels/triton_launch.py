@@ -25,15 +25,23 @@ class Launch:
         arguments: tensors and numbers.
         constants: by name.
         warps: how many.
+        stages: of loops whose loads are begun before they are needed; 1 for a kernel that reads what it has written,
+            None for Triton's default.
     """
 
     def __init__(
-        self, function: Any, arguments: tuple[Tensor | int, ...], constants: dict[str, Any], warps: int
+        self,
+        function: Any,
+        arguments: tuple[Tensor | int, ...],
+        constants: dict[str, Any],
+        warps: int,
+        stages: int | None = None,
     ) -> None:
         constants = {name: constants[name] for name in function.arg_names if name in constants}
         self._function, self._arguments, self._constants, self._warps = function, arguments, constants, warps
         device = next(each.device for each in arguments if isinstance(each, Tensor))
         self._key = function, device, warps, *constants.items(), *map(kind_of, arguments)
+        self._stages = {} if stages is None else {"num_stages": stages}
         self._handle = HANDLES.get(self._key)
         self._all = *arguments, *constants.values()
 
@@ -41,7 +49,7 @@ class Launch:
         if self._handle is not None:
             self._handle[grid](*numbers, *self._all)
             return
-        options = {"num_warps": self._warps, "enable_fp_fusion": True}  # whatever Triton's default
+        options = {"num_warps": self._warps, "enable_fp_fusion": True, **self._stages}  # whatever Triton's default
         compiled = self._function[grid](*numbers, *self._arguments, **self._constants, **options)
         if compiled is not None:  # as it is where kernels are interpreted
             HANDLES[self._key] = self._handle = compiled

@@ -32,7 +32,7 @@ class PublishedAttention(nn.Module):
 
     def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
         """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
-        key = self.key_norm(self.key(self.drop(M_hat)))
+        key = self.key_norm(self.key(self.drop(M_hat.contiguous())))  # masks are drawn in the order of memory
         alpha = self.w(self.drop(torch.relu(query.unsqueeze(1) + key))).squeeze(-1)
         return alpha / math.sqrt(M_hat.shape[2])
 
@@ -66,7 +66,7 @@ class PaperAttention(nn.Module):
 
     def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
         """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
-        z = torch.tanh(query.unsqueeze(1) + self.key(self.drop(M_hat)))
+        z = torch.tanh(query.unsqueeze(1) + self.key(self.drop(M_hat.contiguous())))
         return self.w(self.drop(z)).squeeze(-1) / math.sqrt(num_slots)
 
 

@@ -10,6 +10,7 @@ from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.latent.ordered_memory.attention import ATTENTIONS, allocate
 from dgltree.encoders.latent.ordered_memory.slots import write_slots
+from dgltree.encoders.latent.ordered_memory.words import Plan, WordReader, read_by_kernel
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.padding import check_vectors
 
@@ -80,7 +81,7 @@ class MemorySteps(NamedTuple):
         return self.computed / self.p.numel()
 
 
-class OrderedMemory(nn.Module):
+class OrderedMemory(WordReader):
     r"""Ordered Memory over vectors (Shen et al. 2019, arXiv 1910.13466), from the first to the last.
 
     Examples:
@@ -168,32 +169,46 @@ class OrderedMemory(nn.Module):
         num_slots = self.num_slots if num_slots is None else num_slots
         check_size("num_slots", num_slots)
         padding = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device) if padding is None else padding
-        ends = Ragged.of(padding)
+        ends, length = Ragged.of(padding), x.shape[1]
         x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
-        attended = present & (present.cumsum(1) > 1)  # all words but the first
-        queries = self.attention.queries(x)
-        at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
-        slot = Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
+        attends = present & (present.cumsum(1) > 1)  # all words but the first
+        packed, queries, present, attends = map(ends.packed, (x, self.attention.queries(x), present, attends))
+        plan = Plan(present, attends, ends, num_slots)
+        by_kernel = None if trace or type(self) is not OrderedMemory else read_by_kernel(self, packed, queries, plan)
+        if by_kernel is None:
+            states, p, computed, kept = self.read(packed, queries, plan, trace)
+        else:
+            states, p = by_kernel
+            computed, kept = sum(min(t, num_slots) * count for t, count in enumerate(ends.counts)), []
+        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
+        steps = MemorySteps(ends.last(states), at_words, ends.padded(p, length), computed)
+        if not trace:
+            return steps
+        slots = ends.padded(torch.cat([each.all_slots(num_slots).flatten(1) for each in kept]), length)
+        wide = torch.cat([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept])
+        pi = ends.padded(wide, length)
+        slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
+        return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
+
+    def read(
+        self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False
+    ) -> tuple[Tensor, Tensor, int, list[Slots]]:
+        present, attended, ends, num_slots = plan
         states, attention, kept, computed = [], [], list[Slots](), 0
-        for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
-            x_t, query, attends, here = (front(part, count) for part in next(at_step))
-            before = slot.first(count).opened(min(t, num_slots))
+        at_step = zip(*(part.split(ends.counts) for part in (x, queries, present, attended)), strict=True)
+        first = x[: ends.counts[0]]
+        none = first.unsqueeze(1)[:, :0]
+        slot = Slots(none, none, first[:, :0], torch.zeros_like(first))
+        for t, (x_t, query, here, attends) in enumerate(at_step):
+            before = slot.first(len(x_t)).opened(min(t, num_slots))
             p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
             slot, ran = self._step(before, x_t, p)
-            slot = slot if complete else slot.where(here, before)
+            slot = slot if ends.complete[t] else slot.where(here, before)
             states.append(slot.state)
             attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
             kept += [slot] if trace else []
             computed += ran
-        root, length = ends.last(states), x.shape[1]
-        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
-        steps = MemorySteps(root, at_words, ends.padded(attention, length), computed)
-        if not trace:
-            return steps
-        slots = ends.padded([each.all_slots(num_slots).flatten(1) for each in kept], length)
-        pi = ends.padded([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept], length)
-        slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
-        return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
+        return torch.cat(states), torch.cat(attention), computed, kept
 
     def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).

@@ -5,13 +5,14 @@ one call of a kernel each way, and the gradients of all slots' weights are two p
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dgltree.cells.compose import Compose, GatedRecursive, GELUGatedRecursive
+from dgltree.cells.compose import COMPOSITIONS, Compose, GatedRecursive, GELUGatedRecursive, Rows
 from dgltree.cells.once_differentiable import differentiable_gradients
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.choice import step_kernel
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = (GatedRecursive, GELUGatedRecursive)
 """The cells whose equations the kernel computes; a subclass may have others."""
-OWN = {"combined", "product", "act"}
+OWN = {"combined", "product", "of_right", "act"}
 WEIGHTS = ("cell.vertical.weight", "cell.second.weight", "cell.second.bias", "norm.weight", "norm.bias")
 
 
@@ -44,11 +45,14 @@ class SlotWriter(nn.Module):
 
     def forward(self, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]) -> Tensor:
         written: list[Tensor] = []
-        below = x[:0]
-        for M_i, of_right_i, pi_i in zip(*(part.split(list(counts)) for part in (M, of_right, pi)), strict=True):
+        below, counts = x[:0], list(counts)
+        drops = [_drops(mask, counts) for mask in draw_masks(self.cell, M)]
+        rows = zip(*(part.split(counts) for part in (M, of_right, pi)), *drops, strict=True)
+        for M_i, of_right_i, pi_i, drop_below, drop in rows:
             here = x[: len(M_i)]
             below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
-            combined = self.cell.combined(self.cell.product(below, of_right_i), below, M_i, self.norm)
+            product = self.cell.product(below, of_right_i, **drop_below)
+            combined = self.cell.combined(product, below, M_i, self.norm, **drop)
             below = here.lerp(combined, pi_i)
             written.append(below)
         return torch.cat(written)
@@ -74,7 +78,7 @@ def _kernel(cell: Compose, norm: nn.LayerNorm, tensors: Sequence[Tensor]) -> "ty
     Compiled code reads by address, so that a weight of a different shape must not reach it; torch then says what is
     wrong.
     """
-    if not _is_as_published(cell, norm) or not are_taken(tensors):
+    if not is_as_published(cell, norm) or not are_taken(tensors):
         return None
     dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
     if len(dtypes) > 1 or len(devices) > 1 or product_address(*dtypes) is None:
@@ -89,8 +93,8 @@ def _kernel(cell: Compose, norm: nn.LayerNorm, tensors: Sequence[Tensor]) -> "ty
     return step_kernel("slots", (), tensors[0], backward=record)
 
 
-def _is_as_published(cell: Compose, norm: nn.LayerNorm) -> bool:
-    """Whether a call of the cell has the kernel's equations: no subclass, no function set on it, no hook."""
+def is_as_published(cell: Compose, norm: nn.LayerNorm, *maps: nn.Linear) -> bool:
+    """Whether calls of the cell and more maps have kernels' equations: no subclass, no function set on it, no hook."""
     if type(cell) not in KINDS or getattr(cell, "approximate", "none") != "none" or OWN & vars(cell).keys():
         return False
     assert isinstance(cell, GatedRecursive)
@@ -99,11 +103,14 @@ def _is_as_published(cell: Compose, norm: nn.LayerNorm) -> bool:
         (cell.vertical, nn.Linear),
         (cell.second, nn.Linear),
         (norm, nn.LayerNorm),
+        *((each, nn.Linear) for each in maps),
     ]
-    return not any(
-        hooks_of(module) or "forward" in vars(module) or type(module).forward is not kind.forward
-        for module, kind in modules
-    )
+    return all(is_plain(*pair) for pair in modules)
+
+
+def is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
+    """Whether a call of a module is that of its kind, without hooks."""
+    return not hooks_of(module) and "forward" not in vars(module) and type(module).forward is kind.forward
 
 
 class ByHand(torch.autograd.Function):
@@ -125,9 +132,9 @@ class ByHand(torch.autograd.Function):
         ctx.kernel, ctx.parts, ctx.counts = kernel, (cell, norm), counts
         ctx.gelu, ctx.random = (
             isinstance(cell, GELUGatedRecursive),
-            torch.get_rng_state() if cell.training and cell.drop.p else None,
+            torch.get_rng_state() if cell.drop.training and cell.drop.p else None,
         )
-        ctx.masks = _masks(cell, M, counts)
+        ctx.masks = draw_masks(cell, M)
         hidden, below = of_right.clone(), torch.empty_like(M)
         in_place = not ctx.gelu and not len(ctx.masks[1])
         active = hidden if in_place else torch.empty_like(hidden)
@@ -155,17 +162,25 @@ class ByHand(torch.autograd.Function):
         return None, None, None, None, d_x, d_hidden, d_M, d_pi, *of_weights
 
 
-def _masks(cell: Compose, M: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The masks of dropout for the slots below and for the activations, drawn as :class:`SlotWriter` would."""
-    none, width = M[:0], cell.vertical.out_features
-    if not (cell.training and cell.drop.p):
-        return none, M.new_empty(0, width)
-    below, active = [none], []
-    for count in counts:
-        if cell.drops_inputs:
-            below.append(cell.drop(M.new_ones(count, M.shape[1])))
-        active.append(cell.drop(M.new_ones(count, width)))
-    return torch.cat(below), torch.cat(active)
+def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
+    """The masks of dropout for the slots below and for the activations, of all slots of a word, (pairs, ...).
+
+    Without rows if there is none: without dropout, of a cell that drops nothing there, or that does it in its own way.
+    """
+    n, width = M.shape[1], cell.vertical.out_features
+    as_usual = type(cell) in COMPOSITIONS.values() and not OWN & vars(cell).keys() and is_plain(cell.drop, nn.Dropout)
+    drops = as_usual and cell.drop.training and cell.drop.p > 0
+    below = drops and cell.drops_inputs
+    active = drops and isinstance(cell, GatedRecursive)
+    return (
+        cell.drop(M.new_ones(len(M), n)) if below else M.new_empty(0, n),
+        cell.drop(M.new_ones(len(M), width)) if active else M.new_empty(0, width),
+    )
+
+
+def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
+    """Of each slot, as an argument, what multiplies by its part of a mask; nothing for a mask without rows."""
+    return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)] if len(mask) else [{}] * len(counts)
 
 
 def _differentiable(ctx: Any, d_out: Tensor) -> list[Tensor | None]:
