@@ -272,6 +272,16 @@ def test_a_zero_of_a_bracket_is_told_from_a_root_next_to_it() -> None:
     assert Place(ring, end, None).signs(e("x^2 - 2 - 10^(-30)")) == ANY
 
 
+def test_conditions_of_which_one_contradicts_a_place_are_refused() -> None:
+    ring = ValueRing()
+    beyond_2 = Place(ring, CutPoint.at(ring, Fraction(2)), None)
+    true, false = (e("x - 1"), POSITIVE), (e("1 - x"), POSITIVE)
+    assert beyond_2.assuming((true, (e("x - 3"), POSITIVE))).signs(e("x - 3")) == POSITIVE
+    for conditions in ((true, false), (false, true)):
+        with pytest.raises(Refused, match="contradict"):
+            beyond_2.assuming(conditions)
+
+
 def test_a_high_degree_and_a_long_product_are_refused_in_little_memory() -> None:
     power = "x"
     for _ in range(60):

@@ -32,6 +32,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "set.parquet"
 
 
+def test_rows_of_no_split_are_none(path: Path) -> None:
+    assert store.rows(store.load(path), []) == []
+    assert [row.split for row in store.rows(store.load(path), ["validation"])] == ["validation"]
+
+
 def rewritten(path: Path, old: bytes, new: bytes) -> None:
     table = parquet.read_table(path)
     header = table.schema.metadata[store.KEY].replace(old, new)

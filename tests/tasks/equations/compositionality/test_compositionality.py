@@ -82,9 +82,9 @@ def test_a_training_serves_every_test_that_it_can() -> None:
 
 
 def test_options_of_a_job_are_added_to_those_of_its_configuration() -> None:
-    job = TrainingJob("tree_smu", (1, 7), 0, options=(("stack_size", 3),))
+    job = TrainingJob("tree_smu", (1, 7), 0, options=(("stack_size", 3), ("no_op", False)))
     config = training.configuration(job, command.CONFIGS / "tree_smu.yaml", epochs=4)
-    assert config["model"]["options"] == {"no_op": True, "stack_size": 3}
+    assert config["model"]["options"] == {"no_op": False, "stack_size": 3}, "the job has the last word"
     assert config["trainer"] == {"max_epochs": 4}
     assert training.module_of(config, 0).model.encoder.cell.stack_size == 3
 
