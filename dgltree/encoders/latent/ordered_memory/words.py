@@ -205,7 +205,8 @@ def _masks(memory: WordReader, shape: MemoryShape, words: list[MemoryWord], x: T
     n, cell, drop = shape.n, memory.cell, memory.attention.drop
     parts: list[list[Tensor]] = [[x.new_empty(0, width)] for width in (n, n, n, n, 4 * n)]
     key, score, right, below, active = parts
-    ones = x.new_ones(max(word.slots * word.sequences for word in words) if any(shape.dropped) else 0, 1).expand(-1, n)
+    # Without gaps, as what torch drops: on a GPU the numbers drawn depend on the layout.
+    ones = x.new_ones(max(word.slots * word.sequences for word in words) if any(shape.dropped) else 0, n)
     for _, count, slots, _ in words if any(shape.dropped) else ():
         rows = ones[: slots * count]
         if shape.dropped[0] and slots:
