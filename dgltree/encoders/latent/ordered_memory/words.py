@@ -147,6 +147,8 @@ def _are_taken(read: Sequence[Tensor], weights: MemoryWeights, shape: MemoryShap
     tensors = [weight for weight, _ in given]
     if not are_taken(tensors) or any(weight.shape != size for weight, size in given):
         return False
+    if 16 * n * n >= 2**31:  # places in W_2 are 32-bit numbers
+        return False
     if len({(tensor.dtype, tensor.device) for tensor in (*read, *tensors)}) > 1:
         return False
     device = read[0].device.type
