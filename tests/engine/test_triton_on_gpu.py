@@ -4,17 +4,18 @@
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from engines import INTERPRETED, assert_close, by_recursion, engines_of, gradients
 from helpers import EDGE_CASES, chain, random_dag, random_tree, suited
 from rows import ROWS, make_cell
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgltree import Tree, TreeBatch, batch, propagate
 from dgltree.cells import Cell
+from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels.choice import kernels
 
@@ -130,3 +131,40 @@ def test_dropout_has_the_masks_of_torch(name: str) -> None:
             found.append(propagate(flat, cell.to("cuda")))
     for what, tensor in found[0].items():
         assert_close(found[1][what], tensor, what)
+
+
+READERS: dict[str, Callable[[int], nn.Module]] = {
+    "on_lstm": lambda n: ONLSTM(n, [n, n], chunk_size=5, dropout=0.2, weight_dropout=0.2),
+    "ordered_memory": lambda n: OrderedMemory(n, n, num_slots=5),
+    "ordered_memory, dropout": lambda n: OrderedMemory(n, n, num_slots=5, cell_dropout=0.3, attention_dropout=0.3),
+    "ordered_memory, grc, paper": lambda n: OrderedMemory(n, n, num_slots=12, operator="grc", attention="paper"),
+}
+
+
+def read(network: nn.Module, mode: str, device: str = "cuda", sequences: int = 40, words: int = 15) -> list[Tensor]:
+    """The output for drawn sentences with padding anywhere, and all gradients."""
+    draw, n = torch.Generator().manual_seed(1), network.input_size
+    x, padding = torch.randn(sequences, words, n, generator=draw), torch.rand(sequences, words, generator=draw) < 0.3
+    padding[:, 0] = False
+    network, given = network.to(device), x.to(device, next(network.parameters()).dtype).requires_grad_()
+    torch.manual_seed(2)
+    with kernels(mode):
+        steps = network(given, padding.to(device))
+    loss = steps.root.sin().sum() + steps.states.square().sum()
+    return [
+        steps.root,
+        steps.states,
+        *torch.autograd.grad(loss, [given, *network.parameters()], materialize_grads=True),
+    ]
+
+
+@pytest.mark.parametrize("size", [10, 70])
+@pytest.mark.parametrize("name", READERS)
+def test_sequences_agree_with_torchs_operations_and_give_the_same_bits_every_time(name: str, size: int) -> None:
+    torch.manual_seed(0)
+    network = READERS[name](size).double()
+    found, expected = read(network, "on"), read(network, "off")
+    for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+        assert_close(one, other, str(k))
+    for _ in range(9):
+        assert all(map(torch.equal, read(network, "on"), found))

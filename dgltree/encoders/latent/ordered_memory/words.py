@@ -147,6 +147,8 @@ def _are_taken(read: Sequence[Tensor], weights: MemoryWeights, shape: MemoryShap
     tensors = [weight for weight, _ in given]
     if not are_taken(tensors) or any(weight.shape != size for weight, size in given):
         return False
+    if 16 * n * n >= 2**31:  # places in W_2 are 32-bit numbers
+        return False
     if len({(tensor.dtype, tensor.device) for tensor in (*read, *tensors)}) > 1:
         return False
     device = read[0].device.type
@@ -205,7 +207,8 @@ def _masks(memory: WordReader, shape: MemoryShape, words: list[MemoryWord], x: T
     n, cell, drop = shape.n, memory.cell, memory.attention.drop
     parts: list[list[Tensor]] = [[x.new_empty(0, width)] for width in (n, n, n, n, 4 * n)]
     key, score, right, below, active = parts
-    ones = x.new_ones(max(word.slots * word.sequences for word in words) if any(shape.dropped) else 0, 1).expand(-1, n)
+    # Without gaps, as what torch drops: on a GPU the numbers drawn depend on the layout.
+    ones = x.new_ones(max(word.slots * word.sequences for word in words) if any(shape.dropped) else 0, n)
     for _, count, slots, _ in words if any(shape.dropped) else ():
         rows = ones[: slots * count]
         if shape.dropped[0] and slots:
