@@ -1,4 +1,4 @@
-"""Beam Trees in training: row numbers against whole beams, and the time a word from short to long sequences."""
+"""Beam Trees in training: row numbers against whole beams, and the time per word from short to long sequences."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

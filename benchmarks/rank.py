@@ -28,4 +28,4 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     each = 1000 * time.median / len(questions)
     work = {"filled equations": len(questions) * len(known) / time.median}
     name = f"ranking {len(known):,} fillers, Tree-SMU n=50 p=5"
-    yield Row(name, each, "ms an equation", 5, 10, falling=True, ours_s=time.median, work=work)
+    yield Row(name, each, "ms per equation", 5, 10, falling=True, ours_s=time.median, work=work)

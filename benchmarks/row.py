@@ -26,7 +26,7 @@ class Row:
     ratio: float
     """The number that ``aim`` and ``least`` are about, in ``unit``."""
     unit: str
-    """Such as "times recursion" or "ms an equation"."""
+    """Such as "times recursion" or "ms per equation"."""
     aim: float | None = None
     least: float | None = None
     falling: bool = False

@@ -33,7 +33,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         ]
         each[trees.num_nodes] = found.median / trees.num_nodes
     (small, first), (large, last) = each.items()
-    name = f"time a node, {large:,} nodes over {small:,} in a batch, inference"
+    name = f"time per node, {large:,} nodes over {small:,} in a batch, inference"
     work = {"nodes": 1 / last}
     yield Row(name, last / first, "times", 1.3, 2, falling=True, work=work)
     if device == "cpu" and STATUS.exists():
@@ -60,7 +60,7 @@ def _memory(recompute: bool) -> Row:
     nodes, used, kept = receive.recv()
     process.join()
     how = "recomputing" if recompute else "keeping"
-    name = f"memory of a training step, {how}, {used / nodes:,.0f} bytes a node"
+    name = f"memory of a training step, {how}, {used / nodes:,.0f} bytes per node"
     return Row(name, used / kept, "times what must be kept", 1.3, 1.8, falling=True)
 
 

@@ -79,7 +79,7 @@ def measure(model: str, path: str) -> None:
                     out.write(name, table, len(bad))
                 trees, sent = trees + len(rows.records), sent + sum(map(len, packed))
                 nodes += sum(part.trees.num_nodes for part in plan.inputs)
-    print(f"{trees:,} trees of {nodes / trees:.1f} nodes, {sent / trees:,.0f} bytes a tree handed over")
+    print(f"{trees:,} trees of {nodes / trees:.1f} nodes, {sent / trees:,.0f} bytes per tree handed over")
     for step, taken in seconds.items():
         print(f"{step}: {taken / trees * 1e6:.1f} µs a tree, {trees / taken:,.0f} trees a second of a CPU")
 

@@ -174,7 +174,7 @@ def _memory() -> Iterator[Row | Skipped]:
             process.start()
             nodes, used[peer] = receive.recv()
             process.join()
-        what = f"binary Tree-LSTM, {name}: memory of a step, {used['ours'] / nodes:,.0f} bytes a node"
+        what = f"binary Tree-LSTM, {name}: memory of a step, {used['ours'] / nodes:,.0f} bytes per node"
         yield Row(what, used["ours"] / used["dgl"], "of DGL's", 0.8, 1, falling=True)
 
 

@@ -72,7 +72,7 @@ def _check(parts: list[TreeBatch]) -> None:
         if not isinstance(part, TreeBatch):
             raise TypeError(f"batch {i} is a {type(part).__name__}; join takes batches, dgltree.batch takes trees")
         if part.vocabulary != parts[0].vocabulary:
-            raise ValueError(f"batch {i} has another vocabulary than batch 0: flatten the trees of both in one")
+            raise ValueError(f"batch {i} has a different vocabulary from batch 0: flatten the trees of both in one")
         if part.device != parts[0].device:
             raise ValueError(f"batch {i} is on {part.device}, batch 0 on {parts[0].device}: use batch.to(...)")
         own, others = (None if x is None else (x.shape[1:], x.dtype) for x in (part.x, parts[0].x))

@@ -117,8 +117,8 @@ def check_contest(encoders: Sequence[str], seeds: int, grids: Grids) -> None:
     for name, grid in grids.items():
         if name not in encoders:
             raise ValueError(
-                f"options are of {name!r}, which is none of {', '.join(encoders)}; give them by encoder, such as "
-                f'{{"{encoders[0]}": {{"hidden_size": [32, 64]}}}}'
+                f"options are given for {name!r}, which is not one of {', '.join(encoders)}; give them by "
+                f'encoder, such as {{"{encoders[0]}": {{"hidden_size": [32, 64]}}}}'
             )
         if not isinstance(grid, Mapping) or any(values == [] for values in grid.values()):
             raise ValueError(f"the options of {name} are {grid!r:.80}; give values, or lists of values, by their names")

@@ -56,7 +56,7 @@ def test_batches_that_do_not_fit_together_are_refused() -> None:
     wide, narrow = (replace(WHOLE, x=torch.zeros(WHOLE.num_nodes, width)) for width in (3, 2))
     for parts, message in (
         ([], "no batches: give at least one"),
-        ([WHOLE, other], "batch 1 has another vocabulary than batch 0"),
+        ([WHOLE, other], "batch 1 has a different vocabulary from batch 0"),
         ([WHOLE, wide], "batch 1 has x of width 3 and torch.float32, batch 0 of no node"),
         ([wide, narrow], "batch 1 has x of width 2 and torch.float32, batch 0 of width 3"),
         ([WHOLE, WHOLE.map(lambda tensor: tensor.to("meta"))], "batch 1 is on meta, batch 0 on cpu"),

@@ -123,7 +123,7 @@ def test_an_encoder_that_refuses_has_a_row_and_the_command_continues_where_it_wa
         (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give them by encoder"),
         (
             ["--encoders", "tree_lstm,grc", "--options", '{"stack_size": 3}'],
-            "options are of 'stack_size', which is none of",
+            "options are given for 'stack_size', which is not one of",
         ),
         (["--encoders", "tree_lstm,grc", "--options", '{"grc": {"typed": []}}'], "lists of values"),
     ],

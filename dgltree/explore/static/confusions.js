@@ -38,7 +38,7 @@ export function frequent(confusion, classes, chosen, opened, open, pressed) {
 export function matrix({ true: names, counts }, classes, chosen, opened) {
   const most = counts.map((row) => Math.max(1, d3.sum(row))), columns = inOrder(classes), rows = [...columns, ...d3.range(classes.length, names.length)];
   return h("div", { class: classes.length > FEW ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": "All classes against all" }, h("table", { class: `confusion ${classes.length > FEW ? "dense" : classes.length > UPRIGHT ? "several" : ""}` },
-    h("caption", { class: "unseen" }, "How many examples of each true class, a row, are predicted as each class, a column"),
+    h("caption", { class: "unseen" }, "Rows: true classes. Columns: predicted classes. Each cell counts examples."),
     h("thead", {}, h("tr", {}, h("td", { class: "corner quiet" }, "true \\ predicted"), columns.map((c) => h("th", { scope: "col" }, classes[c])))),
     h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row" }, names[r]), columns.map((c) => {
       const count = counts[r][c], share = count / most[r], label = `${count} of ${names[r]} predicted as ${classes[c]}, ${Math.round(100 * share)} % of the class`;

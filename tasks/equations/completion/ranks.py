@@ -136,5 +136,5 @@ def main(arguments: list[str] | None = None) -> int:
     places = first_valid(blanks, first)
     shares = (sum(place is not None and place <= k for place in places) / len(places) for k in (1, VALID))
     print("valid@1 {:.4f}, valid@5 {:.4f}".format(*shares))
-    print(f"{seconds / len(rows) * 1000:.1f} ms an equation, reading the files included; {options.threads} thread(s)")
+    print(f"{seconds / len(rows) * 1000:.1f} ms per equation, reading the files included; {options.threads} thread(s)")
     return 0

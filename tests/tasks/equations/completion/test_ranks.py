@@ -65,7 +65,7 @@ def test_without_a_checkpoint_the_shipped_model_is_used(
 ) -> None:
     monkeypatch.setattr(completion, "time", SimpleNamespace(perf_counter=iter([1.0, 7.0]).__next__))
     assert run(*options(published / "equations", tmp_path / "ranks.json")[:-1], 12) == 0
-    assert "\n500.0 ms an equation" in capsys.readouterr().out  # 6 s for 12
+    assert "\n500.0 ms per equation" in capsys.readouterr().out  # 6 s for 12
 
 
 @pytest.mark.data
