@@ -273,6 +273,8 @@ def test_answers_are_printed_with_the_mark_of_the_question() -> None:
     assert (found.answer, found.mark) == ("2,5", Mark.RIGHT)
     assert str(mark("x^2 = 0,25, x = _", "0,5")) == "right, but not all solutions: x = -0,5 is missing"
     assert str(mark("pi = _", "3,5", decimal="comma")) == "wrong: left is 3,142, right is 7/2"
+    lacking = mark("0,25x + 0,25 = _", "0,25(x + 1)", form="expanded")
+    assert str(lacking) == "right, but not expanded: 0,25*(x + 1) can be multiplied out"
     assert mark("0,5 + 0,625 = _", "1,125").notes == ("1,125 is a decimal: decimals have a comma here",)
     assert mark("0,5*3000 = _", "1.500").notes == ("1.500 is 1500: decimals have a comma here",)
 
