@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
 def beam_kernel(scores: Table) -> "type[BeamKernel] | None":
     """The kernel that chooses among scores; None where torch's operations do: a GPU, half precision, transforms."""
-    if not are_taken([scores.buffer]) or scores.buffer.device.type != "cpu" or inside_transform():
+    if not are_taken([scores.buffer]) or inside_transform():
         return None
     return step_kernel("beams", (), scores.buffer, backward=torch.is_grad_enabled())
 
