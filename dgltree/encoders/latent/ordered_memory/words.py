@@ -140,7 +140,7 @@ def _attribute(memory: WordReader, name: str) -> Any:
 
 
 def _are_taken(read: Sequence[Tensor], weights: MemoryWeights, shape: MemoryShape) -> bool:
-    """Whether kernels take the tensors: they read by address, so a weight of another shape must not reach them."""
+    """Whether kernels take the tensors: they read by address, so no weight whose shape differs may reach them."""
     n = shape.n
     sizes = (n, n), (n,), (n,), (n,), (1, n), (4 * n, n), (4 * n, n), (4 * n,), (4 * n, 4 * n), (4 * n,), (n,), (n,)
     given = [(weight, size) for weight, size in zip(weights, sizes, strict=True) if weight is not None]
