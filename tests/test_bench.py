@@ -278,4 +278,5 @@ def test_what_only_a_gpu_can_say_is_measured_once_and_can_be_tried_on_a_cpu(tmp_
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert len(first.splitlines()) == len(rows) == 16
     assert second == ""
-    assert all(row["error"] < 1e-5 and not row["runs_with_other_bits"] for row in rows.values())
+    for name, row in rows.items():  # a LayerNorm of three columns magnifies what is rounded in 32 bits
+        assert row["error"] < (1e-12 if "float64" in name else 1e-4) and not row["runs_with_other_bits"], name
