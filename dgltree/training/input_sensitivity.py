@@ -79,7 +79,7 @@ def describe_default_parts(data: TreeDataset, min_count: int) -> str:
     found = measure_sensitivity(chosen.made(), chosen.read(data))
     unseen = "".join(f"\n  it ignores {what}" for what in found.unseen)
     by_itself = "\n  numeric leaves are read as numbers" if chosen.numbers else ""
-    return f"fit trains {chosen.name} unless an encoder is named, which reads {found}{by_itself}{unseen}"
+    return f"unless an encoder is named, fit trains {chosen.name}, which reads {found}{by_itself}{unseen}"
 
 
 def all_equal(vectors: Tensor) -> bool:

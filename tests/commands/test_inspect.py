@@ -30,12 +30,12 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
     [
         (
             ["x+y", "x*z", "y+x", "x*y"],
-            ["tree_lstm unless an encoder is named, which reads functions, tokens and"],
+            ["tree_lstm, which reads functions, tokens and"],
         ),
         (
             ["Add(x, y, 2.5, y)", "x*2.5"],
             [
-                "child_sum unless an encoder is named, which reads tokens, numbers and",
+                "child_sum, which reads tokens, numbers and",
                 "  numeric leaves are read as numbers",
             ],
         ),
@@ -48,7 +48,7 @@ def test_inspect_says_what_fit_would_read(
     path.write_text("tree\tlabel\n" + "".join(f"{tree}\ta\n" for tree in trees), encoding="utf-8")
     assert main(["inspect", str(path), "--no-cache"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-len(told) :] == [f"fit trains {told[0]} the order of children", *told[1:]]
+    assert lines[-len(told) :] == [f"unless an encoder is named, fit trains {told[0]} the order of children", *told[1:]]
 
 
 def test_inspect_counts_numbers_node_labels_and_labels_that_mean_none(

@@ -301,7 +301,7 @@ def test_inspect_describes_the_table(told: Told) -> None:
         assert counts == sorted(counts, reverse=True) or "depth" in title or "children of the inner" in title
     assert parts["2 could not be read:"] == [f"  {line}" for line in bad(told)]
     reads = "functions, tokens and the order of children"
-    assert out[-1] == f"fit trains tree_lstm unless an encoder is named, which reads {reads}"
+    assert out[-1] == f"unless an encoder is named, fit trains tree_lstm, which reads {reads}"
     sizes = sorted(len(nodes(row.tree)) for row in told.rows)
     drawn = [
         [re.sub("[│├└─ ]", "", line) for line in lines] for title, lines in parts.items() if "median size" in title
