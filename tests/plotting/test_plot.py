@@ -125,3 +125,8 @@ def test_a_name_keeps_its_place_if_there_is_room_on_one_axis(axis: int, room: fl
     extent, own = np.array([10.0, 2.0]), np.array([[0.0, 0.0], [10.0, 2.0]])
     other = np.where(np.arange(2) == axis, room * LABEL * extent, 0)
     assert free_place(own, [other], extent).tolist() == own[int(room < 1)].tolist()
+
+
+def test_slots_keep_their_numbers_where_the_first_are_not_shown() -> None:
+    figure = tree_pictures.attention(list("abcd"), np.eye(6)[[5, 5, 4, 5]])
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["5", "6"]

@@ -500,13 +500,13 @@ def test_a_type_that_a_baseline_is_not_made_of_is_never_constructed(tmp_path: Pa
         Average.load(file, Classes(("a", "b")))
 
 
-@pytest.mark.parametrize(("field", "message"), [("left", "a child"), ("feature_idx", "a column")])
+@pytest.mark.parametrize(("field", "message"), [("left", "a child"), ("right", "a child"), ("feature_idx", "a column")])
 def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(field: str, message: str) -> None:
     average, _ = averaged("boosted")
     check(average.baseline)
     nodes = average.baseline.estimator._predictors[0][0].nodes
     inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
-    nodes[field][inner] = 0 if field == "left" else 99
+    nodes[field][inner] = 99 if field == "feature_idx" else 0
     with pytest.raises(ValueError, match=f"boosted trees with {message} that does not exist"):
         check(average.baseline)
 
