@@ -53,3 +53,24 @@ def test_a_checkpoint_of_before_without_a_digest_is_refused_in_one_sentence(path
     with pytest.raises(ValueError, match=r"last\.ckpt: .*no digest, as in earlier releases\); delete it") as said:
         check_checkpoint(path)
     assert "\n" not in str(said.value)
+
+
+class Spoiler:
+    """An object that its unpickling would run code for."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.write_text, (Path("spoiled"), "this was run")
+
+
+def test_what_a_checkpoint_says_to_run_is_refused_and_not_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    WholeCheckpoints().save_checkpoint({"state_dict": {}, "epoch": Spoiler()}, path)
+    with pytest.raises(ValueError, match="not a checkpoint of a training, or damaged"):
+        check_checkpoint(path)
+    assert not Path("spoiled").exists()
+
+
+def test_another_file_of_torch_with_a_digest_is_no_checkpoint(path: Path) -> None:
+    WholeCheckpoints().save_checkpoint({"weights": torch.ones(2)}, path)
+    with pytest.raises(ValueError, match="no state_dict in it"):
+        check_checkpoint(path)
