@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -19,6 +20,7 @@ if importlib.util.find_spec("numba") is None:
     os.environ["DGLTREE_KERNELS"] = "off"  # which is to be told, and a warning fails a test
 else:  # compiled code of these very files: Numba itself looks at one file a kernel, not at those that it calls
     sources = b"".join(file.read_bytes() for file in sorted((ROOT / "dgltree" / "engine" / "kernels").glob("*.py")))
+    sources += importlib.metadata.version("numba").encode()  # scripts/lowest tests with another one
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "kernels" / f"{zlib.crc32(sources):08x}"))
 
 try:

@@ -121,11 +121,14 @@ def test_without_a_number_among_the_scores_there_are_places_all_the_same() -> No
     assert sorted(found) == [0, 1, 2]
 
 
-def test_states_that_are_no_numbers_stay_so() -> None:
-    core = SEQUENCE_ENCODERS["efficient_beam_tree"](8, 4)
+@pytest.mark.parametrize("mode", ["on", "off"])
+@pytest.mark.parametrize("name", ["beam_tree", "efficient_beam_tree"])
+def test_states_that_are_no_numbers_stay_so(name: str, mode: str) -> None:
+    core = SEQUENCE_ENCODERS[name](8, 4)
     with torch.no_grad():
-        core.score.first.weight.fill_(float("nan"))
-    assert core(torch.tensor([[3, 4, 5, 6]]), torch.tensor([4])).isnan().all()
+        next(core.score.parameters()).fill_(float("nan"))
+    with kernels(mode):
+        assert core(torch.tensor([[3, 4, 5, 6]]), torch.tensor([4])).isnan().all()
 
 
 def test_pairs_have_the_numbers_of_a_dictionary_however_many_there_are() -> None:

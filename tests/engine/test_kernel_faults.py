@@ -43,6 +43,11 @@ FAULTS = [
         r"Numba cannot compile dgltree's kernels \(TypeError: no such type\)",
         TypeError("in lo:hi\nno such type"),
     ),
+    (  # code on disk of another version of Numba, which another process replaces at the same time
+        NUMBA,
+        r"Numba cannot compile dgltree's kernels \(ModuleNotFoundError: No module named 'numba.core.types.old_scalars'",
+        ModuleNotFoundError("No module named 'numba.core.types.old_scalars'", name="numba.core.types.old_scalars"),
+    ),
     (
         TRITON,
         r"Triton is not installed \(pip install triton\): .* DGLTREE_KERNELS=off",

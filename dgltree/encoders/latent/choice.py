@@ -21,7 +21,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
         scores: -inf if there is nothing to choose; such places come last.
         count: 1 to S.
     """
-    left = scores.detach()
+    left = scores.detach().nan_to_num(-math.inf, math.inf, -math.inf)  # a place all the same, inside the row
     places = torch.arange(left.shape[-1], device=left.device)
     margin = tolerance(left.dtype) * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
     found: list[Tensor] = []

@@ -73,9 +73,13 @@ class Backend:
                 return False
             self.known[key] = kernel
         except ModuleNotFoundError as error:
-            if error.name != self.package.lower():
+            package = self.package.lower()
+            if error.name == package:
+                self._give_up(key, f"{self.package} is not installed ({self.install})" if compile_it else None)
+            elif (error.name or "").startswith(f"{package}."):  # code on disk of another version, read while it changes
+                self._give_up(key, self._told(error))
+            else:
                 raise
-            self._give_up(key, f"{self.package} is not installed ({self.install})" if compile_it else None)
         except Exception as error:
             self._give_up(key, self._told(error))
         return True
