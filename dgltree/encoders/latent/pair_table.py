@@ -9,8 +9,8 @@ from dgltree.engine.kernels.choice import step_kernel
 
 SPAN = 2**31
 """More than there are rows."""
-UNBUILT = -1
-LEFT, RIGHT, NODE = range(3)
+UNBUILT, NODE = -1, 2
+"""The mark of a pair that is not composed yet, and its column; the kernel has the same, and cannot be imported here."""
 
 
 class JoinedBeams(NamedTuple):
@@ -105,8 +105,7 @@ class PairTable:
             self._table = torch.cat([self._table, torch.empty_like(self._table)])
         if self.kernel is not None and 2 * len(self._table) > len(self._keys):
             self._keys, self._numbers = _hash_table(2 * len(self._table))
-            left, right, _ = self.table.clone().unbind(1)
-            nodes = self.table[:, NODE].clone()
+            left, right, nodes = self.table.clone().unbind(1)  # the kernel writes the rows as new ones
             self.kernel.number(self._all, 0, left.contiguous(), right.contiguous(), torch.empty_like(left))
             self.table[:, NODE] = nodes
 
