@@ -12,7 +12,7 @@ from benchmarks.propagate import squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import DownwardTreeLSTM, TreeLSTM
-from dgltree.cells.step import State
+from dgltree.engine.contract import State
 
 RECURSIVE = 8
 """Equations that recursion is timed on: a batch is no faster than its equations one by one."""

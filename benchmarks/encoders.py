@@ -13,7 +13,7 @@ from benchmarks.propagate import against_operations, squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import Sequences, make_encoder
-from dgltree.ranking.pretrained.shipped import logic_model
+from dgltree.ranking.pretrained import logic_model
 from tasks.logic.language import VOCABULARY
 
 COUNT, SIZE, SLOTS = 256, 64, 12

@@ -12,7 +12,7 @@ from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 SIZES = (64, 1024)
 """Equations in a batch."""

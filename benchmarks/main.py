@@ -33,7 +33,7 @@ from benchmarks import (
 )
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 
 SUITES = {
     "propagate": propagate.rows,

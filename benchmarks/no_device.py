@@ -18,8 +18,8 @@ from triton.compiler.compiler import CompiledKernel
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
-from dgltree.engine.kernels.backends import BACKENDS, TRITON, Backend
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, Backend
+from dgltree.engine.kernels.dispatch import kernels
 
 FREE = ("aten::empty", "aten::new_empty", "aten::detach", "profiler::")
 """The beginnings of the names of operations that launch nothing, in addition to views."""

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltree import Tree, TreeBatch, Vocabulary
 from dgltree.cells import Cell, TreeSMU
-from dgltree.encoders.latent.ordered_memory.attention import allocate
+from dgltree.encoders.latent.ordered_memory.slots import allocate
 from dgltree.engine.schedule import Schedule
 
 

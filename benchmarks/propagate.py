@@ -11,7 +11,7 @@ from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dg
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch, plan, root_states
 from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeSMU
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 SIZES = (1024, 4096, 16384, 65536)
 """Equations in a batch on a GPU."""

@@ -20,7 +20,7 @@ import pyarrow
 from pyarrow.parquet import ParquetWriter
 
 from dgltree.scale import Encode
-from dgltree.scale.folder import OutFolder
+from dgltree.scale.running import OutFolder
 from dgltree.scale.job import join_rows
 from dgltree.scale.tables import open_tables
 

@@ -2,29 +2,28 @@
 
 from importlib import import_module
 
-from dgltree.above import register
-
 TYPE_CHECKING = False  # typing's own, without waiting for typing
 if TYPE_CHECKING:
     from typing import Any
 
     from dgltree.batching.batch import TreeBatch, batch, unbatch
-    from dgltree.batching.select import select
+    from dgltree.batching.batch import select
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.datasets import TreeDataset
     from dgltree.engine.frontiers import topo_plan
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
     from dgltree.engine.runner import prop_nodes_topo
-    from dgltree.equations.checking.check import check
-    from dgltree.equations.checking.distractors import distractors
-    from dgltree.equations.checking.marks import Checked
-    from dgltree.equations.completion.answers import Verification, complete, verify
+    from dgltree.equations.marking.check import check
+    from dgltree.equations.marking.distractors import distractors
+    from dgltree.equations.marking.marks import Checked
+    from dgltree.equations.completion.verification import Verification, verify
     from dgltree.equations.completion.result import Completion
     from dgltree.models.checkpoint import load, save
-    from dgltree.ranking.pretrained.fillers import shipped_fillers
-    from dgltree.ranking.pretrained.published import load_published
-    from dgltree.ranking.pretrained.shipped import open_model
+    from dgltree.ranking.completion import complete
+    from dgltree.ranking.pretrained_files import shipped_fillers
+    from dgltree.ranking.pretrained import load_published
+    from dgltree.ranking.pretrained import open_model
     from dgltree.ranking.ranker import Ranker, Ranking, rank
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
@@ -36,50 +35,35 @@ if TYPE_CHECKING:
     from dgltree.trees.tree import Tree
 
 _MODULES = {
-    "batching.batch": ("TreeBatch", "batch", "unbatch"),
-    "batching.select": ("select",),
+    "batching.batch": ("TreeBatch", "batch", "select", "unbatch",),
     "batching.vocabulary": ("Vocabulary",),
     "datasets": ("TreeDataset",),
-    "engine.planned": ("PlannedBatch", "plan"),
-    "engine.propagate": ("propagate", "root_states"),
-    "engine.runner": ("prop_nodes_topo",),
     "engine.frontiers": ("topo_plan",),
-    "equations.checking.check": ("check",),
-    "equations.checking.marks": ("Checked",),
-    "equations.checking.distractors": ("distractors",),
-    "equations.completion.answers": ("Verification", "complete", "verify"),
+    "engine.planned": ("PlannedBatch", "plan",),
+    "engine.propagate": ("propagate", "root_states",),
+    "engine.runner": ("prop_nodes_topo",),
     "equations.completion.result": ("Completion",),
-    "ranking.pretrained.fillers": ("shipped_fillers",),
-    "ranking.pretrained.published": ("load_published",),
-    "ranking.ranker": ("Ranker", "Ranking", "rank"),
-    "ranking.pretrained.shipped": ("open_model",),
-    "models.checkpoint": ("load", "save"),
-    "read.infix": ("read_equation", "read_infix"),
-    "read.infix_writer": ("write_equation", "write_infix"),
-    "training.estimators": ("TreeClassifier", "TreeEncoderTransformer", "TreeRegressor"),
+    "equations.completion.verification": ("Verification", "verify",),
+    "equations.marking.check": ("check",),
+    "equations.marking.distractors": ("distractors",),
+    "equations.marking.marks": ("Checked",),
+    "models.checkpoint": ("load", "save",),
+    "ranking.completion": ("complete",),
+    "ranking.pretrained": ("load_published", "open_model",),
+    "ranking.pretrained_files": ("shipped_fillers",),
+    "ranking.ranker": ("Ranker", "Ranking", "rank",),
+    "read.infix": ("read_equation", "read_infix",),
+    "read.infix_writer": ("write_equation", "write_infix",),
+    "training.estimators": ("TreeClassifier", "TreeEncoderTransformer", "TreeRegressor",),
     "training.fitting": ("fit",),
     "training.trained_model": ("TrainedModel",),
-    "trees.binarize": ("binarize", "unbinarize"),
-    "trees.equation": ("BLANK", "Equation"),
+    "trees.binarize": ("binarize", "unbinarize",),
+    "trees.equation": ("BLANK", "Equation",),
     "trees.tree": ("Tree",),
 }
 """Where each name is from. It is imported when it is first asked for: torch takes a second, which a command that is
 stopped, or that only prints its help, need not wait for; and some need packages that the others do without."""
 
-
-register(
-    {
-        "states_of": "dgltree.engine.propagate",
-        "downward_states": "dgltree.engine.downward",
-        "ListGuesser": "dgltree.ranking.list_guesser",
-        **dict.fromkeys(("Ranker", "Ranking", "rank"), "dgltree.ranking.ranker"),
-        **dict.fromkeys(("listops_model", "logic_model", "open_model"), "dgltree.ranking.pretrained.shipped"),
-        "load_published": "dgltree.ranking.pretrained.published",
-        "shipped_fillers": "dgltree.ranking.pretrained.fillers",
-    }
-)
-# A call of a cell is a pass of the engine, a guess is a network's; the rest are names that dgltree.equations had before
-# ranking was a package of its own, until 0.4.
 
 _PACKAGES = (
     "batching",

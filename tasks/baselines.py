@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from dgltree import Tree
-from dgltree.encoders.brackets import PARAMETERS
+from dgltree.encoders.bracket_scores import PARAMETERS
 from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching
 from dgltree.induction.evalb import score
 from dgltree.read.bracket import read_unlabelled

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.plotting import charts
 from tasks.jobs import LOG, run
 from tasks.tables import Spread, percent, table

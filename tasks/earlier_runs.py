@@ -8,11 +8,11 @@ import yaml
 
 from dgltree import Vocabulary
 from dgltree.cells import CELLS
-from dgltree.cells.vocabulary_signature import with_signatures
+from dgltree.batching.vocabulary import with_signatures
 from dgltree.datasets import Reading
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, PairModel, PairReadout, TreeModel
-from dgltree.training.stepping.checkpoints import BEST, check_checkpoint
+from dgltree.training.stepping.callbacks import BEST, check_checkpoint
 from dgltree.training.trained_model import TrainedModel
 
 CONFIG, CHECKPOINTS = "config.yaml", "checkpoints"

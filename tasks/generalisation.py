@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.training.folder import CARD, read_epochs
 from tasks.fit_cli import read_results
 from tasks.tables import Spread, table

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from dgltree.locks import claim
-from dgltree.workers import end_with_parent
+from dgltree.support.files import claim
+from dgltree.support.workers import end_with_parent
 
 CLAIM, LOG = "job.json", "log.txt"
 

@@ -12,11 +12,11 @@ from lightning.pytorch.callbacks import ModelCheckpoint, WeightAveraging
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
-from dgltree.files import replacing
-from dgltree.locks import lock_folder
-from dgltree.training import threads
+from dgltree.support.files import replacing
+from dgltree.support.files import lock_folder
+from dgltree.training import cpu_threads
 from dgltree.training.stepping import trainer as harness
-from dgltree.training.stepping.checkpoints import check_checkpoint
+from dgltree.training.stepping.callbacks import check_checkpoint
 
 DESCRIPTION = "Train and test a model of this task: fit --config FILE, with a file of the task's folder configs."
 TEST = "test.json"
@@ -76,7 +76,7 @@ def run(
     What our own code refuses, such as a line of a file, ends the program with its message alone.
     """
     try:
-        with harness.without_noise(), threads.limit_threads(1):  # which are set back in the end
+        with harness.without_noise(), cpu_threads.limit_threads(1):  # which are set back in the end
             cli(
                 model,
                 data,

@@ -21,7 +21,7 @@ from torch.func import functional_call
 
 from dgltree import batch, propagate, rank
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 WITH_KERNELS = [name for name in ROWS if "kernels" in engines_of(name)]
 WITH_PATHS = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dgltree.files import save_tensors
+from dgltree.support.files import save_tensors
 from dgltree.models.checkpoint import digest
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.earlier import HEADER, VERSION

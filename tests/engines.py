@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON
-from dgltree.engine.kernels.choice import get_fused, kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON
+from dgltree.engine.kernels.dispatch import get_fused, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 State = dict[str, Tensor]

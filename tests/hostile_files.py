@@ -18,16 +18,16 @@ import dgltree
 from dgltree import TreeDataset, Vocabulary
 from dgltree.cells import TreeSMU
 from dgltree.datasets import label_numbers
-from dgltree.datasets.formats.chunks import CHUNK
-from dgltree.datasets.formats.parquet_rows import pieces
+from dgltree.datasets.formats.source import CHUNK
+from dgltree.datasets.formats.parquet import pieces
 from dgltree.datasets.formats.source import TOO_LONG
 from dgltree.datasets.labels import select_labelled, unify_labels
-from dgltree.datasets.loading.cache import cache_path
-from dgltree.datasets.settings.label_texts import key_of
-from dgltree.datasets.splitting.duplicates import count_contradicted
+from dgltree.datasets.loading.from_file import cache_path
+from dgltree.datasets.settings import key_of
+from dgltree.datasets.splitting import count_contradicted
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
-from dgltree.training.stepping.checkpoints import WholeCheckpoints, check_checkpoint
+from dgltree.training.stepping.callbacks import WholeCheckpoints, check_checkpoint
 
 FILES = {
     ".tsv": "id\ttree\tlabel\tsplit\n1\t(+ x y)\ta\ttrain\n2\t(- x (+ y z))\tb\ttest\n",

@@ -13,8 +13,8 @@ from fuzzing import Target
 from hypothesis import strategies as st
 
 from dgltree import TreeDataset
-from dgltree.datasets.loading.cache import cache_path
-from dgltree.files import replacing
+from dgltree.datasets.loading.from_file import cache_path
+from dgltree.support.files import replacing
 
 TABLE = "tree\tlabel\n(+ x y)\ta\n(- x y)\tb\n"
 PLACES = ("nothing", "file", "link", "dangling link", "loop", "hard link", "folder", "link to a folder", "pipe")

@@ -54,7 +54,7 @@ class Built(NamedTuple):
 
 def built(data: Any, options: Any) -> Built:
     """The training on a data set that is also its validation set."""
-    from dgltree.training.building import build
+    from dgltree.training.fitting import build
     from dgltree.training.deciding import decide
 
     decision = decide({"train": data, "validation": data}, options)

@@ -21,20 +21,11 @@ from safetensors.torch import save
 
 import dgltree
 from dgltree import Vocabulary
-from dgltree.cells.vocabulary_signature import without_signatures
+from dgltree.batching.vocabulary import without_signatures
 from dgltree.commands.main import main
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.encoders import make_encoder
-from dgltree.models import (
-    ClassifierReadout,
-    LanguageModel,
-    NumberReadout,
-    PairModel,
-    PairReadout,
-    TreeModel,
-    load_language_model,
-    save_language_model,
-)
+from dgltree.models import ClassifierReadout, LanguageModel, NumberReadout, PairModel, PairReadout, TreeModel, load_language_model, save_language_model
 from dgltree.models.checkpoint import HEADER, digest
 from dgltree.training.folder import WEIGHTS
 from dgltree.training.model_files import READING

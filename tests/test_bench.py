@@ -236,7 +236,7 @@ def test_a_suite_whose_packages_are_missing_is_skipped_by_name(
 
 
 def test_equations_are_drawn_where_their_generator_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("tasks.equations.generator.generate", "dgltree.ranking.pretrained.shipped"):
+    for name in ("tasks.equations.generator.generate", "dgltree.ranking.pretrained"):
         monkeypatch.setitem(sys.modules, name, None)
     equations.cache_clear()
     known = equations(50)

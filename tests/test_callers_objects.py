@@ -15,7 +15,7 @@ import dgltree
 from dgltree import Tree, TreeDataset, Vocabulary
 from dgltree.cells import TreeLSTM
 from dgltree.read.infix import read_infix
-from dgltree.read.networkx import from_any_networkx, from_networkx, to_networkx
+from dgltree.read.graphs import from_any_networkx, from_networkx, to_networkx
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("lightning", reason="the train extra is not installed")

@@ -116,9 +116,9 @@ FUNCTION = """MathFunction(
     ),"""
 FUNCTION_USED = """
 import dgltree
-from dgltree.read.latex_writer import write_latex_equation
+from dgltree.equations.typed.latex_writer import write_latex_equation
 from dgltree.read.sympy import from_sympy, to_sympy
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 
 for text in (
     "sinc(x) x = sin(x)", r"\\operatorname{sinc}(2t) = \\frac{\\sin 2t}{2t}", "cardinal(-y) = sinc y", "sinc(0) = 1",

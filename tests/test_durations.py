@@ -2,7 +2,7 @@
 
 import pytest
 
-from dgltree.durations import in_seconds
+from dgltree.support.durations import in_seconds
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from disks import full_disk
 
-from dgltree.files import open_regular, replacing, save_tensors
+from dgltree.support.files import open_regular, replacing, save_tensors
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:

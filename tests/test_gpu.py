@@ -25,7 +25,7 @@ from dgltree.cells import TreeSMU
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEfficientBeamTree, TreeEncoder
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 REAL = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 ENCODERS = ("lstm", "on_lstm", "ordered_memory", "beam_tree", "crvnn", "transformer")

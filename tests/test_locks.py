@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dgltree.locks import OWNER, lock_folder
+from dgltree.support.files import OWNER, lock_folder
 
 HOLD = """
 import sys
 from pathlib import Path
-from dgltree.locks import lock_folder
+from dgltree.support.files import lock_folder
 with lock_folder(Path(sys.argv[1])):
     print("owned", flush=True)
     sys.stdin.read()

@@ -211,8 +211,8 @@ ROWS = [
         "datasets.loading.from_file.MAX_LISTED_RECORDS",
         whole(lambda m, size: m.list_bad_records([Bad(1, "bad")] * size), "more"),
     ),
-    Row("datasets.settings.read_settings.MOST_LINE", takes(lambda m, size: m.Reading(max_line=size), "max_line is")),
-    Row("encoders.encoded.DRAWN", whole(title, "the first")),
+    Row("datasets.settings.MOST_LINE", takes(lambda m, size: m.Reading(max_line=size), "max_line is")),
+    Row("encoders.encoder.DRAWN", whole(title, "the first")),
     Row(
         "encoders.latent.beam_tree.SEEDS",
         takes(lambda m, seed: m.SequenceBeamTree(8, 4, draw_seed=seed), "draw_seed is"),
@@ -228,7 +228,7 @@ ROWS = [
             lambda m, size: completed(m, Tree("Add", tuple(blank(f"a{i}") for i in range(size)))), "blanks; a search"
         ),
     ),
-    Row("equations.completion.display.MAX_HTML_LENGTH", whole(lambda m, size: m._cut("a" * size), "...")),
+    Row("equations.completion.result.MAX_HTML_LENGTH", whole(lambda m, size: m._cut("a" * size), "...")),
     Row(
         "ranking.equation_size.MAX_NODES",
         takes(lambda m, size: m.check_size(Equation(wide(size - 1), X)), "more than 5,000 nodes"),
@@ -251,44 +251,44 @@ ROWS = [
         last=lambda limit: 20 * limit,
     ),
     Row(
-        "equations.checking.answer_text.MAX_ANSWER_LENGTH",
+        "equations.marking.answer_text.MAX_ANSWER_LENGTH",
         takes(lambda m, size: m.TextRules().plain("1" * size), "characters; at most"),
     ),
     Row(
-        "equations.checking.required_digits.MAX_DIGITS",
+        "equations.marking.checker.MAX_DIGITS",
         takes(lambda m, size: m.rounding_of(size, None), "from 0 to 30"),
     ),
     Row("explore.app.MAX_REQUEST_BYTES", takes(sent, "more than 64 KB")),
-    Row("explore.as_given.MAX_TEXT_LENGTH", whole(lambda m, size: m.shorten("a" * size), "...")),
+    Row("explore.tree_drawing.MAX_TEXT_LENGTH", whole(lambda m, size: m.shorten("a" * size), "...")),
     Row(
-        "explore.batches.MOST_NODES",
+        "explore.batch_room.MOST_NODES",
         takes(
             lambda m, n: m._trees(RequestFields({"text": f"x\n{'sin(' * (n - 2)}x{')' * (n - 2)}"})), "nodes; the page"
         ),
         given=30,
     ),
     Row(
-        "explore.batches.MOST_TREES",
+        "explore.batch_room.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
-    Row("explore.equations.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
-    Row("explore.own_trees.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
-    Row("explore.sequences.MOST_WORDS", takes(read_words, "words and brackets")),
+    Row("explore.equation_room.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
+    Row("explore.tree_room.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
+    Row("explore.sequence_room.MOST_WORDS", takes(read_words, "words and brackets")),
     Row("explore.tree_drawing.MOST_NODES", takes(lambda m, size: m.unfold_tree(wide(size)), "nodes; the page")),
-    Row("explore.worker.MOST_WAITING", takes(waited, "32 requests")),
-    Row("models.bounds.MAX_HEADER_LENGTH", takes(lambda m, size: m.check_length("a" * size), "characters")),
+    Row("explore.endpoint.MOST_WAITING", takes(waited, "32 requests")),
+    Row("models.checkpoint.MAX_HEADER_LENGTH", takes(lambda m, size: m.check_length("a" * size), "characters")),
     Row("read.infix.DIGITS", takes(lambda m, size: m.read_infix("1" * size), "a number of")),
     Row("read.text.MOST_WRITTEN", takes(lambda m, size: m.check_unfolded(SimpleNamespace(size=size)), "nodes")),
-    Row("scale.pipeline.MIN_WORKERS", takes(clustered, "CPUs"), most=False),
+    Row("scale.running.MIN_WORKERS", takes(clustered, "CPUs"), most=False),
     Row(
         "training.by_column.MAX_VALUES",
         takes(lambda m, size: m.values_of([str(i) for i in range(size)]), "different values, such as '0'"),
     ),
     Row("training.explaining.MOST_NODES", takes(explained, "are explained"), given=12),
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
-    Row("training.task_inference.MOST_CLASSES", are_classes),
+    Row("training.deciding.MOST_CLASSES", are_classes),
     Row("training.model_card.MAX_LISTED_CLASSES", whole(lambda m, size: m._class_names(["x"] * size), " more")),
-    Row("training.training_summary.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
+    Row("training.fitting.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
     Row("trees.picture.MAX_NAME_LENGTH", whole(lambda m, size: m._cut("a" * size), "…")),
 ]
 ELSEWHERE = {"scale.tables.MAX_BLOCK_BYTES"}

@@ -20,13 +20,13 @@ from dgltree import batch, plan, propagate
 from dgltree.batching.moving import Movable
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.commands.main import main
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.kernels import operands
-from dgltree.engine.kernels.backends import BACKENDS
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels import kernel as operands
+from dgltree.engine.kernels.dispatch import BACKENDS
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.kernels.kernel import Gates, Sent, States
-from dgltree.engine.kernels.tiles import MapChunks, Tiles
+from dgltree.engine.kernels.layout import MapChunks, Tiles
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET

@@ -15,7 +15,7 @@ from second_device import DEVICE, Device, second_device
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate, root_states, topo_plan
 from dgltree.cells import DownwardTreeLSTM
 from dgltree.engine import Graph, prop_nodes_topo
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 UNDETERMINED = {"cumsum", "cumprod", "put_", "bincount", "histc", "kthvalue", "median"}
 """Operations that torch refuses on a GPU under ``use_deterministic_algorithms(True)``, of floating-point numbers."""

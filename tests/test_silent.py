@@ -13,8 +13,8 @@ from torch import Tensor
 import dgltree
 from dgltree import Tree, Vocabulary, batch, propagate, select
 from dgltree.cells import TreeLSTM, TreeRNN
-from dgltree.cells.step import Children, State
-from dgltree.cells.typed_linear import Linear
+from dgltree.engine.contract import Children, State
+from dgltree.engine.typed_linear import Linear
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.engine import Graph, prop_nodes_topo

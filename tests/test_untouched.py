@@ -16,7 +16,7 @@ from own_trees import QUIET
 
 import dgltree
 from dgltree.cells import TreeLSTM
-from dgltree.unwarned import without_warnings
+from dgltree.support.unwarned import without_warnings
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 

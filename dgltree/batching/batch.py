@@ -1,35 +1,101 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+import numpy as np
+import torch
+from torch import Tensor
+from dgltree.batching.run_lengths import ranges
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
-
-import numpy as np
-import torch
-from torch import Tensor
-
-from dgltree.batching.choosing import choose_columns, choose_rows
 from dgltree.batching.dgl_graph import columns_of, to_dgl
-from dgltree.batching.heterograph import has_types, with_types, without_types
+from dgltree.batching.dgl_graph import has_types, with_types, without_types
 from dgltree.batching.moving import Movable
-from dgltree.batching.node_columns import (
-    children_by_object,
-    children_in_preorder,
-    class_numbers,
-    column,
-    node_ids,
-    numbers,
-    read_fields,
-)
+from dgltree.batching.node_columns import children_by_object, children_in_preorder, class_numbers, column, node_ids, numbers, read_fields
 from dgltree.batching.number_scales import parents_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
-from dgltree.torch_internals import version_of
+from dgltree.support.torch_internals import version_of
 from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, node_name, tree_svg
 from dgltree.trees.tree import Tree, flat_trees
+from collections.abc import Sequence
+from typing import Literal
+from dgltree.batching.vocabulary import NO_LABEL
 
 if TYPE_CHECKING:
     import dgl
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which trees are chosen, and what of a batch is theirs.
+
+
+def choose_rows(
+    rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: int, what: str, whole: str
+) -> np.ndarray:
+    """The numbers (len,) int64 of the chosen ones of ``count`` things: given as numbers, or as a mask of booleans.
+
+    ``what`` and ``whole`` name them and what they are in.
+
+    Raises ``ValueError`` for none, for a number that is none of a thing, and for a mask of another length;
+    ``TypeError`` for numbers that are not whole, and where booleans and numbers are mixed.
+    """
+    if not isinstance(rows, Tensor | np.ndarray):
+        rows = list(rows)
+        if len({isinstance(row, bool | np.bool_) for row in rows}) > 1:
+            raise TypeError(f"{what}: booleans and numbers are mixed; give a mask, or numbers")
+    which = np.asarray(rows.cpu() if isinstance(rows, Tensor) else rows)
+    if which.ndim != 1:
+        raise ValueError(f"{what} has shape {which.shape}; it is one list of numbers, or a mask ({count},)")
+    if which.dtype == bool:
+        if len(which) != count:
+            raise ValueError(f"{what} is a mask of {len(which)} entries; {whole} has {count}")
+        which = np.flatnonzero(which)
+    if not len(which):
+        raise ValueError("no trees: give the number of at least one")
+    if which.dtype.kind not in "iu":
+        raise TypeError(f"{what} has {which.dtype} entries; give whole numbers, or a mask of booleans")
+    if which.min() < 0 or which.max() >= count:
+        raise ValueError(f"{what} run from {which.min()} to {which.max()}; {whole} has 0 to {count - 1}")
+    return which.astype(np.int64)
+
+
+def choose_columns(batch: Any, which: np.ndarray) -> tuple[dict[str, Any], Callable[[Tensor], Tensor]]:
+    """The tensors of a ``TreeBatch`` of some trees, by their names, and what takes their rows of a column of nodes.
+
+    ``which`` (len,) int64 are their numbers. Raises ``ValueError`` if roots are not one per tree.
+    """
+    starts, sizes, roots, pointer = (
+        tensor.cpu().numpy() for tensor in (batch.starts, batch.sizes, batch.roots, batch.child_ptr)
+    )
+    size, old = sizes[which].astype(np.int64), starts[which].astype(np.int64)
+    new = np.cumsum(size) - size
+    node = ranges(old, size)
+    edges = pointer[old + size] - pointer[old]
+    edge = ranges(pointer[old], edges)
+
+    def on_device(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(batch.device)
+
+    node_index, edge_index, shift = map(on_device, (node, edge, np.repeat(new - old, edges)))
+
+    def nodes(column: Tensor) -> Tensor:
+        return column.index_select(0, node_index)
+
+    columns = {
+        "function": nodes(batch.function).long(),
+        "token": nodes(batch.token).long(),
+        "child_ptr": on_device(np.concatenate([[0], np.cumsum(pointer[node + 1] - pointer[node])])),
+        "child_index": batch.child_index.index_select(0, edge_index) + shift,
+        "level": nodes(batch.level).long(),
+        "roots": on_device(roots[which] + new - old),
+        "sizes": on_device(size),
+        "label": nodes(batch.label).long(),
+        "value": None if batch.value is None else nodes(batch.value),
+        "x": None if batch.x is None else nodes(batch.x),
+    }
+    return columns, nodes
+
 
 DRAWN = 4  # trees of a picture
 MIN_NODES_FOR_NUMPY = 64  # nodes, whose children numpy does not find faster
@@ -444,3 +510,57 @@ def place(batch: TreeBatch, node: int) -> str:
     ends = torch.cumsum(batch.sizes, 0).cpu()
     tree = int(torch.searchsorted(ends, node, right=True))
     return f"tree {tree + 1}, node {node - int(ends[tree] - batch.sizes[tree]) + 1}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Some trees of a batch as a batch: how a data set that was flattened once becomes batches.
+
+
+def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
+    """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
+
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> dgltree.select(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees)), [1])
+        <TreeBatch: 1 trees, 3 nodes, 2 edges>
+
+    Linear in the nodes selected, some millions a second where flattening trees makes about one. A batch
+    over the arrays of a file may have int32; what is selected has int64. Numbers of duplicate subtrees
+    (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
+
+    ``trees`` are numbers, or a mask (B,) of booleans.
+
+    Raises ``ValueError`` for no trees, for a number that is none of a tree, for a mask of another length, and for a
+    batch whose roots are not one per tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
+    whole.
+    """
+    return batch[choose_rows(trees, len(batch), "trees", "the batch")]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which nodes of a batch are to be predicted.
+
+
+Supervision = Literal["nodes", "roots"]
+"""Every node, or the roots alone."""
+
+
+def supervised(batch: TreeBatch, supervision: Supervision, classes: int) -> Tensor:
+    """(N,) for "nodes" or (B,) for "roots", int64: the numbers of the nodes to be predicted, all of them labelled.
+
+    Raises ``ValueError`` naming the first of these nodes that has no label, or a label that is not below ``classes``:
+    a loss would leave out the first in silence and fail without a place at the second.
+    """
+    if supervision not in ("nodes", "roots"):
+        raise ValueError(f"supervision is {supervision!r}; it must be 'nodes' or 'roots'")
+    nodes = batch.roots if supervision == "roots" else torch.arange(batch.num_nodes, device=batch.device)
+    labels = batch.label[nodes]
+    wrong = torch.nonzero((labels < 0) | (labels >= classes))
+    if not len(wrong):
+        return nodes
+    node, label = int(nodes[wrong[0]]), int(labels[wrong[0]])
+    which = "the root" if supervision == "roots" else "every node"
+    if label != NO_LABEL:
+        raise ValueError(f"{place(batch, node)} has the label {label}; classes are 0 to {classes - 1}")
+    raise ValueError(f"{place(batch, node)} has no label; supervision={supervision!r} needs one at {which} of a tree")

@@ -1,18 +1,92 @@
 """Names to numbers: the functions and tokens that a model knows, saved with it."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+import torch
+from torch import Tensor
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import repeat
 from operator import index
 from typing import Any
-
-from dgltree.arguments import nearest
+from dgltree.support.arguments import nearest
 from dgltree.batching.number_scales import NumberScales, ScaleTable
-from dgltree.batching.token_parts import part_ids, words_of
 from dgltree.trees.tree import Tree, flat_trees
+from collections.abc import Mapping
+from torch import Tensor, nn
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The words that tokens are made of, such as ``user`` and ``name`` of ``userName``: what unknown tokens are read by.
+
+
+LETTERS = re.compile(r"[^\W\d_]+")
+BEGIN, END = "<part:", ">"
+"""A word is an entry of a vocabulary with ``parts`` as ``<part:name>``."""
+
+
+def words_of(token: str) -> list[str]:
+    """The words of two letters and more, in small letters, between underscores, digits, signs and capital letters.
+
+    Examples:
+        >>> words_of("getHTTPResponse_2"), words_of("x1"), words_of("well-made")
+        (['get', 'http', 'response'], [], ['well', 'made'])
+    """
+    found = (word.casefold() for letters in LETTERS.findall(token) for word in _between_capitals(letters))
+    return [word for word in found if len(word) > 1]
+
+
+def _between_capitals(letters: str) -> Iterator[str]:
+    """``get``, ``HTTP`` and ``Response``: a word begins with a capital letter, an abbreviation with its first."""
+    large = [letter.isupper() for letter in letters]
+    begun = [k for k in range(1, len(letters)) if large[k] and not (large[k - 1] and all(large[k + 1 : k + 2]))]
+    return (letters[first:last] for first, last in pairwise([0, *begun, len(letters)]))
+
+
+def parts_of(tokens: Iterable[str]) -> list[str]:
+    """The entries of the words that two of these tokens have, one of them among others, sorted.
+
+    Raises ``ValueError`` for a token that is written as such an entry.
+    """
+    counts, among = Counter[str](), set[str]()
+    for token in tokens:
+        if token.startswith(BEGIN) and token.endswith(END):
+            raise ValueError(
+                f"the token {token!r:.60} looks like a part of a token under token_parts: leave out "
+                "token_parts or write the token differently"
+            )
+        words = words_of(token)
+        counts.update(set(words))
+        if len(words) > 1:
+            among.update(words)
+    return sorted(f"{BEGIN}{word}{END}" for word in among if counts[word] > 1)
+
+
+def part_ids(tokens: Sequence[str]) -> dict[str, int]:
+    """Of the words that a vocabulary's tokens have entries for: their places."""
+    return {token[len(BEGIN) : -len(END)]: i for i, token in enumerate(tokens) if token.startswith(BEGIN)}
+
+
+def part_table(tokens: Sequence[str]) -> Tensor | None:
+    """(T, P) int64, the ids of the known words of each token, -1 for further places; None if no token has one.
+
+    ``tokens`` are those of a vocabulary with ``parts``.
+    """
+    ids = part_ids(tokens)
+    rows = (
+        [
+            [] if token.startswith(BEGIN) else [ids[word] for word in dict.fromkeys(words_of(token)) if word in ids]
+            for token in tokens
+        ]
+        if ids
+        else []
+    )
+    most = max(map(len, rows), default=0)
+    return torch.tensor([row + [-1] * (most - len(row)) for row in rows]) if most else None
+
 
 ANY_ARITY = None
 UNKNOWN = "<unk>"
@@ -45,7 +119,7 @@ class Vocabulary:
             unless it occurs elsewhere). Otherwise it is an error. An unknown function is an error too, because
             it would have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
         parts: whether entries of ``tokens`` such as ``<part:name>`` are words, which tokens are read by; an unknown one
-            whose last known word is "name" gets that id. See :mod:`dgltree.batching.token_parts`.
+            whose last known word is "name" gets that id. See :mod:`dgltree.batching.vocabulary`.
         scales: of numbers at leaves, by their place, on which cells read them; None: as a cell's ``number_scale`` says.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
@@ -216,3 +290,74 @@ class Vocabulary:
             raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
         scales = NumberScales.from_json(data["scales"]) if "scales" in data else None
         return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"], parts=flags[1], scales=scales)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# State dicts that say of which vocabulary they are: rows of weights belong to its functions and tokens, in order.
+
+
+EXTRA = "_extra_state"
+"""Ends the name by which torch has the extra state of a module in a state dict."""
+NAME = "vocabulary"
+"""Of the digest in the metadata of state dicts before 0.3, which copying, averaging and safetensors lose."""
+
+
+class VocabularySigned(nn.Module):
+    """A module whose state dicts carry the digest of its vocabulary as a tensor, and which refuses those of another.
+
+    A tensor among the others stays where a dict is copied, written by safetensors, stripped of a prefix or averaged.
+    """
+
+    vocabulary: Vocabulary
+
+    def get_extra_state(self) -> Tensor:
+        """(32,) uint8, the digest of the vocabulary."""
+        return torch.tensor(list(bytes.fromhex(self.vocabulary.digest)), dtype=torch.uint8, device="cpu")
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Nothing: it was compared before, with the name of the module at hand."""
+
+    def sign(self) -> None:
+        """From now on a state dict is looked at before it is loaded."""
+        self.register_load_state_dict_pre_hook(_check)
+
+
+def with_signatures(module: nn.Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of a file that names its vocabulary elsewhere, as a state dict of a module with that vocabulary."""
+    signatures = {
+        f"{name}.{EXTRA}".removeprefix("."): part.get_extra_state()
+        for name, part in module.named_modules()
+        if isinstance(part, VocabularySigned)
+    }
+    return {**signatures, **tensors}
+
+
+def without_signatures(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a state dict alone, for a file that names its vocabulary elsewhere."""
+    return {name: tensor for name, tensor in state_dict.items() if not name.endswith(EXTRA)}
+
+
+def _check(
+    module: Any,
+    state_dict: Any,
+    prefix: str,
+    local_metadata: dict[str, Any],
+    strict: bool,  # True whatever the caller of load_state_dict said
+    missing: list[str],
+    unexpected: list[str],
+    errors: list[str],
+) -> None:
+    key, digest = prefix + EXTRA, module.vocabulary.digest
+    given = bytes(state_dict[key].tolist()).hex() if key in state_dict else local_metadata.get(NAME)
+    if given is None:  # torch names it where strict=True
+        missing.append(
+            f"{key} (the digest of a vocabulary: compare the order of the functions and tokens of the weights "
+            f"with that of this {type(module).__name__}, then load them with strict=False)"
+        )
+    elif given != digest:
+        whose = f"the weights{f' {prefix[:-1]!r}' * bool(prefix)}"
+        errors.append(
+            f"{whose} are those of another vocabulary, or of this one in another order: build the "
+            f"{type(module).__name__} with the vocabulary that they were trained with"
+        )
+    state_dict[key] = module.get_extra_state()  # so that torch does not name it once more

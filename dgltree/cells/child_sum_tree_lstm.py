@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.kernel_options import Fused
-from dgltree.cells.step import Children, Computed, State
+from dgltree.engine.contract import Fused
+from dgltree.engine.contract import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
-from dgltree.cells.typed_linear import Linear
+from dgltree.engine.typed_linear import Linear
 
 
 class ChildSumTreeLSTM(SumCell):
@@ -22,7 +22,7 @@ class ChildSumTreeLSTM(SumCell):
         c &= in \odot drop(u) + \sum_k f_k \odot c_k, \qquad h = o \odot \tanh(c)
 
     With ``positions``, which are not in the paper, the order of children makes a difference. The sinusoids :math:`s_k`
-    of a child's position (:class:`dgltree.cells.positions.Positions`) are read by its forget gate, and by a gate of its
+    of a child's position (:mod:`dgltree.engine.positions`) are read by its forget gate, and by a gate of its
     h:
 
     .. math::

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from dgltree.cells.inputs import Embedding
+from dgltree.cells.cell import Embedding
 from dgltree.cells.tree_cell import TreeCell
 
 

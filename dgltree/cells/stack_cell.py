@@ -1,16 +1,142 @@
 """Common parts of the cells with a stack."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
-
 import torch
 from torch import Tensor
-
-from dgltree.arguments import check_size
+from dgltree.engine.autograd import differentiable_gradients
+from dgltree.support.arguments import check_size
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import stack
 from dgltree.cells.cell import Cell
-from dgltree.cells.step import State
+from dgltree.engine.contract import State
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The differentiable stack of the memory-augmented cells (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
+#
+# A stack is (..., rows, n), row 0 the top. It holds p rows, or fewer if ranking has cut off those that cannot reach
+# the root any more: then its last row lacks the row below it, and an update gives one row less.
+
+
+def update(
+    g: Sequence[Tensor],
+    stacks: Sequence[Tensor],
+    u: Tensor,
+    actions: Mapping[str, Tensor],
+    size: int,
+    top_k: int = 1,
+) -> tuple[Tensor, Tensor]:
+    """The children's stacks combined, then push u, pop, and no-op at once, each weighted by its action.
+
+    ``Sc = sum_k g_k * S_k``, ``S[0] = a_push * u + a_pop * Sc[1] + a_noop * Sc[0]``,
+    ``S[r] = a_push * Sc[r-1] + a_pop * Sc[r+1] + a_noop * Sc[r]``; a row past the end reads as 0.
+
+    Args:
+        g: of one child or more, (..., n), the same for every row.
+        stacks: as many, (..., rows, n), ``rows <= size``.
+        u: (..., n), what is pushed.
+        actions: of "push" and, where available, "pop" and "noop", (..., n) or (..., 1).
+        size: p, the rows of a whole stack.
+        top_k: k, the rows to read.
+
+    Returns S, (..., p, n), or (..., rows - 1, n) for stacks that were cut, and its first k rows, (..., k, n): to read
+    those costs less in the backward pass than to read them from S.
+    """
+    given: Sequence[Tensor | None] = (u, *(actions.get(name) for name in ("push", "pop", "noop")), *g, *stacks)
+    if torch.is_grad_enabled():
+        given = _broadcast(given, len(stacks))
+    return _Update.apply(size, top_k, len(stacks), *given)
+
+
+def _broadcast(given: Sequence[Tensor | None], children: int) -> Sequence[Tensor | None]:
+    """All with the same leading sizes, so that each one's gradient has its own shape."""
+    inner = [1] * (len(given) - children) + [2] * children
+    leads = [v.shape[:-k] for v, k in zip(given, inner, strict=True) if v is not None]
+    if all(lead == leads[0] for lead in leads):
+        return given
+    lead = torch.broadcast_shapes(*leads)
+    return [v if v is None else v.expand(*lead, *v.shape[-k:]) for v, k in zip(given, inner, strict=True)]
+
+
+class _Update(torch.autograd.Function):
+    """Both sums, and their backward pass by hand.
+
+    Autograd would keep every product of the size of a stack, and fill a stack with zeros for each slice of one. The
+    rows of a stack come first here: a gate then multiplies each row of all stacks at once.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(*given)
+        ctx.size, ctx.children, ctx.top_k = size, children, top_k
+        S, top = _updated(size, top_k, children, *given)
+        ctx.kept = S.shape[-2]
+        return S, top
+
+    @staticmethod
+    def backward(ctx: Any, d_S: Tensor, d_top: Tensor) -> tuple[Tensor | None, ...]:
+        given, children, kept = ctx.saved_tensors, ctx.children, ctx.kept
+        if torch.is_grad_enabled():
+            compute = partial(_updated, ctx.size, ctx.top_k, children)
+            return None, None, None, *differentiable_gradients(compute, given, (d_S, d_top))
+        (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+        d_S = d_S.movedim(-2, 0).clone(memory_format=torch.contiguous_format)
+        d_S[: ctx.top_k] += d_top.movedim(-2, 0)
+        Sc = _combined(g, stacks)
+        whole = noop is not None and len(Sc) == kept
+        d_Sc = noop * d_S if whole else torch.zeros_like(Sc)
+        d_push = (d_S[1:] * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
+        d_Sc[: kept - 1].addcmul_(push, d_S[1:])
+        d_pop = d_noop = None
+        if pop is not None:
+            below = d_S[: len(Sc) - 1]
+            d_pop = (below * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
+            d_Sc[1 : kept + 1].addcmul_(pop, below)
+        if noop is not None:
+            d_noop = (d_S * Sc[:kept]).sum(0).sum_to_size(noop.shape)
+            if not whole:
+                d_Sc[:kept].addcmul_(noop, d_S)
+        d_g = [(d_Sc * S_k.movedim(-2, 0)).sum(0) for S_k in stacks]
+        d_stacks = [(g_k * d_Sc).movedim(0, -2) for g_k in g]
+        return None, None, None, push * d_S[0], d_push.sum_to_size(push.shape), d_pop, d_noop, *d_g, *d_stacks
+
+
+def _updated(size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
+    """S and its first rows, by operations that autograd knows."""
+    (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+    Sc = _combined(g, stacks)
+    kept = size if len(Sc) == size else len(Sc) - 1
+    S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
+    S[0].addcmul_(push, u)
+    S[1:].addcmul_(push, Sc[: kept - 1])
+    if pop is not None:
+        S[: len(Sc) - 1].addcmul_(pop, Sc[1 : kept + 1])
+    return S.movedim(0, -2), S[:top_k].movedim(0, -2)
+
+
+def _combined(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:
+    """(rows, ..., n): the sum of the stacks, each times its gate."""
+    Sc = g[0] * stacks[0].movedim(-2, 0)
+    for g_k, S_k in zip(g[1:], stacks[1:], strict=True):
+        Sc.addcmul_(g_k, S_k.movedim(-2, 0))
+    return Sc
+
+
+def used_rows(S: Tensor, threshold: float = 1e-3) -> Tensor:
+    """(...,) int64: rows of stacks (..., p, n) whose 2-norm exceeds the threshold (Arabshahi et al. 2021)."""
+    return (torch.linalg.vector_norm(S, dim=-1) > threshold).sum(-1)
+
+
+def usage_by_depth(S: Tensor, depth: Tensor, threshold: float = 1e-3) -> dict[int, float]:
+    """Depth -> rows in use, averaged over the stacks of that depth: the stack usage of Arabshahi et al. 2021.
+
+    Args:
+        S: (rows, p, n), say ``propagate(batch, cell)["S"]``, or its rows at ``batch.roots``.
+        depth: (rows,) int64 of the trees that the stacks belong to, say ``batch.level``.
+        threshold: the 2-norm above which a row counts.
+    """
+    used = used_rows(S.detach(), threshold).double()
+    return {d: float(used[depth == d].mean()) for d in torch.unique(depth).tolist()}
 
 
 class StackCell(Cell):
@@ -59,7 +185,7 @@ class StackCell(Cell):
         """
         if not stacks:
             stacks, g = [u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)], [torch.ones_like(u)]
-        return stack.update(g, stacks, u, actions, self.stack_size, self.top_k)
+        return update(g, stacks, u, actions, self.stack_size, self.top_k)
 
     def reachable(self, state: State, steps: int) -> State:
         """Row r needs at least ``r - k + 1`` pops to be read."""

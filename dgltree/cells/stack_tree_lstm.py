@@ -5,10 +5,10 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.kernel_options import Fused
+from dgltree.engine.contract import Fused
 from dgltree.cells.stack_cell import StackCell
-from dgltree.cells.step import Children, Computed, State
-from dgltree.cells.typed_linear import Linear
+from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.typed_linear import Linear
 
 
 class StackTreeLSTM(StackCell):

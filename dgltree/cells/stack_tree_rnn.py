@@ -6,9 +6,9 @@ import torch
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_cell import StackCell
-from dgltree.cells.step import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, State
 from dgltree.cells.tree_rnn import activation_named
-from dgltree.cells.typed_linear import Affine, Linear, concatenate
+from dgltree.engine.typed_linear import Affine, Linear, concatenate
 
 
 class StackTreeRNN(StackCell):

@@ -7,19 +7,12 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.aggregation import Aggregation, aggregation_named, name_of
+from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.cells.cell import Cell
-from dgltree.cells.message_passing import (
-    COMPUTED,
-    Frame,
-    check_order,
-    get_prepared,
-    now_computed,
-    outside_autocast,
-)
-from dgltree.cells.positions import Positions
-from dgltree.cells.step import Children, Computed, State, StepRows
-from dgltree.cells.typed_linear import Affine, Linear, sort_rows, split
+from dgltree.cells.cell import COMPUTED, Frame, check_order, get_prepared, now_computed, outside_autocast
+from dgltree.engine.positions import Positions
+from dgltree.engine.contract import Children, Computed, State, StepRows
+from dgltree.engine.typed_linear import Affine, Linear, sort_rows, split
 
 
 class SumCell(Cell):
@@ -30,7 +23,7 @@ class SumCell(Cell):
 
     Args:
         positions: whether the gates of a message also read the child's position among its siblings
-            (:class:`dgltree.cells.positions.Positions`). Otherwise the order of children makes no difference.
+            (:class:`dgltree.engine.positions.Positions`). Otherwise the order of children makes no difference.
         aggregation: of the messages: "sum", "mean", "max", "min", "attention", or an own
             :class:`dgltree.cells.Aggregation` of size n, with which a cell cannot be saved.
         vocabulary, hidden_size, options: see :class:`Cell`.

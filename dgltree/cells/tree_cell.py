@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.cells.gated_recursive import gated_recursive
-from dgltree.cells.step import Children, Computed, State
-from dgltree.cells.typed_linear import Affine, Linear
+from dgltree.cells.compose import gated_recursive
+from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.typed_linear import Affine, Linear
 
 
 class TreeCell(Cell):

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.cells.kernel_options import Fused
-from dgltree.cells.step import Children, Computed, State
-from dgltree.cells.typed_linear import Linear
+from dgltree.engine.contract import Fused
+from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.typed_linear import Linear
 
 
 class TreeLSTM(Cell):

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.cells.step import Children, State
-from dgltree.cells.typed_linear import Affine, Linear
+from dgltree.engine.contract import Children, State
+from dgltree.engine.typed_linear import Affine, Linear
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
 

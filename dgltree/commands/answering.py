@@ -15,18 +15,18 @@ from dgltree.commands.on_ray import say_rows
 from dgltree.commands.reading_options import read_given
 from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
-from dgltree.datasets.loading.gather import Ids
-from dgltree.datasets.loading.parallel import parts
+from dgltree.datasets.loading.from_file import Ids
+from dgltree.datasets.loading.flatten import parts
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
-from dgltree.training import threads
+from dgltree.training import cpu_threads
 from dgltree.training.comparison import with_refused
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
-from dgltree.training.record_blocks import RecordBlock, block_of, names_of
+from dgltree.training.trained_model import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
-from dgltree.training.trained_on import also_trained_on
+from dgltree.training.split_file import also_trained_on
 from dgltree.training.unlabelled_model import UnlabelledModel
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def answer(name: str, options: argparse.Namespace) -> int:
     if name != "encode" and options.threshold is not None:
         _predict_from(model, options.threshold)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
-    with threads.computing(model.model.encoder, options.threads, MOST_NODES):
+    with cpu_threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import check_input, check_output_file
+from dgltree.commands.options import check_input, check_output_file
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -77,7 +77,7 @@ def _check_table_options(parser: argparse.ArgumentParser, options: argparse.Name
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
-    from dgltree.equations.checking.points import POINTS, read_points
+    from dgltree.equations.marking.marks import POINTS, read_points
 
     table_of_points = POINTS if options.points is None else read_points(options.points)
     options.sentences = _read_sentences(options.sentences)
@@ -100,8 +100,8 @@ def run(_: str, options: argparse.Namespace) -> int:
 
 def _parser(name: str) -> argparse.ArgumentParser:
     from dgltree.commands.equation_input import add_assumptions, add_names, count
-    from dgltree.equations.checking.forms import FORMS
-    from dgltree.equations.checking.numerals import DECIMALS
+    from dgltree.equations.marking.forms import FORMS
+    from dgltree.equations.marking.numerals import DECIMALS
 
     made = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     made.add_argument("equation", nargs="?", metavar="EQUATION", help="an equation with a blank, as you would type it")
@@ -204,7 +204,7 @@ def _with_places(arguments: list[str]) -> list[str]:
 
 def _read_sentences(path: str | None) -> dict[str, str]:
     """The sentences of a person's own. Raises ``ValueError`` for a file that has none."""
-    from dgltree.equations.checking.sentences import check_sentences
+    from dgltree.equations.marking.sentences import check_sentences
     from dgltree.read.text import read_text
 
     if path is None:
@@ -219,9 +219,9 @@ def _read_sentences(path: str | None) -> dict[str, str]:
 
 
 def _mark_answers(options: argparse.Namespace, settings: dict[str, Any], table_of_points: Any) -> int:
-    from dgltree.equations.checking.checker import Checker
-    from dgltree.equations.checking.marks import Checked, Mark, unjudged
-    from dgltree.equations.checking.points import points
+    from dgltree.equations.marking.checker import Checker
+    from dgltree.equations.marking.marks import Checked, Mark, unjudged
+    from dgltree.equations.marking.marks import points
 
     equation = options.equation.strip()
     checker = Checker(equation, **settings)
@@ -229,7 +229,7 @@ def _mark_answers(options: argparse.Namespace, settings: dict[str, Any], table_o
     def mark(text: str) -> Checked:
         if options.seconds is None or not text:
             return checker.mark(text)
-        from dgltree.equations.checking.timed import MarkingTask, mark_within
+        from dgltree.equations.marking.check import MarkingTask, mark_within
 
         return mark_within(MarkingTask(equation, text, tuple(settings.items())), options.seconds)
 

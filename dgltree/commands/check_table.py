@@ -1,19 +1,181 @@
 """``dgltree check --table``: the answers of a class, row by row, with marks and points."""
 
+import csv
+import io
+import re
 import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from dgltree.support.arguments import nearest
+from dgltree.read.text import decode
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
-
-from dgltree.commands.answer_tables import read_table, without_apostrophe, write_table
-from dgltree.cores import cores
-from dgltree.equations.checking.marks import Checked, Mark
-from dgltree.equations.checking.numerals import decimal_mark
-from dgltree.equations.checking.points import points
-from dgltree.equations.checking.timed import MarkingTask, mark_within
+from dgltree.support.workers import cores
+from dgltree.equations.marking.marks import Checked, Mark
+from dgltree.equations.marking.numerals import decimal_mark
+from dgltree.equations.marking.marks import points
+from dgltree.equations.marking.check import MarkingTask, mark_within
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables of answers: CSV, TSV and Parquet, read with every row, and written without formulas of a spreadsheet.
+
+
+DELIMITERS = ",;\t"
+_NUMBER = re.compile(r"[-+−]?[0-9]*[.,]?[0-9]+")
+_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+"""A first line that names for spreadsheets what separates columns."""
+_MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class AnswerTable(NamedTuple):
+    """A table as texts."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    delimiter: str = ","
+    parquet: Any = None
+    """The table of PyArrow, if it is one."""
+    marked: bool = False
+    """Whether the file begins with a byte order mark, by which spreadsheets know its encoding."""
+
+    def column(self, name: str, option: str) -> list[str]:
+        """The texts of a column. Raises ``ValueError`` if there is none of this name, or more than one."""
+        if name not in self.columns:
+            raise ValueError(f"there is no column {name!r} ({nearest(name, self.columns)}); {option}")
+        if self.columns.count(name) > 1:
+            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename the others")
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+
+def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
+    """A table by its suffix, or of standard input (``-``), which is CSV or TSV.
+
+    Raises ``ValueError`` for another kind of file, for bytes of another encoding, and for a row with more or fewer
+    cells than the header.
+    """
+    if path != "-" and not Path(path).is_file():
+        raise ValueError(f"{path}: no such file")
+    suffix = Path(path).suffix.lower()
+    if suffix == ".parquet":
+        return _read_parquet(path)
+    if suffix in (".xlsx", ".xls", ".ods"):
+        raise ValueError(f"{path}: workbooks are not supported; save the sheet as CSV (UTF-8)")
+    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    text = _decoded(data, path, encoding)
+    named = _SEPARATOR.match(text)
+    text = text[named.end() :] if named else text
+    first = text.partition("\n")[0]
+    delimiter = named[1] if named else "\t" if suffix == ".tsv" else max(DELIMITERS, key=first.count)
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False))
+    while rows and not any(rows[-1]):
+        rows.pop()
+    if not rows:
+        raise ValueError(f"{path}: the table is empty; expected a line with the names of its columns")
+    columns, *rows = rows
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(columns):
+            raise ValueError(
+                f"{path}: row {number} below the header has {len(row)} cells and the header {len(columns)}; "
+                f'an answer with {_MARKS[delimiter]} in it is written in quotes: "1{delimiter}5"'
+            )
+    padded = [row + [""] * (len(columns) - len(row)) for row in rows]
+    return AnswerTable(columns, padded, delimiter, marked=data.startswith(_ORDER_MARKS))
+
+
+def _decoded(data: bytes, path: str, encoding: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    if encoding.lower() in ("utf-8", "utf8"):
+        try:
+            return decode(data.removeprefix(b"\xef\xbb\xbf"), "the table" if path == "-" else path)
+        except ValueError as error:
+            raise ValueError(f"{error}, or name its encoding: --encoding cp1252") from None
+    try:
+        return data.decode(encoding)
+    except LookupError:
+        raise ValueError(f"unknown encoding {encoding!r}; write --encoding cp1252") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start + 1} is not {encoding} text: {error.reason}") from None
+
+
+def _read_parquet(path: str) -> AnswerTable:
+    _check_arrow()
+    from pyarrow import parquet
+
+    table = parquet.read_table(path)
+    columns = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
+    return AnswerTable(table.column_names, [list(row) for row in zip(*columns, strict=True)], parquet=table)
+
+
+def write_table(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: str | None) -> None:
+    """The table with further columns, to a file or to standard output.
+
+    A cell that a spreadsheet would take for a formula begins with an apostrophe. Parquet has no formulas.
+
+    Raises ``ValueError`` for a column that is there already.
+    """
+    if taken := [name for name in added if name in table.columns]:
+        raise ValueError(f"the table has a column {taken[0]} already; rename it, because the marks need that name")
+    suffix = Path(path or "").suffix.lower()
+    if suffix == ".parquet":
+        _write_parquet(table, added, str(path))
+        return
+    delimiter = {".tsv": "\t", ".csv": table.delimiter if table.delimiter != "\t" else ","}.get(suffix, table.delimiter)
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(map(escape_formula, [*table.columns, *added]))
+    for place, row in enumerate(table.rows):
+        marks = (column[place] for column in added.values())
+        writer.writerow([escape_formula(_text(cell, delimiter)) for cell in (*row, *marks)])
+    if path is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        Path(path).write_text(text.getvalue(), encoding="utf-8-sig" if table.marked else "utf-8")
+
+
+def escape_formula(cell: str) -> str:
+    """``'=1+1`` of ``=1+1``; a number with a sign is none."""
+    return f"'{cell}" if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
+
+
+def without_apostrophe(cell: str) -> str:
+    """``=15`` of ``'=15``, as spreadsheets and this module mark a text."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA) else cell
+
+
+def _text(value: Any, delimiter: str) -> str:
+    """The text of a cell; next to semicolons, decimals have commas, as spreadsheets of such countries write them."""
+    if isinstance(value, float):
+        return f"{value:g}".replace(".", "," if delimiter == ";" else ".")
+    return "" if value is None else str(value)
+
+
+def _write_parquet(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: str) -> None:
+    _check_arrow()
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    made = table.parquet
+    if made is None:
+        columns = [list(column) for column in zip(*table.rows, strict=True)] or [[] for _ in table.columns]
+        made = arrow.table(dict(zip(table.columns, map(arrow.array, columns), strict=True)))
+    for name, column in added.items():
+        made = made.append_column(name, arrow.array(list(column)))
+    parquet.write_table(made, path)
+
+
+def _check_arrow() -> None:
+    if find_spec("pyarrow") is None:
+        raise ValueError("Parquet is read by pyarrow, which is not installed; it comes with the extra train")
+
 
 SECONDS = 20.0
 """That an answer may take."""

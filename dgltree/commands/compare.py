@@ -8,9 +8,9 @@ from dataclasses import fields
 from typing import Any
 
 from dgltree.commands.fit import add_settings
-from dgltree.commands.paths import check_input, check_output_folder
+from dgltree.commands.options import check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.training.options import FitOptions
 
 WITHOUT = {"encoder", "options", "nodes", "baseline", "no_baseline", "threshold", "split_of", "devices", "machines"}
@@ -88,7 +88,7 @@ def _grids(text: str | None) -> dict[str, Any]:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from dgltree.commands.settings_parser import make_parser
+    from dgltree.commands.options import make_parser
 
     description = "Compare several encoders on your own trees, on the same splits and seeds."
     parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)

@@ -1,31 +1,169 @@
 """``dgltree complete``."""
 
-import argparse
+import threading
 import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from queue import Empty, Queue
+from typing import Any, NamedTuple, TypeVar
+from dgltree.commands.signals import within
+from dgltree.ranking.completion import BatchCompletion, each
+from dgltree.equations.typed import Question
+from dgltree.support.workers import result_of, workers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+import argparse
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
-
-from dgltree.commands.equation_input import (
-    EquationCommand,
-    EquationInput,
-    add_assumptions,
-    count,
-    parse_arguments,
-    parser,
-)
+from dgltree.commands.equation_input import EquationCommand, EquationInput, add_assumptions, count, parse_arguments, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
-from dgltree.commands.paths import check_input
-from dgltree.commands.signals import within
-from dgltree.commands.wrong_answers import WrongAnswers, wrong_answers
-from dgltree.cores import cores
-from dgltree.ranking.pretrained.files import model_file
+from dgltree.commands.options import check_input
+from dgltree.support.workers import cores
+from dgltree.ranking.pretrained_files import model_file
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
-    from dgltree.read.typed import Question
+    from dgltree.trees.tree import Tree
+    from dgltree.equations.typed import Question
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions that several processes answer, in the order in which they came.
+
+
+SPENT = 0.5
+"""Seconds for which questions are answered here: the other processes take one or two to begin."""
+AHEAD = 16
+"""Questions for each process that are read before they are due."""
+T = TypeVar("T")
+
+
+class ReadQuestion(NamedTuple):
+    """A question, and the seconds that reading it took."""
+
+    question: Question
+    spent: float
+
+
+def answer_each(
+    completing: BatchCompletion, asked: Iterator[tuple[T, ReadQuestion | ValueError]], processes: int
+) -> Iterator[tuple[T, Any]]:
+    """Each question with its answer, or with what is wrong with it.
+
+    A question that comes is begun, and an answer that is due is given, without waiting for further questions.
+
+    Args:
+        completing: the settings of a search.
+        asked: questions; a thread reads them, which may still wait for one when the block ends.
+        processes: how many further ones there are at most; this one waits.
+
+    Raises ``MemoryError`` if a process ends, what reading raises, and what an answer raises but ``ValueError``.
+    """
+    coming: Queue[Any] = Queue(AHEAD * processes)
+    threading.Thread(target=_read, args=(asked, coming), daemon=True).start()
+    with workers(processes, _begin, completing) as executor:
+        pool = _Pool(completing, executor)
+        begun: deque[tuple[T, Future[Any] | Any]] = deque()
+        spent, ended = 0.0, False
+        while begun or not ended:
+            while not ended and len(begun) < AHEAD * processes:
+                try:
+                    one = coming.get(block=not begun)
+                except Empty:
+                    break
+                ended = one is None or isinstance(one, BaseException)
+                if isinstance(one, BaseException):
+                    raise one
+                if one is not None:
+                    begun.append(one)
+            if spent >= SPENT:
+                begun = deque((item, pool.begin(task)) for item, task in begun)
+            if begun:
+                item, found = begun.popleft()
+                since = time.monotonic()
+                answer = pool.result(found)
+                spent += time.monotonic() - since
+                yield item, answer
+
+
+def _read(asked: Iterator[Any], coming: "Queue[Any]") -> None:
+    try:
+        for one in asked:
+            coming.put(one)
+    except BaseException as error:
+        coming.put(error)
+    else:
+        coming.put(None)
+
+
+class _Pool:
+    """Processes that answer what is begun."""
+
+    def __init__(self, completing: BatchCompletion, executor: ProcessPoolExecutor) -> None:
+        self.completing, self._executor = completing, executor
+
+    def begin(self, task: Any) -> Any:
+        """Begin a task, if it is not begun yet."""
+        return self._executor.submit(_answer, task) if isinstance(task, ReadQuestion) else task
+
+    def result(self, found: Any) -> Any:
+        if isinstance(found, ReadQuestion):
+            return _answered(self.completing, found)
+        return result_of(found, "answers") if isinstance(found, Future) else found
+
+
+def _answered(completing: BatchCompletion, task: ReadQuestion) -> Any:
+    """The completion, or the ``ValueError`` that says why there is none."""
+    with within(completing.seconds):
+        [found] = each(lambda several: completing.answer(several, task.spent), [task.question])
+    return found
+
+
+_settings: list[BatchCompletion] = []
+"""Of a process that answers."""
+
+
+def _begin(completing: BatchCompletion) -> None:
+    _settings[:] = [completing]
+
+
+def _answer(task: ReadQuestion) -> Any:
+    return _answered(_settings[0], task)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The option ``--distractors`` of ``dgltree complete``: wrong answers next to the right one.
+
+
+class WrongAnswers(NamedTuple):
+    """Plausible wrong answers, as they are written, or why there are none."""
+
+    texts: list[str]
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"      no wrong answers: {self.reason}"
+        between = "; " if any("," in text for text in self.texts) else ", "
+        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no typical mistake fits"
+
+
+def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:
+    """Those to the first filler of a completion."""
+    from dgltree.equations.marking.distractors import distractors
+
+    if not found.found:
+        return WrongAnswers([], "no right answer was found")
+    if len(found.blanks) != 1:
+        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks; wrong answers need exactly one")
+    try:
+        return WrongAnswers([write(tree) for tree in distractors(found.equation, found.fillers[0].trees[0], count)])
+    except ValueError as error:
+        return WrongAnswers([], str(error))
+
 
 MAX_IN_ONE_PROCESS = 4
 """Equations of a command line that are not worth further processes."""
@@ -148,8 +286,8 @@ def _seconds(text: str) -> float:
 
 
 def _completing(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of :class:`dgltree.ranking.batch_completion.BatchCompletion`, the model apart."""
-    from dgltree.ranking.pretrained.fillers import read_fillers
+    """Settings of :class:`dgltree.ranking.completion.BatchCompletion`, the model apart."""
+    from dgltree.ranking.pretrained_files import read_fillers
 
     return {
         "top": options.top,
@@ -163,7 +301,7 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
 
 def _with_commas(write: Callable[[Any], str]) -> Callable[[Any], str]:
     """A writer whose decimals have commas."""
-    from dgltree.equations.checking.sentences import with_decimal_commas
+    from dgltree.equations.marking.sentences import with_decimal_commas
 
     return lambda written: with_decimal_commas(write(written))
 
@@ -173,7 +311,7 @@ class CompleteCommand(EquationCommand):
 
     def __init__(self, options: argparse.Namespace) -> None:
         from dgltree.equations.completion.assumptions import read_assumptions
-        from dgltree.ranking.batch_completion import BatchCompletion
+        from dgltree.ranking.completion import BatchCompletion
 
         self.assumed = read_assumptions(options.assume)
         self.options, self._spent = options, 0.0
@@ -187,7 +325,6 @@ class CompleteCommand(EquationCommand):
         if self.completing.by_score or processes == 1 or (len(texts) <= MAX_IN_ONE_PROCESS and "-" not in texts):
             yield from super().answers(asked)
             return
-        from dgltree.commands.several import ReadQuestion, answer_each
 
         def read(one: EquationInput) -> "ReadQuestion | ValueError":
             return one.typed if isinstance(one.typed, ValueError) else ReadQuestion(one.typed, self._spent)
@@ -196,8 +333,8 @@ class CompleteCommand(EquationCommand):
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.equations.completion.assumptions import check_assumptions
-        from dgltree.equations.expressions.names import variables
-        from dgltree.read.typed import read_question
+        from dgltree.equations.expressions.variables import variables
+        from dgltree.equations.typed import read_question
 
         begun = time.monotonic()
         try:
@@ -212,10 +349,10 @@ class CompleteCommand(EquationCommand):
             return self.completing.answer([asked.typed for asked in block], self._spent)
 
     def show(self, asked: EquationInput, found: "Completion") -> None:
-        from dgltree.equations.checking.numerals import decimal_mark
+        from dgltree.equations.marking.numerals import decimal_mark
         from dgltree.equations.completion.assumptions import as_assumed
         from dgltree.read.infix_writer import write_equation, write_infix
-        from dgltree.read.latex_writer import write_latex, write_latex_equation
+        from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
 
         found, latex = as_assumed(found, self.assumed), self.options.latex
         write: Callable[[Any], str] = write_latex if latex else write_infix
@@ -233,7 +370,7 @@ class CompleteCommand(EquationCommand):
             print(wrong, flush=True)
 
     def _show_json(self, asked: EquationInput, found: "Completion", wrong: "WrongAnswers | None") -> None:
-        from dgltree.equations.completion.record import describe_completion
+        from dgltree.equations.completion.result import describe_completion
 
         more = {} if wrong is None else {"distractors": wrong.texts}
         print(
@@ -245,7 +382,7 @@ class CompleteCommand(EquationCommand):
             return super().run(texts)
 
     def _kernels(self, texts: list[str]) -> AbstractContextManager[None]:
-        from dgltree.engine.kernels.choice import kernels
+        from dgltree.engine.kernels.dispatch import kernels
 
         return kernels("cached" if len(texts) >= MIN_FOR_NUMBA or "-" in texts else "off")
 

@@ -193,7 +193,7 @@ class EquationCommand(ABC):
 
     def _answered(self, block: list[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
         """Each equation of a block, with its answer or with what is wrong with it."""
-        from dgltree.ranking.batch_completion import each
+        from dgltree.ranking.completion import each
 
         answers = each(self.answer, [one for one in block if not isinstance(one.typed, ValueError)])
         for one in block:

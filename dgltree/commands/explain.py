@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import STDIN, check_cell, check_output_file
+from dgltree.commands.options import STDIN, check_cell, check_output_file
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
-from dgltree.datasets.settings.read_settings import Reading
-from dgltree.read.brief import WIDTH, brief
+from dgltree.datasets.settings import Reading
+from dgltree.read.text import WIDTH, brief
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
 from dgltree.training.model_files import check_answers
@@ -50,7 +50,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code is 1 if a record could not be read."""
-    from dgltree.training import threads
+    from dgltree.training import cpu_threads as threads
     from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
     model = TrainedModel.load(options.model, cell=options.cell)
@@ -194,7 +194,7 @@ def _number(each: "Effect | ColumnEffect", model: "TrainedModel") -> str:
 
 def _draw(found: "Explanation", model: "TrainedModel", file: Path) -> None:
     from dgltree.plotting import charts
-    from dgltree.plotting.effects import coloured
+    from dgltree.plotting.trees import coloured
 
     if len(found.trees) == 2:
         raise ValueError("--picture draws one tree, but the model reads pairs")

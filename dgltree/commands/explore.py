@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import check_input
-from dgltree.ranking.pretrained.files import model_file
+from dgltree.commands.options import check_input
+from dgltree.ranking.pretrained_files import model_file
 from dgltree.training.model_files import check_model
 
 EXAMPLES = """\
@@ -20,7 +20,7 @@ and how a batch is computed. It is served to this machine only, and opens no fil
 """
 
 
-NEEDS = ("dgltree.explore.open_models", "dgltree.explore.serve")
+NEEDS = ("dgltree.explore.open_models", "dgltree.explore.app")
 
 
 def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -48,7 +48,7 @@ def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     from dgltree.commands.signals import Interrupted
     from dgltree.explore.open_models import open_all
-    from dgltree.explore.serve import serve
+    from dgltree.explore.app import serve
 
     try:
         serve(open_all(options.models, options.trees), options.port, not options.no_browser)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.options import config_first, options_of
-from dgltree.commands.paths import check_cell, check_input, check_output_folder
+from dgltree.commands.options import check_cell, check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.smiles import OPEN, TREES
 from dgltree.training.model_files import check_model
 from dgltree.training.options import FitOptions
@@ -76,7 +76,7 @@ def run(_: str, options: argparse.Namespace) -> int:
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
     trees = _molecules(splits, paths, reading, options) if splits["train"].reading.notation == OPEN else {}
     if trees and not options.folds:
-        from dgltree.training.molecules import choose_notation
+        from dgltree.training.deciding import choose_notation
 
         splits = trees[choose_notation(trees, FitOptions(**settings))]
     data = splits.pop("train")
@@ -125,7 +125,7 @@ def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "T
 def _parse(arguments: list[str]) -> argparse.Namespace:
     from jsonargparse import ActionConfigFile
 
-    from dgltree.commands.settings_parser import make_parser
+    from dgltree.commands.options import make_parser
 
     description = "Train a model on your own trees, and write it to a folder with its metrics and its card."
     parser = make_parser("fit", "FILE [options]", description, EXAMPLES)

@@ -3,9 +3,9 @@
 import argparse
 
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import check_input
+from dgltree.commands.options import check_input
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.smiles import OPEN, TREES
 
 RINGS, ATOMS = TREES

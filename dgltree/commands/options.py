@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
-
-from dgltree.arguments import near
-
+from dgltree.support.arguments import near
+import sys
+from typing import Any, NoReturn
+from jsonargparse import ArgumentParser
+from dgltree.support.arguments import describe_kind
+import os
+from pathlib import Path
+from dgltree.support.files import check_exists
 
 class Option(NamedTuple):
     """One setting."""
@@ -88,3 +93,108 @@ def config_first(arguments: list[str]) -> list[str]:
     parser.add_argument("--config", action="append", default=[])
     known, others = parser.parse_known_args(arguments)
     return [*(f"--config={file}" for file in known.config), *others]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The parser of ``dgltree fit`` and ``compare``, whose errors are one line.
+
+
+_OF_A_KEY = re.compile(r'Parser key "(?P<name>\w+)":\s*(?P<why>.*)', re.DOTALL)
+_VALUE = re.compile(r"(?:Got value|Given value): (.*)", re.DOTALL)
+_NOT_ACCEPTED = re.compile(r"Option '(\w+)' is not accepted")
+_PAIR = re.compile(r"(\w+)=(.+)")
+
+
+class SettingsParser(ArgumentParser):
+    """Options with types, and a file of them."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Print what is wrong and what would be right, and exit with 2."""
+        print(f"{self.prog}: error: {self._describe(message)}", file=sys.stderr)
+        sys.exit(2)
+
+    def _describe(self, message: str) -> str:
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        if found := _NOT_ACCEPTED.match(message):
+            return describe_unknown(_flag(found[1]), flags)
+        if (found := _OF_A_KEY.match(message)) and (value := _VALUE.search(found["why"])):
+            return self._describe_value(found["name"], value[1].strip())
+        if found:
+            return f"{_flag(found['name'])}: {' '.join(found['why'].split())}"
+        if message.startswith("unrecognized arguments: "):
+            return describe_unknown(message.partition(": ")[2], flags)
+        return " ".join(message.split())
+
+    def _describe_value(self, name: str, value: str) -> str:
+        if name == "options":
+            return describe_no_json(value)
+        kinds = [action._typehint for action in self._actions if action.dest == name and hasattr(action, "_typehint")]
+        wanted = f"; it must be {describe_kind(kinds[0])}" if kinds else ", which it cannot be"
+        return f"{_flag(name)} is {value!r:.80}{wanted}"
+
+
+def _flag(name: str) -> str:
+    return "--" + name.strip("_").replace("_", "-")
+
+
+def describe_no_json(text: str) -> str:
+    """The message about a text of ``--options`` that is not a JSON object, with the way to write it."""
+    found = _PAIR.fullmatch(text)
+    example = f'{{"{found[1]}": {found[2]}}}' if found else '{"stack_size": 3}'
+    return f"--options is {text!r:.80}; write it as a JSON object: --options '{example}'"
+
+
+def make_parser(name: str, usage: str, description: str, examples: str) -> Any:
+    """The parser of ``dgltree NAME``, without options yet."""
+    return SettingsParser(
+        prog=f"dgltree {name}",
+        usage=f"dgltree {name} {usage}",
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paths of a command line, looked at before what takes seconds is imported. Each raises an error of one line.
+
+
+STDIN = "-"
+
+
+def check_input(path: str | None, advice: str = "") -> None:
+    """``FileNotFoundError`` for a file that does not exist; ``advice`` ends its message."""
+    if path is None or path == STDIN:
+        return
+    try:
+        check_exists(path)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}{advice}") from None
+
+
+def check_cell(text: str | None) -> None:
+    """``FileNotFoundError`` if the file of ``FILE.py:CLASS`` is not there."""
+    if text and text.rpartition(":")[0]:
+        check_exists(text.rpartition(":")[0])
+
+
+def check_output_folder(path: str | Path | None) -> None:
+    """``NotADirectoryError`` for the path of a file, or one below it: a missing folder is made."""
+    if path is None:
+        return
+    for each in (Path(path), *Path(path).parents):
+        if os.path.lexists(each):
+            if not each.is_dir():
+                raise NotADirectoryError(f"{each} is a file; the output goes to a folder")
+            return
+
+
+def check_output_file(path: str | Path | None) -> None:
+    """``FileNotFoundError`` if the folder of the file is not there, ``IsADirectoryError`` if the path is a folder."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; the output goes to a file")
+    if not Path(path).parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {Path(path).parent}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import STDIN, check_input, check_output_folder
+from dgltree.commands.options import STDIN, check_input, check_output_folder
 from dgltree.read.bracket import write_unlabelled
 from dgltree.read.text import decode, one_line
 from dgltree.read.words import normalize_word, plain_words
@@ -41,7 +41,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     from dgltree.models.language_model import load_language_model
-    from dgltree.training import threads
+    from dgltree.training import cpu_threads as threads
 
     model = load_language_model(options.model)
     sentences = [plain_words(line) for line in _read(options.file).splitlines()]

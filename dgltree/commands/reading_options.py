@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from dgltree.commands.options import options_of
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 
 def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None:

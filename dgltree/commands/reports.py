@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS
-from dgltree.durations import in_seconds
+from dgltree.support.durations import in_seconds
 
 
 class BadRecords:

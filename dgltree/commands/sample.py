@@ -5,7 +5,7 @@ import sys
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.options import option_parser
-from dgltree.ranking.pretrained.files import FOLDER
+from dgltree.ranking.pretrained_files import FOLDER
 
 EXAMPLES = """\
 examples:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.options import option_parser
-from dgltree.commands.paths import check_cell, check_input
+from dgltree.commands.options import check_cell, check_input
 from dgltree.commands.reading_options import add_reading, read_given
-from dgltree.datasets.settings.read_settings import Reading
-from dgltree.read.brief import WIDTH, brief
+from dgltree.datasets.settings import Reading
+from dgltree.read.text import WIDTH, brief
 from dgltree.read.text import one_line
 from dgltree.training.model_files import check_model
 
@@ -50,7 +50,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
-    from dgltree.training import threads
+    from dgltree.training import cpu_threads as threads
     from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
     model = TrainedModel.load(options.model, cell=options.cell)

@@ -9,8 +9,8 @@ from dgltree.commands.main import COMMANDS
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
-    from dgltree.equations.completion.answers import Verification
-    from dgltree.read.typed import Typed
+    from dgltree.equations.completion.verification import Verification
+    from dgltree.equations.typed import Typed
 
 EXAMPLES = """\
 examples:
@@ -44,12 +44,12 @@ class VerifyCommand(EquationCommand):
 
     def read(self, text: str) -> "list[tuple[str, Typed]]":
         """The equation, or those of a calculation in steps."""
-        from dgltree.read.typed import read_steps
+        from dgltree.equations.typed import read_steps
 
         return read_steps(text, self.names)
 
     def answer(self, block: list[EquationInput]) -> "list[Verification]":
-        from dgltree.equations.completion.answers import verify
+        from dgltree.equations.completion.verification import verify
 
         return [verify(asked.typed.equation, assume=self.assume) for asked in block]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dgltree.datasets.batches import UNSEEN, Collate, Graphs, NodeBatches, label_numbers
     from dgltree.datasets.formats import Bad
-    from dgltree.datasets.settings.read_settings import Reading
-    from dgltree.datasets.splitting.splits import split
+    from dgltree.datasets.settings import Reading
+    from dgltree.datasets.splitting import split
     from dgltree.datasets.tree_dataset import TreeDataset
 
 __all__ = ["UNSEEN", "Bad", "Collate", "Graphs", "NodeBatches", "Reading", "TreeDataset", "label_numbers", "split"]
 _MODULES = {
     **dict.fromkeys(("UNSEEN", "Collate", "Graphs", "NodeBatches", "label_numbers"), "batches"),
     "Bad": "formats",
-    "Reading": "settings.read_settings",
-    "split": "splitting.splits",
+    "Reading": "settings",
+    "split": "splitting",
     "TreeDataset": "tree_dataset",
 }
 

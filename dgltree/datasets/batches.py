@@ -5,23 +5,98 @@ data = data.within(data.vocabulary(min_count=2, unk=True))
 loader = DataLoader(data, batch_sampler=NodeBatches(data.sizes, 4096, seed=0), collate_fn=Collate(classes))
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
-
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 import torch
 from torch import Tensor
-from torch.utils.data import Sampler
-
 from dgltree.batching.batch import TreeBatch
+from dgltree.batching.moving import Movable
+from dgltree.batching.batch import select
+from dgltree.encoders import Encoder, Planned
+from dgltree.engine.planned import PlannedBatch
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+from torch.utils.data import Sampler
 from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.labelled_batch import Labelled
-from dgltree.datasets.settings.field_texts import label_number
-from dgltree.datasets.settings.label_texts import class_numbers
+from dgltree.datasets.settings import label_number
+from dgltree.datasets.settings import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
+from collections.abc import Sequence
 
 if TYPE_CHECKING:
     import dgl
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Labelled trees: a data set, and what a data loader takes out of it for a model.
+
+
+@dataclass
+class Labelled(Movable):
+    """E examples. What a model needs of them is moved; the rest stays on the CPU."""
+
+    trees: TreeBatch
+    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression. They stay
+    where they are if the plan is of something else, such as sequences."""
+    labels: Tensor
+    """(E,), what is to be predicted: float32 if it is yes or no, class numbers int64 otherwise."""
+    groups: Tensor
+    """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
+    planned: Planned | None = None
+    """The encoder's preparation of the trees, if there is one."""
+    baseline: Tensor | None = None
+    """(E, ...) the answers of a baseline, if there is one."""
+    weights: Tensor | None = None
+    """(E,) float32, how much each example counts in a loss; None: all the same."""
+    features: Tensor | None = None
+    """(E, F) float32, what is read of the columns next to the trees; None: nothing."""
+
+    @property
+    def inputs(self) -> TreeBatch | Planned:
+        """The arguments of a call of the model."""
+        return self.trees if self.planned is None else self.planned
+
+    def plan(self, encoder: Encoder, share: bool) -> "Labelled":
+        """The same, planned for an encoder: what a data loader's worker does while the model computes."""
+        return replace(self, planned=encoder.plan(self.trees, share))
+
+    @property
+    def device(self) -> torch.device:
+        return self.labels.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        planned = None if self.planned is None else self.planned.map(function)
+        baseline = None if self.baseline is None else function(self.baseline)
+        weights = None if self.weights is None else function(self.weights)
+        features = None if self.features is None else function(self.features)
+        if planned is None:
+            trees = self.trees.map(function)
+        else:
+            trees = _batch(planned) if _batch(self.planned) is self.trees else self.trees
+        labels = function(self.labels)
+        more: Any = {"baseline": baseline, "weights": weights, "features": features}
+        return replace(self, trees=trees, labels=labels, planned=planned, **more)
+
+    def select(self, examples: Sequence[int]) -> "Labelled":
+        """Some of the examples, in the given order."""
+        rows = torch.tensor(examples)
+        each = len(self.trees) // len(self.labels)
+        trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
+        names = ("baseline", "weights", "features")
+        more = {name: None if (each := getattr(self, name)) is None else each[rows] for name in names}
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], **more)
+
+
+def _batch(planned: Any) -> Any:
+    """The trees that a plan is of; the plan itself if it has none."""
+    return planned.batch if isinstance(planned, PlannedBatch) else planned
+
+
+def plan_examples(whole: Labelled, encoder: Encoder, share: bool, examples: Sequence[int]) -> Labelled:
+    """Some examples of a data set that was flattened once, planned for an encoder."""
+    return whole.select(examples).plan(encoder, share)
+
 
 T = TypeVar("T")
 UNSEEN = -1
@@ -164,3 +239,44 @@ class Graphs:
 def epoch_generator(seed: int, epoch: int) -> torch.Generator:
     """The generator of an epoch's order, epochs counted from 0: it depends on (seed, epoch) alone."""
     return torch.Generator().manual_seed(seed * 10_000 + epoch)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Batches of examples of similar lengths, none larger than memory allows.
+
+
+POOL = 50  # full batches' worth of examples that are sorted together: little padding, and yet other batches every epoch
+
+
+def buckets(
+    lengths: Sequence[int], batch_size: int, most_words: int, generator: torch.Generator | None = None
+) -> list[list[int]]:
+    """Which examples are in which batch.
+
+    A batch has at most ``batch_size`` examples, and padded to its longest at most ``most_words`` words; an example that
+    alone is longer has a batch of its own. With a generator the examples are in random order, sorted in pools, and so
+    are the batches; without, they are sorted from the shortest to the longest.
+
+    Raises ``ValueError`` for a batch size or number of words below 1.
+    """
+    if batch_size < 1 or most_words < 1:
+        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both must be 1 or more")
+    count = len(lengths)
+    order = list(range(count)) if generator is None else torch.randperm(count, generator=generator).tolist()
+    pool = count if generator is None else POOL * batch_size
+    batches: list[list[int]] = []
+    for start in range(0, count, pool or 1):
+        batches += _cut(sorted(order[start : start + pool], key=lengths.__getitem__), lengths, batch_size, most_words)
+    if generator is None:
+        return batches
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+def _cut(rising: list[int], lengths: Sequence[int], batch_size: int, most_words: int) -> list[list[int]]:
+    batches: list[list[int]] = [[]]
+    for i in rising:
+        room = len(batches[-1]) < batch_size and (len(batches[-1]) + 1) * lengths[i] <= most_words
+        if batches[-1] and not room:
+            batches.append([])
+        batches[-1].append(i)
+    return batches

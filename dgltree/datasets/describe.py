@@ -11,8 +11,8 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
 from dgltree.datasets.labels import absent, present, where
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings.field_texts import number
-from dgltree.datasets.splitting.duplicates import count_contradicted, node_digests
+from dgltree.datasets.settings import number
+from dgltree.datasets.splitting import count_contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import one_line

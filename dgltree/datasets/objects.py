@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from dgltree.datasets.formats.records import reader_of
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.graphs import from_graph
-from dgltree.read.networkx import read_node_link
+from dgltree.read.graphs import read_node_link
 from dgltree.read.nltk import from_nltk, is_nltk
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.python import from_ast

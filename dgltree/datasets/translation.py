@@ -1,17 +1,42 @@
 """Flat trees from one vocabulary to another: a data set is read once, in the names that are in it."""
 
+from collections.abc import Collection
+from dgltree.batching.vocabulary import UNKNOWN
+from dgltree.trees.tree import Tree
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-
 import torch
 from torch import Tensor
-
 from dgltree.batching.batch import TreeBatch, shares_numbers, unbatch
 from dgltree.batching.batch import batch as make_batch
-from dgltree.batching.token_parts import parts_of
+from dgltree.batching.vocabulary import parts_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
-from dgltree.datasets.arities import fit_arity
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trees with other numbers of children than a model knows, as trees with those that it knows.
+
+
+def fit_arity(tree: Tree, arities: Collection[int]) -> Tree:
+    """The tree, whose nodes have numbers of children that are among ``arities``, of which one is 0 and one above 1.
+
+    A node with fewer children than such a number gets unknown leaves after them, the fewest that it needs. One with
+    more children than any has the last ones below an unknown node: with 0 and 2, ``f(a, b, c)`` becomes
+    ``f(a, <unk>(b, c))``.
+    """
+    most = max(arities)
+
+    def shaped(children: list[Tree]) -> list[Tree]:
+        nested = range(0, len(children) - most, most - 1)  # where the children of each node but the innermost begin
+        inner = children[len(nested) * (most - 1) :]
+        wanted = min(arity for arity in arities if arity >= len(inner))
+        inner = inner + [Tree(UNKNOWN)] * (wanted - len(inner))
+        for start in reversed(nested):
+            inner = [*children[start : start + most - 1], Tree(UNKNOWN, inner)]
+        return inner
+
+    return tree.fold(lambda node, children: node.replace(children=shaped(children)))
+
 
 UNKNOWN_FUNCTION = " (it was trained with --no-unk, so it reads no unknown functions)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
@@ -49,7 +74,7 @@ def vocabulary_of(
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare and for unknown functions too, at each arity that there is.
         parts: let the words that tokens are made of stand for rare and unknown ones; see
-            :func:`dgltree.batching.token_parts.parts_of`.
+            :func:`dgltree.batching.vocabulary.parts_of`.
         always: let every function occur at every arity that there is, for encoders without weights of each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
@@ -74,7 +99,7 @@ class Translation:
     """From the ids of one vocabulary to those of another.
 
     Where ``<unk>`` has every arity of the other vocabulary, trees with other numbers of children are read as
-    :func:`dgltree.datasets.arities.fit_arity` makes them.
+    :func:`dgltree.datasets.translation.fit_arity` makes them.
 
     Args:
         own: the vocabulary of the trees.

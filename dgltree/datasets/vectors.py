@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vector_files import check_vector_file
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 
 if TYPE_CHECKING:
     import pyarrow

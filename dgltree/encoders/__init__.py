@@ -1,12 +1,12 @@
 """Encoders: a batch of trees to one vector per root."""
 
-from dgltree.encoders.brackets import score_induced
-from dgltree.encoders.encoded import Attention, Beams, Distances, Encoded, Merges, Parse
+from dgltree.encoders.bracket_scores import score_induced
+from dgltree.encoders.encoder import Attention, Beams, Distances, Encoded, Merges, Parse
 from dgltree.encoders.encoder import Encoder, Planned
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
-from dgltree.encoders.latent.easy_first_tree import SequenceEasyFirst
+from dgltree.encoders.latent.easy_first import SequenceEasyFirst
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
@@ -17,7 +17,7 @@ from dgltree.encoders.sequence.lstm import LSTM, SequenceLSTM
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent import RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.sequences import Sequences
+from dgltree.encoders.sequence.linearization import Sequences
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer

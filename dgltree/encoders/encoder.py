@@ -1,16 +1,154 @@
 """Base class of all encoders, and their plans."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+from torch import Tensor
+from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
+from dgltree.induction.merges import merged_trees
+from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, tree_svg
+from dgltree.trees.tree import Tree
 from collections.abc import Callable
 from typing import Any, Protocol
-
 import torch
 from torch import Tensor, nn
-
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.encoders.encoded import Encoded
-from dgltree.trees.tree import Tree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Results of a pass of an encoder: vectors, and of one that finds trees those that this very pass built.
+
+
+DRAWN = 4
+"""Trees of a picture, at most."""
+
+
+class Parse(ABC):
+    """Which tree a pass built over each of B sequences of up to T words, in the numbers that it was built by."""
+
+    kind: ClassVar[str]
+    """The kind of numbers, which decides how they are drawn."""
+
+    @abstractmethod
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        """The tree over each sequence: ``phrase`` nodes with two children over ``word`` leaves."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """How many words each of the B sequences has."""
+
+    def _repr_html_(self) -> str:
+        """The trees over the places of the words, of the first sequences, for notebooks; under 50 KB."""
+        sizes = self.sizes
+        places = [[str(place) for place in range(1, size + 1)] for size in sizes]
+        if not sizes or 0 in sizes:
+            return frame_pictures(f"{self.kind} of {len(sizes)} sequences", [])
+        trees = self.trees(places)[:DRAWN]
+        title = f"the tree by {self.kind} over words 1 to {sizes[0]}"
+        if len(sizes) > 1:
+            title = f"the trees by {self.kind} over the words of {len(sizes)} sequences"
+            title += f"; the first {DRAWN}" if len(sizes) > DRAWN else ""
+        most = MAX_PICTURE_NODES // len(trees)
+        return frame_pictures(title, [tree_svg(each, _word, lambda node: node.children, most) for each in trees])
+
+
+def _word(node: Tree) -> str:
+    return node.token or ""
+
+
+@dataclass(frozen=True)
+class Attention(Parse):
+    """Ordered Memory's attention over its slots, read by :func:`dgltree.induction.tree_from_attention`."""
+
+    kind = "attention"
+    scores: Tensor
+    """(B, T, N)"""
+    lengths: Tensor | None = None
+    """(B,) int64, the words of each sequence; None: T."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return _sizes(self.scores, self.lengths)
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return [tree_from_attention(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+
+
+@dataclass(frozen=True)
+class Distances(Parse):
+    """ON-LSTM's distances, read by :func:`dgltree.induction.tree_from_distances`."""
+
+    kind = "distances"
+    scores: Tensor
+    """(B, T)"""
+    lengths: Tensor | None = None
+    """(B,) int64, the words of each sequence; None: T."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return _sizes(self.scores, self.lengths)
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return [tree_from_distances(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+
+
+def _sizes(scores: Tensor, lengths: Tensor | None) -> list[int]:
+    return [scores.shape[1]] * len(scores) if lengths is None else lengths.tolist()
+
+
+@dataclass(frozen=True)
+class Merges(Parse):
+    """Gaps in the order in which they were closed (:mod:`dgltree.induction.merges`)."""
+
+    kind = "merges"
+    order: Tensor
+    """(B, T - 1) int64, -1 after the last merge of a sequence."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return (1 + (self.order >= 0).sum(1)).tolist()
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return merged_trees(words, self.order)
+
+
+@dataclass(frozen=True)
+class Beams(Parse):
+    """Several orders of merges for each sequence; the tree is that of the one with the largest weight."""
+
+    kind = "beams"
+    orders: Tensor
+    """(B, K, T - 1) int64, as in :class:`Merges`, the largest weight first."""
+    weights: Tensor
+    """(B, K), how much of the root comes from each; 0 if a sequence has fewer."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return (1 + (self.orders[:, 0] >= 0).sum(1)).tolist()
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return merged_trees(words, self.orders[:, 0])
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The value of one pass over B trees or sequences."""
+
+    root: Tensor
+    """(B, n), one vector each."""
+    parse: Parse | None = None
+    """The trees that this pass used to compute ``root``; None of an encoder that finds none."""
+    losses: Mapping[str, Tensor] = field(default_factory=dict)
+    """By name (B,), what a training adds to its own loss, as a mean; what weighs them is in them."""
+    trace: Mapping[str, Tensor] | None = None
+    """Further results, if they were asked for; each encoder documents its own."""
+
+    @property
+    def loss(self) -> Tensor | float:
+        """(), the sum of the means of ``losses``; 0.0 if there are none."""
+        return sum((loss.mean() for loss in self.losses.values()), start=0.0)
 
 
 class Planned(Protocol):

@@ -9,28 +9,28 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.vocabulary_signature import VocabularySigned
-from dgltree.configured import check_options
-from dgltree.encoders.encoded import Encoded
+from dgltree.batching.vocabulary import VocabularySigned
+from dgltree.support.arguments import check_options
+from dgltree.encoders.encoder import Encoded
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
-from dgltree.encoders.latent.easy_first_tree import SequenceEasyFirst
+from dgltree.encoders.latent.easy_first import SequenceEasyFirst
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import SequenceONLSTM
-from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
-from dgltree.encoders.latent.pair_attention import PairAttention
+from dgltree.encoders.latent.ordered_memory.network import SequenceOrderedMemory
+from dgltree.encoders.latent.gated_attention import PairAttention
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, Sequences, join_pairs, nodes_of
+from dgltree.encoders.sequence.linearization import NO_WORD, ROOT, Sequences, join_pairs, nodes_of
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
-from dgltree.torch_internals import exclude_from_compile
+from dgltree.support.torch_internals import exclude_from_compile
 from dgltree.trees.tree import Tree
 
 SEPARATOR = "|"  # how the id between two trees is written
@@ -42,7 +42,7 @@ class SequenceEncoder(Encoder, VocabularySigned):
     With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
     words of the one may attend to those of the other: the inter-sentence form of the Transformers on logic (Shen et al.
     2019, arXiv 1910.13466, table 1). A core with ``in_context`` reads the two apart, and their words in context ask
-    each other (:class:`dgltree.encoders.latent.pair_attention.PairAttention`).
+    each other (:class:`dgltree.encoders.latent.gated_attention.PairAttention`).
 
     Args:
         core: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``; or a core, of ``symbol_count(vocabulary)`` ids (see

@@ -1,20 +1,83 @@
 """The memory that a pass needs at least and that there is: a batch that cannot fit is refused before it begins."""
 
+import os
+from pathlib import Path
+import torch
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
-
-import torch
 from torch import Tensor
-
-from dgltree.cells import Cell, DownwardCell
-from dgltree.cells.typed_linear import Segments
-from dgltree.engine.accumulate import Sink
-from dgltree.engine.available_memory import available_bytes
-from dgltree.engine.generator import generator_at, generator_state
+from dgltree.engine.contract import CellContract
+from dgltree.engine.contract import DownwardContract
+from dgltree.engine.typed_linear import Segments
+from dgltree.engine.level_pass import Sink
+from dgltree.engine.autograd import generator_at, generator_state
 from dgltree.engine.schedule import Schedule, Step
-from dgltree.engine.step import forward_step
+from dgltree.engine.level_pass import forward_step
 from dgltree.engine.trace import Trace
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How much memory is left on a device: what the system says, and the limits of a process and of the groups it is in.
+
+
+MEMINFO = Path("/proc/meminfo")  # of Linux; elsewhere nothing is known, and nothing refused
+PAGES = Path("/proc/self/statm")
+GROUPS = Path("/proc/self/cgroup")
+MOUNTED = Path("/sys/fs/cgroup")
+NAMES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
+"""The files of limit and usage, for groups of version 2 and of version 1."""
+
+
+def available_bytes(device: torch.device) -> int | None:
+    """Bytes that are left on a device, or None if that is not known."""
+    if device.type == "cuda":
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
+    if not MEMINFO.exists():
+        return None
+    known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
+    return min([1024 * int(known["MemAvailable"].split()[0]), *_left_of_addresses(), *_left_in_groups()])
+
+
+def resident_bytes() -> int:
+    """Bytes of memory that this process has, where :func:`available_bytes` is known."""
+    return os.sysconf("SC_PAGE_SIZE") * int(PAGES.read_text(encoding="ascii").split()[1])
+
+
+def _left_of_addresses() -> list[int]:
+    """Bytes that the process may still map, if that has a limit (``ulimit -v``)."""
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return []
+    return [max(0, most - resource.getpagesize() * int(PAGES.read_text(encoding="ascii").split()[0]))]
+
+
+def _left_in_groups() -> list[int]:
+    """Bytes left in each control group of this process, and in those around it, that has a limit."""
+    lines = GROUPS.read_text(encoding="utf-8").splitlines() if GROUPS.exists() else []
+    found = []
+    for _, controllers, path in (line.split(":", 2) for line in lines):
+        kind = "memory" if "memory" in controllers.split(",") else controllers
+        if kind in NAMES:
+            group = Path(path.strip("/"))
+            found += [_left(MOUNTED / kind / folder, *NAMES[kind]) for folder in (group, *group.parents)]
+    return [left for left in found if left is not None]
+
+
+def _left(folder: Path, limit: str, usage: str) -> int | None:
+    """What a group may still take; pages of files that it read count as free, because the system takes them back."""
+    try:
+        most, used = ((folder / name).read_text(encoding="ascii").strip() for name in (limit, usage))
+        pages = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):  # no such group in this container, or none that may be read
+        return None
+    if most == "max":
+        return None
+    files = int(pages.get("total_inactive_file", pages.get("inactive_file", 0)))
+    return max(0, int(most) - int(used) + files)
+
 
 LARGE = 2**27
 """Bytes of states from which on a batch is looked at."""
@@ -23,7 +86,7 @@ SAMPLE = 64
 
 
 def check_memory(
-    cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: Callable[[], int] | None = None
+    cell: CellContract, schedule: Schedule, record: bool, recompute: bool, fused: Callable[[], int] | None = None
 ) -> None:
     """``MemoryError`` if a batch needs more than the device has left: how much, and what would fit.
 
@@ -45,7 +108,7 @@ def check_memory(
     raise _too_large(cell, schedule, needed, left, hints)
 
 
-def check_downward_memory(cell: DownwardCell, schedule: Schedule, record: bool) -> None:
+def check_downward_memory(cell: DownwardContract, schedule: Schedule, record: bool) -> None:
     """``MemoryError`` if the states alone, with their gradients if it is recorded, need more than there is left."""
     needed = len(schedule) * _state_bytes(cell) * (2 if record else 1)
     if needed < LARGE:
@@ -55,7 +118,7 @@ def check_downward_memory(cell: DownwardCell, schedule: Schedule, record: bool) 
         raise _too_large(cell, schedule, needed, left, [])
 
 
-def _too_large(cell: Cell | DownwardCell, schedule: Schedule, needed: int, left: int, hints: list[str]) -> MemoryError:
+def _too_large(cell: CellContract | DownwardContract, schedule: Schedule, needed: int, left: int, hints: list[str]) -> MemoryError:
     most = f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"
     return MemoryError(
         f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(schedule):,} nodes to compute, and "
@@ -63,7 +126,7 @@ def _too_large(cell: Cell | DownwardCell, schedule: Schedule, needed: int, left:
     )
 
 
-def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -> int:
+def least_bytes(cell: CellContract, schedule: Schedule, record: bool, recompute: bool) -> int:
     """States and those of the leaves apart, inputs; with a backward pass to come also what is needed for it.
 
     A bound from below: what a step needs only while it runs comes on top, some hundred bytes per node of a large batch.
@@ -75,7 +138,7 @@ def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -
     return needed + states + (0 if recompute else count_kept_bytes(cell, schedule))
 
 
-def count_kept_bytes(cell: Cell, schedule: Schedule) -> int:
+def count_kept_bytes(cell: CellContract, schedule: Schedule) -> int:
     """What the steps keep for the backward pass, other than states and what the inputs add to the gates."""
     each: dict[int | None, float] = {}
     for step in schedule.steps:
@@ -83,12 +146,12 @@ def count_kept_bytes(cell: Cell, schedule: Schedule) -> int:
     return int(sum(each[step.arity] * (step.stop - step.start) for step in schedule.steps))
 
 
-def _state_bytes(cell: Cell | DownwardCell) -> int:
+def _state_bytes(cell: CellContract | DownwardContract) -> int:
     """Of one row."""
     return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
 
 
-def _input_bytes(cell: Cell, schedule: Schedule) -> int:
+def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
     """Of the rows that read inputs: these, and what they add to the gates."""
     if cell.input_size is None:
         return 0
@@ -99,7 +162,7 @@ def _input_bytes(cell: Cell, schedule: Schedule) -> int:
     return width * next(cell.parameters()).element_size()
 
 
-def _kept_by_a_row(cell: Cell, schedule: Schedule, step: Step) -> float:
+def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
     """Bytes: some rows of the step are run, on states that take no memory, and what stays for later is counted."""
     few = _first(schedule, step, min(SAMPLE, step.stop - step.start))
     rows, like = few.stop - few.start, next(cell.parameters())

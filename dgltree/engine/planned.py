@@ -9,10 +9,11 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
-from dgltree.cells import Cell, DownwardCell
-from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
-from dgltree.engine.downward_schedule import DownwardSchedule, downward_schedule
-from dgltree.engine.kernels.choice import computes_in_parts, planned_layout
+from dgltree.engine.contract import CellContract
+from dgltree.engine.contract import DownwardContract
+from dgltree.engine.checks import check_batch, check_device, check_nodes, read_of
+from dgltree.engine.schedule import DownwardSchedule, downward_schedule
+from dgltree.engine.kernels.dispatch import computes_in_parts, planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
 
@@ -35,7 +36,7 @@ class PlannedBatch(Movable):
     any_arity: bool
     """Whether it is for cells that add up their children; see ``Cell.any_arity``."""
     checked: tuple[object, ...] | None
-    """What the nodes were found good for; see :func:`dgltree.cells.check.read_of`."""
+    """What the nodes were found good for; see :func:`dgltree.engine.checks.read_of`."""
     layout: Layout | None = None
     """Where the gates of a pass through a kernel lie, if it is for a cell that has one."""
     downward: DownwardSchedule | None = None
@@ -112,13 +113,13 @@ class PlannedBatch(Movable):
             checked=self.checked if same else None,
         )
 
-    def downward_for(self, cell: DownwardCell) -> DownwardSchedule:
+    def downward_for(self, cell: DownwardContract) -> DownwardSchedule:
         """The schedule of the way down; made here if it was not planned, or for another kind of cell."""
         if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
             return self.downward
         return downward_schedule(self.batch, cell, self.share)
 
-    def check_for(self, cell: Cell) -> None:
+    def check_for(self, cell: CellContract) -> None:
         """``ValueError`` if a cell cannot run on the batch, or not by this schedule, or if it was changed since.
 
         The nodes are looked at again only for a cell that reads other things of them: to look at them waits for a GPU.
@@ -152,10 +153,10 @@ def _check_inputs(batch: TreeBatch, name: str, rows: Tensor) -> None:
 
 def plan(
     batch: "TreeBatch | dgl.DGLGraph",
-    cell: Cell | None = None,
+    cell: CellContract | None = None,
     share: bool = False,
     *,
-    downward: DownwardCell | None = None,
+    downward: DownwardContract | None = None,
 ) -> PlannedBatch:
     """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
 

@@ -3,23 +3,30 @@
 from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, cast, get_args
-
 import torch
 from torch import Tensor
-
 from dgltree.batching.batch import TreeBatch, as_batch
-from dgltree.cells import Cell, DownwardCell
-from dgltree.cells.check import check_device, check_finite, check_first_states, check_weights
-from dgltree.cells.step import State
-from dgltree.engine.kernels.choice import fused_pass
+from dgltree.engine.contract import CellContract
+from dgltree.engine.contract import DownwardContract
+from dgltree.engine.checks import check_device, check_finite, check_first_states, check_weights
+from dgltree.engine.contract import State
+from dgltree.engine.kernels.dispatch import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
-from dgltree.engine.kernels.operands import operand
+from dgltree.engine.kernels.kernel import operand
 from dgltree.engine.level_pass import LevelPass, PassContext
 from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import exclude_from_compile, hooks_of, inside_transform, without_autocast
+from dgltree.support.torch_internals import exclude_from_compile, hooks_of, inside_transform, without_autocast
+from typing import TYPE_CHECKING
+from dgltree.batching.batch import TreeBatch, as_batch, check_vocabulary
+from dgltree.batching.subtrees import twins
+from dgltree.engine.checks import check_device, check_finite, check_up, check_weights
+from dgltree.engine.schedule import DownwardSchedule, downward_schedule
+from dgltree.engine.memory import check_downward_memory
+from dgltree.engine.planned import PlannedBatch
+from dgltree.support.torch_internals import exclude_from_compile, inside_transform, without_autocast
 
 if TYPE_CHECKING:
     import dgl
@@ -29,7 +36,7 @@ Direction = Literal["up", "down"]
 
 def propagate(
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
-    cell: Cell | DownwardCell,
+    cell: CellContract | DownwardContract,
     share: bool = False,
     trace: Sequence[str] = (),
     check: bool = False,
@@ -86,16 +93,20 @@ def propagate(
 
     See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """
-    if not isinstance(cell, Cell | DownwardCell):
+    if not isinstance(cell, CellContract | DownwardContract):
         raise TypeError(f"propagate takes a batch, then a cell, but got a {type(cell).__name__} for the cell")
     _check_direction(cell, direction, up)
-    more = {"up": up} if direction == "down" else {}
-    return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute, **more))
+    if hooks_of(cell):  # torch runs them around the cell's forward, which comes back to one of the two below
+        more = {"up": up} if direction == "down" else {}
+        return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute, **more))
+    if isinstance(cell, DownwardContract):
+        return downward_states(cell, batch, up, share, trace, check, recompute)
+    return states_of(cell, batch, share, trace, check, recompute)
 
 
-def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None) -> None:
+def _check_direction(cell: CellContract | DownwardContract, direction: str, up: State | None) -> None:
     """``ValueError`` for a cell that computes in the other direction, and for upward states on the way up."""
-    own = "down" if isinstance(cell, DownwardCell) else "up"
+    own = "down" if isinstance(cell, DownwardContract) else "up"
     if direction not in get_args(Direction):
         raise ValueError(f"direction is {direction!r}; it must be 'up' or 'down'")
     if direction != own:
@@ -107,7 +118,7 @@ def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None
 
 @exclude_from_compile
 def states_of(
-    cell: Cell,
+    cell: CellContract,
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
     share: bool,
     trace: Sequence[str],
@@ -125,7 +136,7 @@ def states_of(
 
 
 def root_states(
-    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph", cell: Cell, share: bool = False, recompute: bool = False
+    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph", cell: CellContract, share: bool = False, recompute: bool = False
 ) -> Tensor:
     """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied.
 
@@ -147,7 +158,7 @@ def root_states(
 
 @exclude_from_compile
 def _planned_states(
-    cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
+    cell: CellContract, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
     if inside_transform():
@@ -169,7 +180,7 @@ def _planned_states(
         return planned, _run(cell, planned, traced, recompute)
 
 
-def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
+def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     schedule, batch = planned.schedule, planned.batch
     weights = cell.map_weights()
@@ -210,7 +221,7 @@ def _public(states: Tensor, schedule: Schedule) -> Tensor:
     return states.index_select(0, (schedule.row - base).clamp(min=0)).masked_fill_(without, 0)
 
 
-def _input_products(cell: Cell, schedule: Schedule, batch: TreeBatch) -> list[Tensor]:
+def _input_products(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> list[Tensor]:
     """What x adds to the gates of each step, or nothing: few products of many rows, ahead of the recursion."""
     if cell.input_size is None:
         return []
@@ -236,3 +247,85 @@ def _input_products(cell: Cell, schedule: Schedule, batch: TreeBatch) -> list[Te
         products = cell.linear_for(arity, segments)("input", rows)
         found |= zip(numbers, products.split(sizes), strict=True)
     return [found[k] for k in range(len(schedule.steps))]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The level engine from the roots down: a downward cell along a batch, from upward states.
+
+
+EQUAL = 1e-3
+"""Relative: equal subtrees have equal upward states except for rounding."""
+
+
+@exclude_from_compile
+def downward_states(
+    cell: DownwardContract,
+    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
+    up: State | None,
+    share: bool,
+    trace: Sequence[str],
+    check: bool,
+    recompute: bool,
+) -> State:
+    """What a call of the cell returns: ``dgltree.propagate(..., direction="down")`` without its hooks."""
+    if inside_transform():
+        raise RuntimeError(
+            "torch.func's transforms (vmap, grad, jvp, ...) do not reach through dgltree's backward pass, which is "
+            "made by hand: use torch.autograd.grad"
+        )
+    planned = batch if isinstance(batch, PlannedBatch) else None
+    trees = as_batch(batch, "propagate") if not isinstance(batch, PlannedBatch) else batch.batch
+    share = share if planned is None else planned.share
+    if planned is not None:
+        planned.check_unchanged()
+    check_vocabulary(trees, cell.vocabulary, "cell")
+    check_device(cell, trees)
+    check_up(cell, trees, up)
+    assert up is not None
+    if share:
+        _check_shared(cell, trees, up)
+    traced = Trace(cell, trace)
+    schedule = downward_schedule(trees, cell, share) if planned is None else planned.downward_for(cell)
+    with without_autocast(trees.device):  # the buffers of states have one dtype, the cell's
+        states = _run_down(cell, trees, schedule, up, traced, recompute)
+    states = {part: rows.index_select(0, schedule.row) for part, rows in states.items()}
+    if check:
+        check_finite(cell, trees, states, schedule.row, "above")
+    return states | traced.results(schedule, trees)
+
+
+def _run_down(
+    cell: DownwardContract, trees: TreeBatch, schedule: DownwardSchedule, up: State, traced: Trace, recompute: bool
+) -> State:
+    """States in the schedule's own order, part name to (R, *shape)."""
+    weights, own = cell.map_weights(), cell.own_parameters()
+    check_weights(cell, weights, trees.device)
+    tensors = [*cell.parameters(), *weights.values(), *up.values()]
+    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    check_downward_memory(cell, schedule, record)
+    roots, others = schedule.node.tensor_split([schedule.leaves])
+    first = cell.start({part: rows.index_select(0, roots) for part, rows in up.items()})
+    added = None
+    if cell.reads_up:
+        added = cell.up_inputs(up["h"].index_select(0, others), trees.function.index_select(0, others))
+    sizes = [step.stop - step.start for step in schedule.steps]
+    x_pre = [] if added is None else added.split(sizes)
+    run = PassContext(cell, schedule, traced, record, record and recompute, list(weights), list(own))
+    states = [first[part] for part in cell.state]
+    outputs = LevelPass.apply(run, *states, *x_pre, *own.values(), *weights.values())
+    return dict(zip(cell.state, outputs, strict=True))
+
+
+def _check_shared(cell: DownwardContract, trees: TreeBatch, up: State) -> None:
+    """``ValueError`` if equal subtrees may not share a row."""
+    if cell.training and cell.drops:
+        raise ValueError("share=True with dropout in training: equal nodes would share one dropout mask")
+    twin = torch.from_numpy(twins(trees)).to(trees.device)
+    for part, rows in up.items():
+        if rows.is_leaf and rows.requires_grad:
+            raise ValueError(
+                f"share=True with an up[{part!r}] that requires gradients: use share=False, or states that a cell gave"
+            )
+        known = rows.detach()
+        if not torch.allclose(known, known.index_select(0, twin), rtol=EQUAL, atol=EQUAL * float(known.abs().max())):
+            raise ValueError(f"share=True with an up[{part!r}] that differs between equal subtrees: use share=False")

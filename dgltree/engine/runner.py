@@ -1,17 +1,163 @@
 """Message, reduce and apply functions along any DAG, as DGL runs them: without DGL, on any device, in O(N)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
-
 import torch
 from torch import Tensor
-
-from dgltree.engine.builtin_functions import message_function, reduce_function
-from dgltree.engine.frames import EdgeBatch, Frame, NodeBatch
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from dgltree.support.torch_internals import version_of
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from dgltree.engine.frontiers import Bucket, Frontier, TopoPlan, topo_plan
-from dgltree.engine.graphs import Fields, Graph, MessageGraph, open_graph
-from dgltree.torch_internals import exclude_from_compile
+from dgltree.engine.frontiers import Fields, Graph, MessageGraph, open_graph
+from dgltree.support.torch_internals import exclude_from_compile
+
+# ---------------------------------------------------------------------------------------------------------------------
+# DGL's built-in message and reduce functions, known by their names: ``dgl.function.copy_u("h", "m")`` and the like.
+
+
+OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "dot": lambda a, b: (a * b).sum(-1, keepdim=True),
+}
+REDUCED: dict[str, Callable[[Tensor], Tensor]] = {
+    "sum": lambda mail: mail.sum(1),
+    "mean": lambda mail: mail.sum(1) / mail.shape[1],
+    "max": lambda mail: mail.max(1).values,
+    "min": lambda mail: mail.min(1).values,
+}
+"""(rows, degree, *shape) to (rows, *shape)."""
+
+
+def message_function(given: Any) -> Callable[[Any], Mapping[str, Tensor]]:
+    """A message function as it is, or the one that a built-in stands for. ``TypeError`` for anything else."""
+    if callable(given):
+        return given
+    name = str(getattr(given, "name", ""))
+    if copied := re.fullmatch("copy_([uve])", name):
+        return lambda edges: {given.out_field: _end(edges, copied[1])[given.in_field]}
+    if two := re.fullmatch(f"([uve])_({'|'.join(OPERATIONS)})_([uve])", name):
+        left, operation, right = two.groups()
+
+        def message(edges: Any) -> dict[str, Tensor]:
+            a, b = _end(edges, left)[given.lhs_field], _end(edges, right)[given.rhs_field]
+            width = max(a.dim(), b.dim())
+            a, b = (each.view(len(each), *(1,) * (width - each.dim()), *each.shape[1:]) for each in (a, b))
+            return {given.out_field: OPERATIONS[operation](a, b)}
+
+        return message
+    raise TypeError(
+        f"message_func is a {type(given).__name__}: give a function of edges, or a built-in one of dgl.function"
+    )
+
+
+def reduce_function(given: Any) -> tuple[Callable[[Any], Mapping[str, Tensor]], bool]:
+    """A reduce function, and whether it is a built-in, which gives 0 to nodes without a message."""
+    if callable(given):
+        return given, False
+    operation = REDUCED.get(str(getattr(given, "name", "")))
+    if operation is None:
+        raise TypeError(
+            f"reduce_func is a {type(given).__name__}: give a function of nodes, or a built-in one of dgl.function"
+        )
+
+    def reduce(nodes: Any) -> dict[str, Tensor]:
+        mail = nodes.mailbox[given.msg_field]
+        return {given.out_field: operation(mail) if mail.shape[1] else mail.new_zeros(len(mail), *mail.shape[2:])}
+
+    return reduce, True
+
+
+def _end(edges: Any, letter: str) -> Any:
+    return {"u": edges.src, "v": edges.dst, "e": edges.data}[letter]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Batches of edges and of nodes as message, reduce and apply functions see them: fields are gathered when read.
+
+
+class MissingFieldError(KeyError):
+    """A field that nobody gave or wrote."""
+
+    __str__ = Exception.__str__  # KeyError's is a repr
+
+
+class Frame(Mapping[str, Tensor]):
+    """Fields of a batch of nodes or edges, each gathered when it is first read."""
+
+    def __init__(self, names: Collection[str], gather: Callable[[str], Tensor], place: str) -> None:
+        self._names, self._gather, self.place = names, gather, place
+        self._read: dict[str, Tensor] = {}
+        self._versions: dict[str, int] = {}
+
+    def __getitem__(self, name: str) -> Tensor:
+        rows = self._read.get(name)
+        if rows is None:
+            if name not in self._names:
+                raise MissingFieldError(
+                    f"{self.place}: there is no field {name!r}; the fields are {', '.join(self._names)}"
+                )
+            rows = self._gather(name)
+            rows = self._read[name] = rows.clone() if rows.is_inference() else rows  # torch counts no changes of those
+            self._versions[name] = version_of(rows)
+        return rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def check_unchanged(self, function: str) -> None:
+        """``ValueError`` if a field was changed in place since it was read: others may read the same memory."""
+        for name, rows in self._read.items():
+            if version_of(rows) != self._versions[name]:
+                raise ValueError(
+                    f"{self.place}: the {function} function changed {name!r} in place; return a new tensor"
+                )
+
+
+@dataclass
+class EdgeBatch:
+    """The edges that lead to a frontier, as a message function sees them; (E', *shape) a field."""
+
+    src: Frame
+    dst: Frame
+    data: Frame
+    count: int
+    edges: Callable[[], tuple[Tensor, Tensor, Tensor]]
+    """Gives their sources, targets and ids, (E',) each."""
+
+    def batch_size(self) -> int:
+        return self.count
+
+    __len__ = batch_size
+
+
+@dataclass
+class NodeBatch:
+    """Nodes of one frontier, and for a reduce function of one in-degree; (N', *shape) a field."""
+
+    data: Frame
+    mailbox: Frame | None
+    """(N', degree, *shape) a message; an apply function has none."""
+    count: int
+    nodes: Callable[[], Tensor]
+    """Gives their numbers, (N',)."""
+
+    def batch_size(self) -> int:
+        return self.count
+
+    __len__ = batch_size
+
 
 __all__ = ["Graph", "prop_nodes_topo"]
 

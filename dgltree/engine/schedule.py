@@ -1,20 +1,94 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
+import numpy as np
+from dgltree.batching.run_lengths import ranges, run_lengths
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
-
-import numpy as np
 import torch
 from torch import Tensor
-
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import twins
 from dgltree.batching.vocabulary import NO_TOKEN
-from dgltree.cells.typed_linear import Segments
-from dgltree.engine.step_order import step_numbers
+from dgltree.engine.typed_linear import Segments
+from collections.abc import Callable
+from dataclasses import dataclass
+from dgltree.batching.subtrees import ranks, twins
+from dgltree.engine.contract import DownwardContract
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which nodes are computed in one step: the ready ones of one arity, that of the longest way up to a root.
+#
+# Step after step all nodes of one arity are computed whose children are done. That need not be level by level: a node
+# can
+# wait, and be computed together with later ones. The next arity is always that of the ready node with the longest way
+# up
+# to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity). The rule is
+# greedy: for chains of unary and binary nodes the fewest steps are a shortest common supersequence of their arities,
+# which is NP-hard (Räihä and Ukkonen 1981).
+
+
+def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
+    """(R,) int64, the step of each of R nodes: 0 for leaves, else 1, 2, ..., all nodes of a step having one arity.
+
+    Args:
+        level: (R,) of each node, one more than its highest child's.
+        arity: (R,) of each node.
+        parent, child: (E,) the nodes at the ends of each edge.
+    """
+    if (arity[arity > 0] == arity.max()).all():  # nothing to choose between: a node is ready when its level is due
+        return level
+    above = way_up(level, parent, child)
+    order = np.argsort(child, kind="stable")
+    parent = parent[order]
+    stop = np.cumsum(np.bincount(child, minlength=len(level)))
+    start = np.concatenate([[0], stop[:-1]])
+    missing = arity.copy()
+    step = np.zeros(len(level), np.int64)
+    ready: dict[int, list[tuple[int, np.ndarray]]] = {}
+    done, number = np.flatnonzero(arity == 0), 0
+    while len(done):
+        parents, edges = _counted(parent[ranges(start[done], stop[done] - start[done])], len(level))
+        missing[parents] -= edges
+        parents = parents[missing[parents] == 0]
+        widths = arity[parents]
+        for width in np.flatnonzero(np.bincount(widths)).tolist():
+            nodes = parents[widths == width]
+            ready.setdefault(width, []).append((int(above[nodes].max()), nodes))
+        number += 1
+        done = _most_urgent(ready)
+        step[done] = number
+    return step
+
+
+def _counted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """The different ones of some numbers below a limit, ascending, and how often each occurs."""
+    if limit > 16 * len(numbers) + 4096:  # to count all would take longer than to sort few
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=limit)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
+def _most_urgent(ready: dict[int, list[tuple[int, np.ndarray]]]) -> np.ndarray:
+    """The ready nodes of the arity that has the one with the longest way up; they are ready no more."""
+    if not ready:
+        return np.empty(0, np.int64)
+    urgent = max(ready, key=lambda width: max(way for way, _ in ready[width]))
+    return np.concatenate([nodes for _, nodes in ready.pop(urgent)])
+
+
+def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
+    """(R,) int64, the edges of the longest way from each node up to a root."""
+    above = np.zeros(len(level), np.int64)
+    order = np.argsort(-level[parent], kind="stable")
+    for first, last in run_lengths(level[parent[order]]):
+        edges = order[first:last]
+        np.maximum.at(above, child[edges], above[parent[edges]] + 1)
+    return above
+
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
@@ -111,7 +185,7 @@ class Schedule(Movable):
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
     """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
-    A step has one arity (see step_order.py). ``by_arity=False`` makes one step a level, whatever the arities, for
+    A step has one arity (see schedule.py). ``by_arity=False`` makes one step a level, whatever the arities, for
     cells that add up their children. ``in_parts`` assigns the rows of a large batch to parts of whole trees, of about
     the same cost; leaves, and subtrees that several parts share, are in part 0. Parts depend on the batch alone, and
     without ``share`` they do not change the order of the rows, by which masks of dropout are drawn.
@@ -224,3 +298,120 @@ def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def runs_of(function: np.ndarray) -> Segments:
     return [(int(function[start]), start, stop) for start, stop in run_lengths(function)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A batch to steps from the roots down: the schedule of the other direction, over the same rows and edges.
+
+
+@dataclass
+class DownwardSchedule(Schedule):
+    """Rows sorted by (longest way from a node without parents, function): those nodes, the "leaves" of a pass, first.
+
+    The ``sources`` of a row are its parents, from which it gets its state. The edges of a step are sorted by the
+    matrix that they go through.
+    """
+
+    slot: Tensor
+    """(edges,) int64, the child's place among its siblings."""
+    ascending: Tensor
+    """(edges,) int64, within each step the order that sorts ``parent``."""
+    edge: Tensor
+    """(E,) int64, the place here of each edge of the batch."""
+    kinds_of: tuple[bool, ...]
+    """Which cells it is for: those with equal ``kinds_of``."""
+
+    def edges(self, step: Step) -> StepEdges:
+        among = step.edges
+        return StepEdges(self.sources[among], self.parent[among], self.slot[among], self.ascending[among])
+
+    def edge_rows(self, batch: TreeBatch) -> Tensor:
+        return self.edge
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "DownwardSchedule":
+        moved = super().map(function)
+        slot, ascending, edge = map(function, (self.slot, self.ascending, self.edge))
+        return DownwardSchedule(**vars(moved), slot=slot, ascending=ascending, edge=edge, kinds_of=self.kinds_of)
+
+
+def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = False) -> DownwardSchedule:
+    """The schedule of a batch for cells like this one; planned on the CPU, its index tensors go to the batch's device.
+
+    With ``share``, equal subtrees in equal contexts get one row: what a node gets depends on all that is above it.
+    """
+    flat = batch.to("cpu")
+    function, child, parent, slot = (
+        each.numpy() for each in (flat.function, flat.child_index, flat.parent_index, flat.slot)
+    )
+    depth = way_up(flat.level.numpy(), parent, child)
+    every = np.arange(len(depth))
+    node, row = distinct_rows(_contexts(twins(flat), depth, child, parent, slot)) if share else (every, every)
+    order = np.lexsort((function[node], depth[node]))
+    node, row = node[order], inverse(order)[row]
+    kind = cell.kinds(flat.function[flat.parent_index], flat.slot).numpy()
+    pieces = list(pieces_of(depth[node]))
+    piece = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
+    kept = np.flatnonzero(node[row[child]] == child)
+    kept = kept[np.lexsort((row[child[kept]], kind[kept], piece[row[child[kept]]]))]
+    receiver = row[child[kept]]
+    edges = np.searchsorted(piece[receiver], np.arange(len(pieces) + 1)).tolist()
+    steps, ascending = [], np.empty(len(kept), np.int64)
+    for k, ((start, stop), segments) in enumerate(zip(pieces, runs_of_pieces(pieces, function[node]), strict=True)):
+        if depth[node[start]]:
+            among = slice(edges[k], edges[k + 1])
+            receiver[among] -= start
+            ascending[among] = np.argsort(receiver[among], kind="stable")
+            steps.append(Step(start, stop, None, among, segments, runs_of(kind[kept[among]])))
+    roots = int((depth[node] == 0).sum())
+    made = DownwardSchedule(
+        node=torch.from_numpy(node),
+        row=torch.from_numpy(row),
+        sources=torch.from_numpy(row[parent[kept]]),
+        parent=torch.from_numpy(receiver),
+        leaves=roots,
+        leaf_segments=runs_of(function[node[:roots]]),
+        steps=steps,
+        tokens_inside=False,
+        slot=torch.from_numpy(slot[kept]),
+        ascending=torch.from_numpy(ascending),
+        edge=torch.from_numpy(_places(child, parent, slot, row, kept)),
+        kinds_of=cell.kinds_of,
+    )
+    return made.to(batch.device)
+
+
+def _places(child: np.ndarray, parent: np.ndarray, slot: np.ndarray, row: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """(E,) the place among the kept edges of every edge, or of one between the same rows at the same slot."""
+    place = np.empty(len(child), np.int64)
+    place[kept] = np.arange(len(kept))
+    if len(kept) < len(child):
+        keys = ranks(ranks(row[child] * len(row) + row[parent]) * (int(slot.max()) + 1) + slot)
+        of_key = np.empty(int(keys.max()) + 1, np.int64)
+        of_key[keys[kept]] = place[kept]
+        place = of_key[keys]
+    return place
+
+
+def _contexts(
+    twin: np.ndarray, depth: np.ndarray, child: np.ndarray, parent: np.ndarray, slot: np.ndarray
+) -> np.ndarray:
+    """(N,) for each node the first with an equal subtree and, above it, equal ways from nodes without parents."""
+    n = len(depth)
+    order = np.argsort(child, kind="stable")
+    parents = np.bincount(child, minlength=n)
+    pointer = np.cumsum(parents) - parents
+    context, wide = np.arange(n), int(slot.max(initial=0)) + 1
+    nodes = np.lexsort((parents, depth))
+    for start, stop in run_lengths(depth[nodes], parents[nodes]):
+        same = nodes[start:stop]
+        edges = order[pointer[same][:, None] + np.arange(parents[same[0]])]
+        # As in the refinement of partitions (Hopcroft 1971): nodes are alike if their parents are, which were done
+        # before, and have the same slots. A set of ways is sorted, as parents have no order. Products stay below
+        # n * (slots) and, after ranks, n^2, so that they fit into int64 up to three thousand million nodes.
+        ways = np.sort(context[parent[edges]] * wide + slot[edges], 1)
+        key = twin[same]
+        for way in ways.T:
+            key = ranks(key) * n + ranks(way)
+        _, first, inverse_ = np.unique(key, return_index=True, return_inverse=True)
+        context[same] = same[first[inverse_]]
+    return context

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells.base import CellBase
-from dgltree.cells.step import Computed, State
+from dgltree.engine.contract import CellBase
+from dgltree.engine.contract import Computed, State
 from dgltree.engine.schedule import Schedule
 
 EVERYTHING = "*"

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dgltree.above import from_above
-
 if TYPE_CHECKING:
     from dgltree.equations.truth.evaluator import Evaluator, Truth, numeric_truth
 
@@ -17,15 +15,7 @@ _MODULES = {
 
 __all__ = ["Evaluator", "Truth", "numeric_truth"]
 
-_RANKING = frozenset(
-    ["Ranker", "Ranking", "listops_model", "load_published", "logic_model", "open_model", "rank", "shipped_fillers"]
-)
-"""Names of :mod:`dgltree.ranking`, which were here before it was a package of its own: until 0.4."""
-
-
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    if name in _RANKING:
-        return from_above(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,11 @@
 """The application: the page's files, and the rooms' answers as JSON."""
 
+from collections.abc import Collection
+from hmac import compare_digest
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection
@@ -9,24 +15,131 @@ from importlib.resources import files
 from json import JSONDecodeError, loads
 from pathlib import Path
 from typing import Any
-
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-
-from dgltree.explore.batches import BatchesRoom
+from dgltree.explore.batch_room import BatchesRoom
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.equations import EquationsRoom
-from dgltree.explore.guard import Guard
+from dgltree.explore.equation_room import EquationsRoom
 from dgltree.explore.open_models import Opened
-from dgltree.explore.own_trees import OwnTreesRoom
-from dgltree.explore.sequences import SequencesRoom
-from dgltree.explore.titles import title
-from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
+from dgltree.explore.tree_room import OwnTreesRoom
+from dgltree.explore.sequence_room import SequencesRoom
+from dgltree.explore.open_models import title
+from dgltree.explore.endpoint import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
+import secrets
+import socket
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from threading import Thread
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Checks of a request before anything reads it, and headers that tell the browser what to refuse.
+
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "font-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",  # a text that is put in as HTML is an error in the browser
+        "trusted-types 'none'",
+    ]
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title><link rel="icon" href="data:,">
+<meta http-equiv="refresh" content="0; url=/"><a href="/">dgltree</a>
+"""
+"""For a browser that comes from another page, such as the file that opens it: after a redirect it sends no cookie."""
+
+
+class Guard:
+    """Refuses what another site's page, a name that leads here, or another user of the machine could have sent.
+
+    A client that sends the token in the address gets it as a cookie, and is redirected to the address without it.
+
+    Args:
+        app: what answers the others.
+        hosts: the values allowed in ``Host``, and after ``http://`` in ``Origin``.
+        token: that the browser must have.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], token: str) -> None:
+        self.app, self.hosts, self.token = app, frozenset(hosts), token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        unread = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+
+        async def receive_noted() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and bool(message.get("more_body", False))
+            return message
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                closing = {"connection": "close"} if unread else {}  # or what is left of the request is read for ever
+                MutableHeaders(scope=message).update({**HEADERS, **closing})
+            await send(message)
+
+        app = self._own_answer(request) or self.app
+        await app(scope, receive_noted, send_guarded)
+
+    def _own_answer(self, request: Request) -> Response | None:
+        """A refusal, or the cookie; None for what the application answers."""
+        headers = request.headers
+        if headers.getlist("host") not in [[host] for host in self.hosts]:
+            return _refused("this server answers to its own address alone")
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
+            return _refused("this server answers to its own page alone")
+        cookie = f"dgltree-{headers['host'].rpartition(':')[2]}"  # a browser has one for all ports of a machine
+        other = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if request.url.path == "/" and self._is_token(request.query_params.get("token")):
+            answer = HTMLResponse(OPENED) if other else RedirectResponse("/", 303)
+            answer.set_cookie(cookie, self.token, httponly=True, samesite="strict")
+            return answer
+        if other:
+            return _refused("this server answers to its own page alone")
+        if not self._is_token(request.cookies.get(cookie)):
+            return _refused(
+                "this page is open to those alone who have its address with the token, as the terminal shows it"
+            )
+        return None
+
+    def _is_token(self, given: str | None) -> bool:
+        return given is not None and compare_digest(given.encode(), self.token.encode())
+
+
+def _refused(why: str) -> Response:
+    return PlainTextResponse(why, 403)
+
 
 STATIC = Path(str(files("dgltree"))) / "explore" / "static"
 MAX_REQUEST_BYTES = 64 * 1024
@@ -174,3 +287,141 @@ async def _streamed(worker: Worker, work: Stream) -> Response:
 
 def _json(value: Any, status: int = 200) -> Response:
     return Response(write_json(value), status, media_type="application/json")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The server: on this machine alone, until it is interrupted.
+
+
+# Connections to the page: one that says nothing is closed, and never keeps another one out.
+MOST_AT_ONCE = 64
+"""Connections; a browser opens six."""
+SLOWEST_HEADERS = 10.0
+"""Seconds for the first lines of a request to arrive."""
+
+
+class Connection(H11Protocol):
+    """One whose requests begin soon, and which makes room for others while it waits for one.
+
+    Uvicorn's own times count from an answer to the next byte: who sends no request, or half of one, could stay.
+    """
+
+    waits: asyncio.TimerHandle | None = None
+    """For the next request, until then."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) >= MOST_AT_ONCE:
+            waiting = {
+                other.waits.when(): other for other in self.connections if isinstance(other, Connection) and other.waits
+            }
+            if waiting:
+                waiting[min(waiting)].leave()
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        self._wait()
+        super().on_response_complete()  # which may begin with the next one
+        if not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def leave(self) -> None:
+        """Close it; it counts no more."""
+        self._stop_waiting()
+        self.connections.discard(self)
+        if not self.transport.is_closing():
+            self.shutdown()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.waits = self.loop.call_later(SLOWEST_HEADERS, self.leave)
+
+    def _stop_waiting(self) -> None:
+        if self.waits is not None:
+            self.waits.cancel()
+            self.waits = None
+
+
+ADDRESS = "127.0.0.1"
+PORT = 8723
+LAUNCHER = """<!doctype html><meta charset="utf-8"><title>dgltree</title>
+<meta http-equiv="refresh" content="0; url={page}"><a href="{page}">dgltree</a>
+"""
+
+
+def serve(opened: Opened, port: int | None, browser: bool) -> None:
+    """Serve the page, and open a browser on it.
+
+    Args:
+        opened: the models.
+        port: 0 for any; None: ``PORT``, or any if that is taken.
+        browser: whether to open one.
+
+    Raises ``OSError`` for a port that is taken.
+    """
+    listening = _bound(port)
+    number = listening.getsockname()[1]
+    hosts = [f"{name}:{number}" for name in (ADDRESS, "localhost")]
+    token = secrets.token_urlsafe(24)
+    page = f"http://{hosts[0]}/?token={token}"
+    config = uvicorn.Config(
+        make_app(opened, hosts, token),
+        http=Connection,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=1,
+    )
+    with _launcher(page) as file:
+        _Server(config, page, file if browser else None).run(sockets=[listening])
+
+
+@contextmanager
+def _launcher(page: str) -> Iterator[Path]:
+    """A file of this user alone that leads to the page: the command line of a browser is for all to read."""
+    with TemporaryDirectory(prefix="dgltree-") as folder:
+        file = Path(folder) / "open.html"
+        file.write_text(LAUNCHER.format(page=page), encoding="utf-8")
+        yield file
+
+
+class _Server(uvicorn.Server):
+    """Says where the page is once it is there."""
+
+    def __init__(self, config: uvicorn.Config, page: str, launcher: Path | None) -> None:
+        super().__init__(config)
+        self.page, self.launcher = page, launcher
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(f"{self.page}  (Ctrl-C ends it)", flush=True)
+        if self.launcher is not None:
+            Thread(target=webbrowser.open, args=(self.launcher.as_uri(),), daemon=True).start()
+
+
+def _bound(port: int | None) -> socket.socket:
+    if port is None:
+        try:
+            return _bound(PORT)
+        except OSError:
+            return _bound(0)
+    # asyncio sends small answers at once only if the protocol is named; else each waits 40 ms
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+    except OSError as error:
+        made.close()
+        raise OSError(f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any") from None
+    return made

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
-from dgltree.induction.evalb.brackets import Brackets
+from dgltree.induction.evalb import Brackets
 from dgltree.trees.tree import Tree
 
 Spans = frozenset[tuple[int, int]]

@@ -3,14 +3,7 @@
 from dgltree.models.autoencoder import Autoencoder, Swept, make_autoencoder
 from dgltree.models.checkpoint import load, save
 from dgltree.models.language_model import LanguageModel, load_language_model, save_language_model
-from dgltree.models.readouts import (
-    ClassifierReadout,
-    EquationReadout,
-    GELUClassifierReadout,
-    GELUPairReadout,
-    NumberReadout,
-    PairReadout,
-)
+from dgltree.models.readouts import ClassifierReadout, EquationReadout, GELUClassifierReadout, GELUPairReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, evaluating
 
 __all__ = [

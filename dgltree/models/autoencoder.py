@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.entangling import entangle
+from dgltree.batching.subtrees import entangle
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.cells import SWEEPS, Cell, DownwardCell
-from dgltree.cells.step import State
+from dgltree.engine.contract import State
 from dgltree.encoders.latent.easy_first import easy_first
-from dgltree.engine.available_memory import available_bytes
+from dgltree.engine.memory import available_bytes
 from dgltree.engine.propagate import propagate
 from dgltree.trees.tree import Tree
 

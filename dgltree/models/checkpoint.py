@@ -1,33 +1,154 @@
 """Models on disk: one safetensors file, whose header says what the weights are weights of."""
 
-import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
+from torch import Tensor
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import CELLS
+from inspect import signature
+import torch
+from dgltree.read.text import one_line
+import hashlib
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-
-from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Aggregation, Cell
-from dgltree.cells.vocabulary_signature import with_signatures, without_signatures
+from dgltree.batching.vocabulary import with_signatures, without_signatures
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
-from dgltree.files import save_tensors
-from dgltree.models.bounds import check_length, check_sizes, parse_header
-from dgltree.models.contents import check_classes, check_parts, check_switches, check_weights
-from dgltree.models.readouts import (
-    ClassifierReadout,
-    EquationReadout,
-    GELUClassifierReadout,
-    GELUPairReadout,
-    NumberReadout,
-    PairReadout,
-)
+from dgltree.support.files import save_tensors
+from dgltree.models.readouts import ClassifierReadout, EquationReadout, GELUClassifierReadout, GELUPairReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Limits on the header of a model file, checked before anything in it is built.
+
+
+MAX_HEADER_LENGTH = 2**25
+"""Characters of a header: a vocabulary of a million tokens is half as long."""
+MAX_UNCHECKED = 1000
+"""A number up to which options and arities are taken as they are."""
+UNBOUND = ("max_length",)
+"""Options that make nothing larger."""
+
+
+def parse_header(text: str) -> dict[str, Any]:
+    """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
+    check_length(text)
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("its header is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("its header is not a JSON object")
+    return found
+
+
+def check_length(text: str) -> None:
+    """``ValueError`` for a header that is too long to be read again."""
+    if len(text) > MAX_HEADER_LENGTH:
+        raise ValueError(f"its header has {len(text):,} characters; at most {MAX_HEADER_LENGTH:,} are read")
+
+
+def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """``ValueError`` if a header asks for more than the file has weights for.
+
+    Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
+    adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
+    """
+    weights = max(MAX_UNCHECKED, sum(tensor.numel() for tensor in tensors.values()))
+    for options in (header["options"], header.get("readout_options", {})):
+        for name, value in options.items():
+            most = len(tensors) if name == "num_layers" else weights
+            if name not in UNBOUND and isinstance(value, int) and value > most:
+                raise ValueError(
+                    f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
+                )
+    cell = CELLS.get(header.get("cell", ""))
+    if cell is not None and not cell.any_arity:
+        children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
+        if children > weights:
+            raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
+    classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
+    if classes and len(classes) != count:
+        raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether the parts of a model file are of the kinds that a model is made of; a right hash does not say so.
+
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Of weights."""
+PARTS: dict[str, tuple[type, str]] = {
+    "part": (str, "a text"),
+    "cell": (str, "a text"),
+    "encoder": (str, "a text"),
+    "options": (dict, "an object"),
+    "readout": (str, "a text"),
+    "readout_options": (dict, "an object"),
+    "classes": (list, "a list"),
+    "vocabulary": (dict, "an object"),
+    "language_model": (dict, "an object"),
+}
+"""Of a header: the type of each, and what JSON calls it."""
+MAX_VALUE_LENGTH = 80
+"""Characters of a value in a message."""
+
+
+def check_parts(header: Mapping[str, Any]) -> None:
+    """``ValueError`` for a part of a header of another kind, and for classes that are not all different texts."""
+    for name, (kind, called) in PARTS.items():
+        if name in header and not isinstance(header[name], kind):
+            raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {called}")
+    check_classes(header.get("classes", []))
+
+
+def check_classes(classes: Any) -> None:
+    """``ValueError`` for names of classes that are not texts, or that occur twice."""
+    seen = set()
+    for name in classes:
+        if not isinstance(name, str):
+            raise ValueError(f"a class is named {_brief(name)}; a name must be a text")
+        if name in seen:
+            raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
+        seen.add(name)
+
+
+def check_switches(made: type, options: Mapping[str, Any]) -> None:
+    """``ValueError`` for an option of a class that is true or false, and has another value: a network takes any."""
+    for cls in made.__mro__:
+        for name, parameter in signature(cls.__init__).parameters.items():  # type: ignore[misc]
+            if parameter.annotation is bool and not isinstance(options.get(name, False), bool):
+                raise ValueError(f"its option {name} is {_brief(options[name])}; it must be true or false")
+
+
+def check_weights(tensors: Mapping[str, Tensor]) -> None:
+    """``ValueError`` for weights that are not real floating-point numbers, of more than one dtype, or not there."""
+    if not tensors:
+        raise ValueError("it has no weights")
+    first = min(tensors)
+    for name, tensor in sorted(tensors.items()):
+        if tensor.dtype not in DTYPES:
+            known = ", ".join(_name(dtype) for dtype in DTYPES)
+            raise ValueError(f"the weights {one_line(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
+        if tensor.dtype != tensors[first].dtype:
+            both = (
+                f"{one_line(first)!r} are {_name(tensors[first].dtype)}, {one_line(name)!r} are {_name(tensor.dtype)}"
+            )
+            raise ValueError(f"the weights {both}; all must have one dtype")
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _brief(value: Any) -> str:
+    return one_line(repr(value), MAX_VALUE_LENGTH)
+
 
 Saved = TreeModel | Encoder | Cell
 VERSION = 3

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.label_scale_names import LabelScaleName
+from dgltree.support.arguments import LabelScaleName
 
 KNOTS = 65
 """Quantiles that the scale of ranks goes through."""

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout, check_size
+from dgltree.support.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
-from dgltree.cells.vocabulary_signature import with_signatures
+from dgltree.batching.vocabulary import with_signatures
 from dgltree.encoders import LSTM, ONLSTM, RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.padding import padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout, State

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout
+from dgltree.support.arguments import check_dropout
 from dgltree.models.label_scales import LabelScale
 
 

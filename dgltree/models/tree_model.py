@@ -11,7 +11,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.encoders import Encoder, Planned, TreeEncoder
 from dgltree.models.readouts import EquationReadout
-from dgltree.torch_internals import without_autocast
+from dgltree.support.torch_internals import without_autocast
 
 NO_GRAPH = (
     "a tree model cannot be exported to TorchScript or ONNX: which products it computes depends on the shape of each "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltree.plotting.charts import Series, draw_rules, integer_axis, label_ends, lines
-from dgltree.plotting.style import COLOURS, new_figure, use_style
+from dgltree.plotting.charts import COLOURS, new_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,20 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dgltree.ranking.pretrained.fillers import shipped_fillers
-    from dgltree.ranking.pretrained.published import load_published
-    from dgltree.ranking.pretrained.shipped import listops_model, logic_model, open_model
+    from dgltree.ranking.pretrained_files import shipped_fillers
+    from dgltree.ranking.pretrained import load_published
+    from dgltree.ranking.pretrained import listops_model, logic_model, open_model
     from dgltree.ranking.ranker import Ranker, Ranking, rank
 
 _MODULES = {
     "Ranker": "ranker",
     "Ranking": "ranker",
-    "listops_model": "pretrained.shipped",
-    "load_published": "pretrained.published",
-    "logic_model": "pretrained.shipped",
-    "open_model": "pretrained.shipped",
+    "listops_model": "pretrained",
+    "load_published": "pretrained",
+    "logic_model": "pretrained",
+    "open_model": "pretrained",
     "rank": "ranker",
-    "shipped_fillers": "pretrained.fillers",
+    "shipped_fillers": "pretrained_files",
 }
 """Where each name is from. It is imported when it is first asked for: most equations are answered without torch."""
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.truth.judge import Judge
 from dgltree.models.tree_model import EquationModel

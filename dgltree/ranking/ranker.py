@@ -1,21 +1,115 @@
 """Rank the fillers of a blank."""
 
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.equations.expressions.variables import VARIABLE, variables
+from dgltree.read.notation import DIGITS, FRACTION, MINUS_ONE, number
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
-
 import torch
 from torch import Tensor
-
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.equations.expressions.names import VARIABLE, variables
 from dgltree.models.tree_model import EquationModel
-from dgltree.ranking.model_names import Names, model_variables, spell
 from dgltree.ranking.path_engine import FillerStates, score_blocks
-from dgltree.torch_internals import hooks_of, version_of
+from dgltree.support.torch_internals import hooks_of, version_of
 from dgltree.trees.equation import BLANK, Equation
-from dgltree.trees.tree import Tree
+from collections.abc import Sequence
+from dgltree.batching.batch import batch
+from dgltree.models.tree_model import EquationModel, evaluating
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A user's variables and literals in a model's vocabulary, and back.
+
+
+EXACT = ("Integer", "Rational", "Half")
+_EXACT_TEXT = re.compile(f"-?[0-9]+|{FRACTION.pattern}")
+
+
+class Names:
+    """The variables of one equation as a model names them: by first appearance, left side first.
+
+    A name that the model knows ("var_3", or "x" if it was trained on x) stands for itself; any other gets the
+    first name of the model that is free.
+
+    Args:
+        equation: in the user's names.
+        vocabulary: of the model; see :func:`model_variables`.
+        further: names of variables that the equation may lack, named after its own.
+
+    Raises ``ValueError`` for more variables than the model has.
+    """
+
+    def __init__(self, equation: Equation, vocabulary: Vocabulary, further: Iterable[str] = ()) -> None:
+        known = model_variables(vocabulary)
+        own = variables(*equation)
+        names = list(dict.fromkeys([*own, *further]))
+        free = [token for token in known if token not in names]
+        new = [name for name in names if name not in known]
+        if len(new) > len(free):
+            raise ValueError(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
+        self.vocabulary = vocabulary
+        self.to_model = {name: name for name in names if name in known} | dict(zip(new, free, strict=False))
+        renamed = [(_variable(user), _variable(model)) for user, model in self.to_model.items() if user != model]
+        self._to_model = dict(renamed)
+        self._from_model = {model: user for user, model in renamed}
+        self.present = {*own, *(self.to_model[name] for name in own)}
+        """Names of the equation's variables, its own and the model's."""
+
+    def encode(self, tree: Tree) -> Tree:
+        """``tree`` in the model's names and literals."""
+        tree = spell(tree, self.vocabulary)
+        return substitute(tree, self._to_model) if self._to_model else tree
+
+    def decode(self, tree: Tree) -> Tree:
+        """``tree`` in the equation's names; a variable that the equation lacks keeps the name it has."""
+        return substitute(tree, self._from_model) if self._from_model else tree
+
+
+def model_variables(vocabulary: Vocabulary) -> list[str]:
+    """The variables that a model knows: ``var_0``, ``var_1``, ..., or, if it has none of these, all names.
+
+    A function's name is none: constants such as ``pi`` are leaves with their own name as token in a data set.
+    """
+    numbered = [token for token in vocabulary.tokens if token.startswith("var_")]
+    functions = {name for name, _ in vocabulary.functions}
+    return numbered or [token for token in vocabulary.tokens if token.isidentifier() and token not in functions]
+
+
+def _variable(name: str) -> Tree:
+    return Tree(VARIABLE, token=name)
+
+
+def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
+    """``tree`` with the literals that a vocabulary lacks written by those it has.
+
+    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). Batching refuses what stays unknown, and a token that is
+    not a number, by name.
+    """
+    unknown = {
+        node: _spelled(node, vocabulary)
+        for node in tree.distinct()
+        if node.function in EXACT and not node.children and not vocabulary.knows_token(node.token or "")
+    }
+    return substitute(tree, unknown) if unknown else tree
+
+
+def _spelled(leaf: Tree, vocabulary: Vocabulary) -> Tree:
+    text = leaf.token or ""
+    if len(text) > DIGITS or not _EXACT_TEXT.fullmatch(text):  # Fraction would compute 1e999999999
+        return leaf
+    value = Fraction(text)
+    if value < 0:
+        return Tree("Mul", (MINUS_ONE, spell(number(str(-value)), vocabulary)))
+    if value.denominator > 1:
+        p, q = (number(str(part)) for part in (value.numerator, value.denominator))
+        return Tree("Mul", (p, Tree("Pow", (q, MINUS_ONE))))
+    return leaf
+
 
 KEPT = 8
 """Ways to name the fillers' own variables for which a ranker keeps their states."""
@@ -163,12 +257,12 @@ class _Question(NamedTuple):
 def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
     """Equations for which the fillers' own variable names mean the same, so that they share the fillers' states."""
     groups: dict[tuple[str, ...], list[_Question]] = {}
-    for number, equation in enumerate(equations):
+    for index, equation in enumerate(equations):
         try:
             names = Names(equation, vocabulary, foreign)
         except ValueError as error:
-            raise ValueError(f"equation {number + 1}: {error}") from None
-        question = _Question(number, Equation(*map(names.encode, equation)), names)
+            raise ValueError(f"equation {index + 1}: {error}") from None
+        question = _Question(index, Equation(*map(names.encode, equation)), names)
         groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
     return list(groups.values())
 
@@ -179,3 +273,28 @@ def _best(fillers: Sequence[Tree], scores: Tensor, top: int | None, names: Names
         index = torch.tensor(offered, device=index.device)[index]
     best = scores[index]
     return Ranking(best, torch.sigmoid(best), index, fillers, names)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How likely equations are correct.
+
+
+def probabilities(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
+    """(E,) probabilities that the equations are correct.
+
+    Variables may have any names; they are mapped to the model's by first appearance. Raises ``ValueError`` for a
+    blank, a function or literal that the model does not know, or more variables than it knows.
+    """
+    vocabulary = model.encoder.vocabulary
+    device = next(model.parameters()).device
+    logits = [torch.empty(0, device=device)]
+    with evaluating(model):
+        for start in range(0, len(equations), batch_size):
+            encoded = []
+            for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
+                if any(node == BLANK for side in equation for node in side.distinct()):
+                    raise ValueError(f"equation {number} has a blank: complete it, or fill it in")
+                names = Names(equation, vocabulary)
+                encoded.append(Equation(*map(names.encode, equation)))
+            logits.append(model(batch(encoded, vocabulary).to(device), share=True))
+    return torch.cat(logits).sigmoid()

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
 LANGUAGES = ("c", "java", "javascript")

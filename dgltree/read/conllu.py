@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dgltree.arguments import MAX_LISTED_NAMES, nearest
+from dgltree.support.arguments import MAX_LISTED_NAMES, nearest
 from dgltree.trees.tree import Tree
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

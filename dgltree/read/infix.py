@@ -7,30 +7,14 @@
 Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary text.
 """
 
+from collections.abc import Collection, Mapping
 import re
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
-
-from dgltree.arguments import nearest
-from dgltree.read.notation import (
-    CONSTANTS,
-    DIGITS,
-    EXP1,
-    FRACTION,
-    FUNCTIONS,
-    HALF,
-    MINUS_ONE,
-    NAME,
-    NUMBER,
-    NUMBERS,
-    OPERATORS,
-    is_name,
-    make_leaf,
-    number,
-)
-from dgltree.read.special_functions import SPECIAL_FUNCTIONS
+from dgltree.support.arguments import nearest
+from dgltree.read.notation import CONSTANTS, DIGITS, EXP1, FRACTION, FUNCTIONS, HALF, MINUS_ONE, NAME, NUMBER, NUMBERS, OPERATORS, is_name, make_leaf, number
 from dgltree.read.text import error_at
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -38,6 +22,57 @@ from dgltree.trees.tree import Tree
 if TYPE_CHECKING:
     from lark import Lark, Token
     from lark.exceptions import UnexpectedInput
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions that are read in tables of trees, as SymPy and Mathematica spell them; neither judged nor searched.
+
+
+def _spelled(arities: Collection[int], *names: str) -> dict[str, tuple[str, Collection[int]]]:
+    """By each of some names the first of them, and the numbers of arguments."""
+    return dict.fromkeys(names, (names[0], arities))
+
+
+SPECIAL_FUNCTIONS: Mapping[str, tuple[str, Collection[int]]] = {
+    **_spelled((1,), "erf", "Erf"),
+    **_spelled((1,), "erfc", "Erfc"),
+    **_spelled((1,), "erfi", "Erfi"),
+    **_spelled((1, 2), "gamma", "Gamma"),
+    **_spelled((2,), "lowergamma"),
+    **_spelled((2,), "uppergamma"),
+    **_spelled((1,), "loggamma", "LogGamma"),
+    **_spelled((1,), "digamma"),
+    **_spelled((1, 2), "polygamma", "PolyGamma"),
+    **_spelled((2, 3), "beta", "Beta"),
+    **_spelled((1, 2), "zeta", "Zeta"),
+    **_spelled((1, 2), "Li"),
+    **_spelled((1,), "li", "LogIntegral"),
+    **_spelled((1,), "Ei", "ExpIntegralEi"),
+    **_spelled((2,), "expint", "ExpIntegralE"),
+    **_spelled((1,), "E1"),
+    **_spelled((1,), "Si", "SinIntegral"),
+    **_spelled((1,), "Ci", "CosIntegral"),
+    **_spelled((1,), "Shi", "SinhIntegral"),
+    **_spelled((1,), "Chi", "CoshIntegral"),
+    **_spelled((1,), "fresnels", "FresnelS"),
+    **_spelled((1,), "fresnelc", "FresnelC"),
+    **_spelled((2, 3), "polylog", "PolyLog"),
+    **_spelled((1,), "dilog"),
+    **_spelled((1, 2), "LambertW", "ProductLog"),
+    **_spelled((2,), "besselj", "BesselJ"),
+    **_spelled((2,), "bessely", "BesselY"),
+    **_spelled((2,), "besseli", "BesselI"),
+    **_spelled((2,), "besselk", "BesselK"),
+    **_spelled((1,), "airyai", "AiryAi"),
+    **_spelled((1,), "airybi", "AiryBi"),
+    **_spelled((1,), "elliptic_k", "EllipticK"),
+    **_spelled((1, 2), "elliptic_e", "EllipticE"),
+    **_spelled((2,), "elliptic_f", "EllipticF"),
+    **_spelled((2, 3), "elliptic_pi", "EllipticPi"),
+    **_spelled((1,), "Heaviside", "HeavisideTheta"),
+    **_spelled((1,), "sign", "Sign"),
+}
+"""By each spelling the name in a tree, and the numbers of arguments."""
+
 
 GRAMMAR = rf"""
 expression: sum
@@ -77,7 +112,7 @@ def read_infix(
     Raises ``ValueError`` with line, column, what is there and what would be right, and for a number that float64 cannot
     hold, if it is to carry one.
 
-    See also: :func:`dgltree.write_infix`; :func:`dgltree.read.typed.read_typed` for what people type.
+    See also: :func:`dgltree.write_infix`; :func:`dgltree.equations.typed.read_typed` for what people type.
     """
     tree: Tree = build(text, "expression", functions, Builder, partial(error_at, text))
     return _with_values(tree) if numbers else tree

@@ -2,16 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from dgltree.read.notation import (
-    CONSTANTS,
-    EXP1,
-    FRACTION,
-    HALF,
-    MINUS_ONE,
-    NUMBERS,
-    is_name,
-    leaf_text,
-)
+from dgltree.read.notation import CONSTANTS, EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, is_name, leaf_text
 from dgltree.read.text import check_unfolded
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree

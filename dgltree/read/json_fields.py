@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from dgltree.read.json_tree import WrittenNumber, load_json
-from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
 ESTREE, AST = "type", "_type"

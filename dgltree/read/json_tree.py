@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any, NamedTuple, NoReturn
 
-from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import Row, trees_of
 from dgltree.read.text import error_at
 from dgltree.trees.tree import Tree
 

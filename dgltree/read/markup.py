@@ -16,7 +16,7 @@ from typing import Any
 from xml.parsers import expat
 
 from dgltree.read.python import TOKEN_LIMIT
-from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
 ATTRIBUTE, TEXT = "@", "#text"

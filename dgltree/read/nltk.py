@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
 

@@ -8,7 +8,7 @@ import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dgltree.arguments import nearest
+from dgltree.support.arguments import nearest
 from dgltree.read.functions import RECORDS
 from dgltree.read.notation import CONSTANTS, EXP1, MINUS_ONE, OPERATORS, leaf_text, make_leaf, number
 from dgltree.trees.equation import BLANK, Equation

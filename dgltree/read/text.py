@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-
 from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, name_of
+from typing import TypeAlias
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that break a line, change what a terminal does, or cannot be printed."""
@@ -60,3 +61,48 @@ def decode(data: bytes, source: str) -> str:
 def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file; errors as in :func:`decode`."""
     return decode(Path(path).read_bytes(), str(path))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A tree as one line for people, as far as there is room.
+
+
+WIDTH = 100
+"""Characters of a tree that is shown."""
+
+
+def brief(tree: Tree) -> str:
+    """A tree as one line of brackets, as far as it is printed."""
+    parts: list[str] = []
+    stack: list[Tree | str] = [tree]
+    while stack and sum(map(len, parts)) <= WIDTH:
+        node = stack.pop()
+        if isinstance(node, str):
+            parts.append(node)
+            continue
+        parts.append(" (" if node.children else " ")
+        parts.append(name_of(node))
+        if node.children:
+            stack.append(")")
+            stack.extend(reversed(node.children))
+    return "".join(parts).strip() + (" ..." if stack else "")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Nodes in preorder to trees, for readers whose texts say how many children a node has.
+
+
+Row: TypeAlias = tuple[str, str | None, int]
+"""A node: function, token, number of children. Plain tuples cost the garbage collector nothing."""
+
+
+def trees_of(rows: Sequence[Row]) -> list[Tree]:
+    """The tree of every node, in the order of the rows: the first is that of the root."""
+    trees: list[Tree] = []
+    stack: list[Tree] = []
+    for function, token, count in reversed(rows):  # children come before their parents, the first child last
+        children = [stack.pop() for _ in range(count)]
+        tree = Tree(function, children, token)
+        trees.append(tree)
+        stack.append(tree)
+    return trees[::-1]

@@ -5,12 +5,30 @@ So the Penn Treebank of Mikolov is prepared, and so the published ON-LSTM progra
 """
 
 import re
+from dgltree.trees.tree import Tree
 from collections.abc import Iterator
 from pathlib import Path
-
 from dgltree.read.bracket import iter_treebank
 from dgltree.read.text import read_text
-from dgltree.trees.tree import Tree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Plain sentences as trees without structure: a root over the words.
+#
+# ``The cat sleeps.`` is ``Tree("sentence", [Tree("word", token="the"), ..., Tree("word", token=".")])``.
+
+
+SENTENCE, WORD = "sentence", "word"
+_WORD_OR_SIGN = re.compile(r"\w+(?:['\u2019.,-]\w+)*|[^\w\s]")
+"""Letters and digits with what is inside of a word or number, ``don't``, ``3.5``, ``well-known``; or one mark."""
+
+
+def read_sentence(text: str) -> Tree:
+    """The words of a text and its punctuation, in lower case, under one root. ``ValueError`` for a text without any."""
+    words = _WORD_OR_SIGN.findall(text.lower())
+    if not words:
+        raise ValueError("found no word; expected a sentence")
+    return Tree(SENTENCE, [Tree(WORD, token=word) for word in words])
+
 
 _TAGS = """CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN
 VBP VBZ WDT WP WP$ WRB"""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.records import SAMPLE
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.scale.tables import Rows
 
 if TYPE_CHECKING:

@@ -1,35 +1,395 @@
 """A job over all rows of a table, to a folder of Parquet files: what was begun is finished by the same call."""
 
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from dgltree.training.cpu_threads import cores
+import json
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from dgltree.support.files import OWNER, differences, lock_folder
+from dgltree.read.json_text import write_json
+from dgltree.scale.tables import SUFFIX, locate
 import pickle
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS
+from dgltree.scale.job import TableJob, join_rows
+from dgltree.scale.tables import RowGroups
+from dgltree.training import own_cells
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import torch
 from tqdm import tqdm
-
 from dgltree.datasets.batches import UNSEEN
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.formats.source import TOO_LONG
 from dgltree.datasets.labels import check_known, where
-from dgltree.datasets.loading.gather import Ids
-from dgltree.scale.cluster import LOCAL, start_cluster
-from dgltree.scale.folder import OutFolder
+from dgltree.datasets.loading.from_file import Ids
 from dgltree.scale.job import TableJob
-from dgltree.scale.pipeline import LIGHT, blocks, resources
 from dgltree.scale.tables import FOOTERS, RowGroups, Tables, open_tables
-from dgltree.scale.trees import Evaluate, TreeJob
+from dgltree.scale.tree_jobs import Evaluate, TreeJob
 from dgltree.training.objectives.metrics import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow
+    import ray
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A cluster of Ray: one of this machine alone, or one that runs already.
+
+
+LOCAL = "local"
+STORE = 1 << 30
+"""Bytes of shared memory for what is on its way between processes here; what is more is spilled to the disk."""
+LOOPBACK = "127.0.0.1"
+ANY_ADDRESS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's setting for its processes to listen on all addresses or, with 0, on that of the node alone."""
+WAIT = 5.0  # seconds for an address to answer
+MISSING = "Ray is not installed (the extra 'ray' of dgltree); install it with: pip install 'ray[data]'"
+
+
+@contextmanager
+def start_cluster(address: str = LOCAL) -> Iterator[None]:
+    """A block with a cluster, unless this process has one already.
+
+    Args:
+        address: ``local`` starts a cluster on this machine, which ends with the block; else that of a running one, such
+            as ``auto`` or ``10.0.0.1:6379``.
+
+    Raises ``ValueError`` if Ray is not installed, if no cluster answers, and for an address if Ray was kept to
+    the loopback, for a cluster of this machine, when it was imported.
+    """
+    if address == LOCAL and "ray" not in sys.modules:  # which reads it when it is imported
+        os.environ.setdefault(ANY_ADDRESS, "0")
+    try:
+        import ray
+        import ray.data
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{MISSING} ({error})") from None
+    _be_quiet()
+    if ray.is_initialized():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGTERM)
+    _start(address)
+    try:
+        if signal.getsignal(signal.SIGTERM) is not handler:
+            signal.signal(signal.SIGTERM, handler)  # ours clears away, and says why it ends
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _start(address: str) -> None:
+    import ray
+
+    if address != LOCAL:
+        if os.environ.get(ANY_ADDRESS) == "0":
+            raise ValueError(
+                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for this machine's own "
+                f"cluster, "
+                f"which was started first); connect to {address} in a new process"
+            )
+        _check(address)
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, RuntimeError) as error:
+            raise ValueError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # The model, the reader and the writer wait most of the time: they are one process more than there are cores.
+    with _quiet():
+        ray.init(
+            address=LOCAL,
+            _node_ip_address=LOOPBACK,
+            num_cpus=cores() + 1,
+            object_store_memory=STORE,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """A block without what Ray's own core, which is not Python, says on the standard error; errors are exceptions."""
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    sys.stderr.flush()
+    own = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+
+
+def _check(address: str) -> None:
+    """``ValueError`` for HOST:PORT if nothing listens: Ray itself waits minutes for it."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), WAIT).close()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no Ray cluster answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' started, or "
+            "--ray alone to use this machine"
+        ) from None
+
+
+def _be_quiet() -> None:
+    from ray.data import DataContext
+
+    context = DataContext.get_current()
+    context.enable_progress_bars = context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The folder of the output, wherever fsspec writes: whose it is, and which of its files are there.
+
+
+RUN = "_run.json"
+"""Readers of Parquet folders pass over names that begin like this."""
+RUN_BEFORE = "run.json"
+"""Its former name in folders, which is changed when their run continues."""
+PART_SUFFIX = ".part"
+LEFT_OUT = b"dgltree.left_out"
+"""In the metadata of a file: how many records of its block have no row, or none with an answer."""
+
+
+class OutFolder:
+    """A folder of blocks, each in a file that is whole or not there.
+
+    Args:
+        url: a path or URL.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.given = url
+        self._files, self._path = locate(url)
+        self.url: str = self._files.unstrip_protocol(self._path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OutFolder, (self.url,)
+
+    def claim(self, settings: dict[str, Any]) -> None:
+        """Make it the folder of this run, or continue it.
+
+        Raises ``ValueError`` if it holds something else.
+        """
+        if self._files.isfile(self._path):
+            raise ValueError(f"{self.given}: a file; the output is a folder of Parquet files")
+        run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
+        if run is None:
+            names = [name for name in self._names() if not name.endswith(PART_SUFFIX) and name != OWNER]
+            if names:
+                raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
+            self._files.makedirs(self._path, exist_ok=True)
+            self._put(RUN, lambda file: file.write((write_json(settings, indent=1) + "\n").encode()))
+            return
+        found = self._run(run)
+        if found != json.loads(json.dumps(settings)):
+            raise ValueError(f"{self.given} holds another run ({_other(found, settings)}); give another --out")
+        if run != RUN:
+            self._files.mv(self._at(run), self._at(RUN))
+
+    def owned(self) -> AbstractContextManager[None]:
+        """A block in which no other run writes to the folder, if it is on a local disk (:func:`lock_folder`)."""
+        from fsspec.implementations.local import LocalFileSystem
+
+        return lock_folder(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()
+
+    def _run(self, name: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(name)))
+        except ValueError:
+            raise ValueError(f"{self.given}/{name}: damaged; delete the folder to start again") from None
+        return found
+
+    def written(self) -> set[str]:
+        """The names of the blocks that are there."""
+        return {name for name in self._names() if name.endswith(SUFFIX) and not name.startswith(".")}
+
+    def write(self, name: str, table: "pyarrow.Table", left_out: int) -> None:
+        """A block: all of it, or nothing. Writing it twice leaves it there once."""
+        from pyarrow.parquet import write_table
+
+        marked = table.replace_schema_metadata({LEFT_OUT: str(left_out)})
+        self._put(name, lambda file: write_table(marked, file))
+
+    def read(self, name: str, columns: list[str]) -> tuple["pyarrow.Table", int]:
+        """Some columns of a block, and how many of its records were left out."""
+        from pyarrow.parquet import ParquetFile
+
+        with self._files.open(self._at(name), "rb") as raw, ParquetFile(raw) as file:
+            return file.read(columns=columns), int(file.schema_arrow.metadata[LEFT_OUT])
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed left half written."""
+        for name in self._names():
+            if name.startswith(".") and name.endswith(PART_SUFFIX):
+                self._files.rm_file(self._at(name))
+
+    def _put(self, name: str, write: Any) -> None:
+        from fsspec.implementations.local import LocalFileSystem
+
+        beside = self._at(f".{name}.{uuid4().hex}{PART_SUFFIX}")
+        local = isinstance(self._files, LocalFileSystem)
+        try:
+            with self._files.open(beside, "xb" if local else "wb") as file:  # never a link, which only local ones have
+                write(file)
+            self._files.mv(beside, self._at(name))
+        except OSError as error:
+            if self._files.exists(beside):
+                self._files.rm_file(beside)
+            raise OSError(f"{self.given}/{name} cannot be written: {error.strerror or error}") from None
+
+    def _at(self, name: str) -> str:
+        return f"{self._path.rstrip('/')}/{name}"
+
+    def _names(self) -> list[str]:
+        if not self._files.exists(self._path):
+            return []
+        self._files.invalidate_cache()
+        return sorted(str(path).rstrip("/").rsplit("/", 1)[-1] for path in self._files.ls(self._path, detail=False))
+
+
+def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
+    """The differences between a run and the one in the folder."""
+    names = dict.fromkeys(key.partition(".")[0] for key in differences(found, settings))
+    return ", ".join(f"another {name}" for name in names) or "of another version"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows of tables through a job to files, by Ray Data: reading, planning, the model, writing, each in its processes.
+
+
+LIGHT, PLAN, MODEL = 0.1, 0.9, 1.0
+"""CPUs of a task that reads or writes, of one that plans, and of a model without a GPU: with three, two plan."""
+MIN_WORKERS = 2
+FEWER = 8
+"""Planning takes this many times as long as reading, or writing, at least."""
+
+
+class Done(NamedTuple):
+    """A block whose file is there."""
+
+    name: str
+    records: int
+    left_out: int
+    bad: list[Bad]
+    """The first few of them."""
+
+
+def resources(device: str | None) -> tuple[int, int]:
+    """CPUs and GPUs of the cluster for models on a device, or on GPUs if there are some.
+
+    Raises ``ValueError`` if the cluster lacks what they need.
+    """
+    import ray
+
+    total = ray.cluster_resources()
+    cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0)) if device != "cpu" else 0
+    if device == "cuda" and not gpus:
+        raise ValueError("--device cuda: the cluster has no GPU")
+    if cpus < (MIN_WORKERS if not gpus else 1):
+        raise ValueError(f"the cluster has {cpus} CPUs; it needs {MIN_WORKERS} at least, or one and a GPU")
+    return cpus, gpus
+
+
+def blocks(
+    job: TableJob, spans: list[RowGroups], wanted: set[str], out: OutFolder, device: str | None
+) -> Iterator[Done]:
+    """Write the blocks of these names, and tell of each when it is there, in any order.
+
+    What a process that dies had in hand is done again by another one.
+
+    Raises what a job raises, and as :func:`resources`.
+    """
+    import ray
+    from ray.data import ActorPoolStrategy, TaskPoolStrategy, from_items
+
+    cpus, gpus = resources(device)
+    for module in own_cells.modules():  # no file of another machine: it travels with the job
+        ray.cloudpickle.register_pickle_by_value(module)
+    shared = [ray.put(job)]  # in a list: a reference on its own would be fetched for each task
+    items = [{"work": pickle.dumps((span, wanted.intersection(span.blocks())))} for span in spans]
+    few = 1 + cpus // FEWER  # each process holds the library
+    actors = gpus or cpus - 1
+    # One row at a time: a row is a block, pickled here and unpickled in the next step of this run, never from a file.
+    given = from_items(items, override_num_blocks=len(items))
+    given.context.target_max_block_size = 1  # each row is passed on as soon as it is there
+    given.context.raise_original_map_exception = True
+    read = given.map_batches(
+        _read_rows, batch_size=1, fn_args=[job.columns, job.max_line], compute=TaskPoolStrategy(few), num_cpus=LIGHT
+    )
+    planned = read.map(_plan, fn_args=[shared], num_cpus=PLAN)
+    answered = planned.map(
+        _Model,
+        fn_constructor_args=[shared, "cuda" if gpus else "cpu"],
+        compute=ActorPoolStrategy(min_size=1, max_size=actors),
+        num_cpus=0 if gpus else MODEL,
+        num_gpus=1 if gpus else 0,
+    )
+    written = answered.map(_write, fn_args=[out], compute=TaskPoolStrategy(few), num_cpus=LIGHT)
+    for row in written.iter_rows():
+        yield pickle.loads(row["work"])
+
+
+@lru_cache(maxsize=1)
+def _job(reference: "ray.ObjectRef[TableJob]") -> TableJob:
+    """The job, fetched once by a process."""
+    import ray
+
+    job: TableJob = ray.get(reference)
+    return job
+
+
+def _read_rows(batch: dict[str, Any], columns: list[str], max_line: int) -> Iterator[dict[str, list[bytes]]]:
+    span, wanted = pickle.loads(batch["work"][0])
+    for rows in span.read(columns, wanted, max_line):
+        yield {"work": [pickle.dumps(rows)]}
+
+
+def _plan(row: dict[str, bytes], shared: list[Any]) -> dict[str, bytes]:
+    rows = pickle.loads(row["work"])
+    plan = _job(shared[0]).plan(rows)
+    work = (rows.name, len(rows.records), plan._replace(inputs=[]))
+    return {"work": pickle.dumps(work, 5), "inputs": pickle.dumps(plan.inputs, 5)}
+
+
+class _Model:
+    """The model, where it stays."""
+
+    def __init__(self, shared: list[Any], device: str) -> None:
+        self.job = _job(shared[0])
+        self.job.to(device)
+
+    def __call__(self, row: dict[str, bytes]) -> dict[str, bytes]:
+        return {"work": row["work"], "answers": pickle.dumps(self.job.answer(pickle.loads(row["inputs"])), 5)}
+
+
+def _write(row: dict[str, bytes], out: OutFolder) -> dict[str, bytes]:
+    name, records, plan = pickle.loads(row["work"])
+    table, bad = join_rows(plan, pickle.loads(row["answers"]))
+    out.write(name, table, len(bad))
+    return {"work": pickle.dumps(Done(name, records, len(bad), in_order(bad)[:MAX_LISTED_RECORDS]))}
 
 
 # Ids that occur twice in a table, found by the cluster: no process holds all of them.

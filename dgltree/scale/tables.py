@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dgltree.datasets.formats.folders import PASSED_OVER
-from dgltree.datasets.formats.parquet_rows import name_errors, pieces
+from dgltree.datasets.formats.source import PASSED_OVER
+from dgltree.datasets.formats.parquet import name_errors, pieces
 from dgltree.datasets.formats.records import SAMPLE
 from dgltree.read.text import one_line
 

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from dgltree.datasets.labels import check_known
-from dgltree.datasets.settings.label_texts import class_numbers
+from dgltree.datasets.settings import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.comparison import Interval, interval
 from dgltree.training.folder import SPLIT_FILE, TRAINED_ON
-from dgltree.training.objectives.class_means import MIN_PROBABILITY, macro_f1
+from dgltree.training.objectives.metrics import MIN_PROBABILITY, macro_f1
 from dgltree.training.split_file import EarlierSplit
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.trained_on import trained_on
+from dgltree.training.split_file import trained_on
 
 Metrics = dict[str, Callable[[Tensor], float]]
 """Each metric of one model's answers to the examples with given numbers (R,)."""

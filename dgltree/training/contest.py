@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.arguments import nearest
+from dgltree.support.arguments import nearest
 from dgltree.cells import CELLS
-from dgltree.datasets.splitting.splits import split
+from dgltree.datasets.splitting import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.read.json_text import write_json

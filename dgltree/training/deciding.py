@@ -1,23 +1,27 @@
 """Decisions of a training, made once from its data and settings; everything after reads them, and nobody asks again."""
 
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+from dgltree.datasets.labels import present
+from dgltree.datasets.settings import number
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.options import TASKS, TaskName
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
-
 import torch
-
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings.read_settings import names_of
-from dgltree.datasets.splitting.duplicates import count_contradicted
-from dgltree.datasets.splitting.splits import SPLITS, SYNONYMS, SplitRule, rule_for, split
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.settings import names_of
+from dgltree.datasets.splitting import count_contradicted
+from dgltree.datasets.splitting import SPLITS, SYNONYMS, SplitRule, rule_for, split
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
@@ -30,8 +34,62 @@ from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
 from dgltree.training.split_file import EarlierSplit
-from dgltree.training.task_inference import check_classes, infer_task
-from dgltree.training.threads import computing, loaders
+from dgltree.training.cpu_threads import computing, loaders
+import math
+from collections.abc import Mapping
+from dgltree.read.smiles import TREES
+from dgltree.training.baseline.selection import score
+from dgltree.training.options import FitOptions
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The task that labels ask for, and why.
+
+
+MOST_CLASSES = 20
+"""Different whole numbers up to which labels are classes; more of them are numbers."""
+MIN_WHOLE_NUMBERS = 2
+"""Different whole numbers up to which nothing needs to be said: yes and no are often 1 and 0."""
+
+
+class InferredTask(NamedTuple):
+    """A task, and the reason for it if it could have been another one."""
+
+    task: TaskName
+    why: str = ""
+
+
+def infer_task(data: TreeDataset) -> InferredTask:
+    """The task that the labels of a data set ask for."""
+    if data.each == TASKS["pair"].each:
+        return InferredTask("pair")
+    labels = set(present(data))
+    try:
+        values = {float(label) for label in labels}
+    except ValueError:
+        return InferredTask("classify")
+    if any(isfinite(value) and not value.is_integer() for value in values):
+        why = f"the labels are {len(labels):,} different numbers, some not whole: learnt as numbers"
+        return InferredTask("regress", why if len(labels) > 1 else "")
+    if not values or not all(map(isfinite, values)) or len(labels) <= MIN_WHOLE_NUMBERS:
+        return InferredTask("classify")
+    what = f"the labels are {len(labels):,} different whole numbers"
+    if len(values) > MOST_CLASSES:
+        return InferredTask(
+            "regress", f"{what}, over {MOST_CLASSES}: learnt as numbers; --task classify learns classes"
+        )
+    return InferredTask("classify", f"{what}, up to {MOST_CLASSES}: learnt as classes; --task regress learns numbers")
+
+
+def check_classes(labels: Sequence[str | None]) -> None:
+    """``ValueError`` if every training example has a label of its own, like an id."""
+    names = {label for label in labels if label is not None}
+    if len(names) > MOST_CLASSES and len(names) == len(labels):
+        numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
+        raise ValueError(
+            f"all {len(names):,} training examples have different labels, such as {min(names)!r:.40}, like ids: "
+            f"no class can be learnt; name the column of the label (--label){numbers}"
+        )
+
 
 NO_SPLIT = "no split"
 """The place of records that cannot be read if chance or an earlier split says where a record goes."""
@@ -315,3 +373,28 @@ def _within(
     if known.bad:
         say(f"{name}: {list_bad_records(known.bad)}")
     return known
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which tree molecules have in a training: of ring systems and chains, or of atoms.
+
+
+def choose_notation(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOptions) -> str:
+    """The notation whose counts of subtrees predict the labels best, by cross-validation on the training examples.
+
+    Args:
+        trees: by notation, the files of the training, read in this way.
+        settings: of the training.
+    """
+    scores = {}
+    for name in TREES:
+        found = score(*learnt_from(trees[name], settings))
+        scores[name] = -math.inf if math.isnan(found) else found
+    best = max(TREES, key=lambda name: scores[name])
+    if math.isfinite(scores[best]):
+        listed = ", ".join(f"{TREES[name]} {scores[name]:.3f}" for name in TREES)
+        say(
+            f"molecules are read as trees of {TREES[best]}, from which a baseline predicts best in cross-validation "
+            f"({listed}); --notation {' or '.join(TREES)} sets it"
+        )
+    return best

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
+from dgltree.encoders.bracket_scores import InducedBrackets, words_are_leaves
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale, worth_trying
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
@@ -28,7 +28,7 @@ from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.processes import say, say_result
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.trained_on import remember
+from dgltree.training.split_file import remember
 
 EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr or "
@@ -219,7 +219,7 @@ def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[f
 def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     """The one that cross-validation chooses; None without scikit-learn."""
     try:
-        from dgltree.training.baseline.choice import choose
+        from dgltree.training.baseline.selection import choose
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None

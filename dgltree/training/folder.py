@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dgltree.datasets.splitting.splits import SplitRule
+from dgltree.datasets.splitting import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.files import replacing
-from dgltree.label_scale_names import LabelScaleName
-from dgltree.locks import differences
+from dgltree.support.files import replacing
+from dgltree.support.arguments import LabelScaleName
+from dgltree.support.files import differences
 from dgltree.read.json_text import write_json
 from dgltree.training.model_files import SETTINGS_FILE, UNLABELLED, WEIGHTS
 from dgltree.training.options import MOST_EPOCHS, FitOptions

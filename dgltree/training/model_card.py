@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from dgltree.durations import in_seconds
+from dgltree.support.durations import in_seconds
 from dgltree.read.text import one_line
 from dgltree.training.comparison import Compared
 from dgltree.training.deciding import Decision

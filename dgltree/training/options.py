@@ -4,8 +4,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from dgltree.arguments import check_types
-from dgltree.label_scale_names import LabelScaleName
+from dgltree.support.arguments import check_types
+from dgltree.support.arguments import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]

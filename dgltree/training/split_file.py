@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
 import numpy as np
-
-from dgltree.datasets.splitting.hashed_split import hashed_parts, tree_keys, unit_keys
-from dgltree.datasets.splitting.splits import SPLITS, TENTH
+from dgltree.datasets.splitting import hashed_parts, tree_keys, unit_keys
+from dgltree.datasets.splitting import SPLITS, TENTH
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.training.folder import SETTINGS_FILE, SPLIT_FILE, split_seed
+from dgltree.datasets.splitting import tree_digests
+from dgltree.training.folder import TRAINED_ON
 
 MAX_TABLE_EXAMPLES = 1_000_000
 """Examples up to which a table is written."""
@@ -119,3 +119,43 @@ def earlier(folder: Path) -> EarlierSplit | None:
 def _hold(held: dict[Any, str], key: Any, name: str) -> None:
     """Note the split of a key, unless one is noted that is held out longer."""
     held[key] = max(held.get(key, name), name, key=SPLITS.index)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The trees that a model was trained on, as digests next to it, by which an evaluation finds them again.
+
+
+MAX_DIGESTS = 1_000_000
+"""Training examples up to which their digests are kept, 8 bytes per tree."""
+
+
+def remember(train: TreeDataset, folder: Path) -> None:
+    """Write the digests of the trees of a training set as they were read, or no file for very many examples."""
+    (folder / TRAINED_ON).unlink(missing_ok=True)
+    if len(train) > MAX_DIGESTS:
+        return
+    with replacing(folder / TRAINED_ON) as beside, beside.open("wb") as file:
+        np.save(file, np.unique(tree_digests(train.as_read()), axis=0), allow_pickle=False)
+
+
+def also_trained_on(data: TreeDataset, folder: Path) -> int:
+    """How many examples of a data set have the trees of a training example; errors as of :func:`trained_on`."""
+    return int(trained_on(data, folder).sum())
+
+
+def trained_on(data: TreeDataset, folder: Path) -> np.ndarray:
+    """(E,) bool, the examples of a data set that have the trees of a training example; none if none were kept.
+
+    Raises ``ValueError`` for a damaged file.
+    """
+    file = folder / TRAINED_ON
+    if not file.exists():
+        return np.zeros(len(data), bool)
+    try:
+        kept = np.load(file, allow_pickle=False)
+        if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
+            raise ValueError(f"digests of type {kept.dtype} and shape {kept.shape}")
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without this check") from None
+    own = set(map(tuple, kept.tolist()))
+    return np.array([tuple(digests) in own for digests in tree_digests(data.as_read()).tolist()])

@@ -6,46 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
 import torch
 from torch import Tensor
-
 from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats.records import ROOT
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from dgltree.datasets.labels import check_known
 from dgltree.datasets.objects import columns_of, is_table, read_objects
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.explaining import Explanation, explain
-from dgltree.training.folder import (
-    BASELINE,
-    CARD,
-    EARLIER_BASELINE,
-    EPOCHS,
-    FEATURES,
-    LARGEST_CLASS,
-    SETTINGS_FILE,
-    THRESHOLD,
-    WEIGHTS,
-)
+from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, FEATURES, LARGEST_CLASS, SETTINGS_FILE, THRESHOLD, WEIGHTS
 from dgltree.training.model_files import READING, check_model
 from dgltree.training.objectives import OBJECTIVES, Classes, Objective
 from dgltree.training.objectives.threshold import Threshold
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.loading.flatten import ParsedChunk
 
 if TYPE_CHECKING:
     from dgltree.training.baseline.average import Average
     from dgltree.training.deciding import Decision
-    from dgltree.training.measuring import Measured
+    from dgltree.training.comparison import Measured
     from dgltree.training.objectives.metrics import Evaluation
 
 Examples = Any
@@ -295,7 +287,7 @@ class TrainedModel:
 
     def measured(self, known: TreeDataset, targets: Tensor) -> "Measured":
         """The metrics of examples in the model's vocabulary, and what is predicted; targets (E,) are as of a loss."""
-        from dgltree.training.measuring import measure
+        from dgltree.training.comparison import measure
 
         return measure(self.objective, (self.answers(part).cpu() for part in self.batches(known)), targets)
 
@@ -383,3 +375,52 @@ class TrainedModel:
         """(N, n), one row per node."""
         with evaluating(self.model):
             return self.check_nodes().node_states(part.inputs, share=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which records of a part of a file a model can answer, and what is wrong with the others.
+
+
+Repeated = Callable[[Sequence[str | None], Sequence[int], Sequence[str]], dict[int, Bad]]
+"""Of examples with these ids, lines and files those whose id occurred before: ``Ids.repeated``."""
+
+
+class RecordBlock(NamedTuple):
+    """Some records: the examples that the model can read, in its vocabulary, and what else there is."""
+
+    known: TreeDataset | None
+    bad: list[Bad]
+    order: list[int]
+    """Of the known examples, followed by the bad ones, in the order of the file."""
+    bad_names: list[str]
+    """How the bad ones are called: by their ids if the record could be read, else by their lines."""
+
+
+def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated: Repeated) -> RecordBlock:
+    """The records of a part. Raises ``ValueError`` for pairs if the model reads trees, and the other way round."""
+    readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
+    if part.trees is None:
+        return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad])
+    data = TreeDataset.of_part(part, reading)
+    model.check_kind(data)
+    known, unknown = data.known(model.model.encoder.vocabulary, model.features)
+    wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
+    twice = repeated(data.ids, data.lines, data.files)
+    if twice and known is not None:
+        rows = [i for i in range(len(data)) if i not in wrong]
+        fresh = [place for place, i in enumerate(rows) if i not in twice]
+        known = known.select(fresh) if fresh else None
+    wrong = dict(sorted((wrong | twice).items()))
+    names = [(None if i in twice else data.ids[i]) or bad.name for i, bad in wrong.items()]
+    places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return RecordBlock(known, [*wrong.values(), *part.bad], order, names + [bad.name for bad in part.bad])
+
+
+def names_of(block: RecordBlock) -> list[str]:
+    """How the records are called in a table of answers, in the order of the file: by their ids, else by their lines."""
+    names: list[str] = []
+    if block.known is not None:
+        names += [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
+    names += block.bad_names
+    return [names[i] for i in block.order]

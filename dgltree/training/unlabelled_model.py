@@ -9,11 +9,11 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import SWEEPS, DownwardCell
-from dgltree.cells.vocabulary_signature import with_signatures
+from dgltree.batching.vocabulary import with_signatures
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEasyFirst, SequenceEncoder, TreeEncoder
 from dgltree.encoders.latent.easy_first import easy_first
-from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, nodes_of
+from dgltree.encoders.sequence.linearization import NO_WORD, ROOT, nodes_of
 from dgltree.engine.propagate import propagate
 from dgltree.models.checkpoint import reading, write
 from dgltree.models.tree_model import evaluating

@@ -19,7 +19,7 @@ import textwrap
 from html import escape
 from typing import NamedTuple
 
-from dgltree.plotting.style import MODEL_COLOURS
+from dgltree.plotting.charts import MODEL_COLOURS
 
 LABELS = ("#0b7a69", "#c5792b", "#8a8f98")
 """Colours of labels, in their order, readable on light and on dark pages."""

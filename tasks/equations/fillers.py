@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from dgltree import Tree, write_infix
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.read.notation import CONSTANTS as NAMED
 from dgltree.read.notation import EXP1, number
 

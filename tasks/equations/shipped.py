@@ -10,7 +10,7 @@ from typing import Any
 from jsonargparse import auto_cli
 
 from dgltree import open_model, save
-from dgltree.cells.vocabulary_signature import with_signatures, without_signatures
+from dgltree.batching.vocabulary import with_signatures, without_signatures
 from tasks.equations.completion.train import train
 
 STAGES: Mapping[str, Mapping[str, Any]] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dgltree import Equation
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol, Word, tree
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dgltree import Vocabulary
 from dgltree.encoders.sequence.recurrent import State
 from dgltree.induction.sentences import score_sentences
 from dgltree.models import LanguageModel
-from dgltree.training.stepping.checkpoints import LAST
+from dgltree.training.stepping.callbacks import LAST
 from dgltree.training.stepping.module import seed_step, shared_mean
 from tasks.language.averaging import averaged_weights, has_stopped_falling, use_averages
 from tasks.language.data import Part

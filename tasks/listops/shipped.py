@@ -14,7 +14,7 @@ from dgltree import batch
 from dgltree.encoders import SequenceEncoder
 from dgltree.induction.evalb import Parameters, score
 from dgltree.models import TreeModel, evaluating
-from dgltree.ranking.pretrained.shipped import listops_model
+from dgltree.ranking.pretrained import listops_model
 from dgltree.trees.tree import Tree
 from tasks.listops import generate
 from tasks.listops.files import Expression, read_expressions

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.text import read_text
 from dgltree.trees.logic import RELATIONS

@@ -14,7 +14,7 @@ from dgltree.induction.evalb import Parameters, score
 from dgltree.models import PairModel, TreeModel, evaluating
 from dgltree.plotting.charts import save
 from dgltree.plotting.trees import attention, trees
-from dgltree.ranking.pretrained.shipped import logic_model
+from dgltree.ranking.pretrained import logic_model
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 from tasks.logic.language import is_formula
 

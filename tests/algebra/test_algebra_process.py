@@ -8,8 +8,8 @@ from typing import IO
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.algebra import child, rewriting
-from dgltree.algebra.child import MAX_NODES, WAIT, Algebra
+from dgltree.equations.algebra import client, server
+from dgltree.equations.algebra.client import MAX_NODES, WAIT, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
 
 
@@ -49,8 +49,8 @@ def test_what_sympy_cannot_do_has_no_answer(algebra: Algebra) -> None:
 def test_forms_have_as_many_nodes_as_the_limit_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = read_infix("x^3 + 3*x + 1")
     for limit, found in ((tree.size, {"x^3 + 3*x + 1"}), (tree.size - 1, set())):
-        monkeypatch.setattr(rewriting, "MAX_FORM_NODES", limit)
-        assert written(rewriting.forms(tree)["expanded"]) == found
+        monkeypatch.setattr(server, "MAX_FORM_NODES", limit)
+        assert written(server.forms(tree)["expanded"]) == found
 
 
 def test_a_question_that_takes_too_long_ends_the_process_and_the_next_is_answered(algebra: Algebra) -> None:
@@ -72,7 +72,7 @@ def test_an_interrupted_question_does_not_answer_the_next(algebra: Algebra, monk
 
 def test_the_process_ends_with_its_parent_and_imports_no_torch() -> None:
     code = (
-        "from dgltree.algebra.child import algebra; from dgltree import read_infix; import sys;"
+        "from dgltree.equations.algebra.client import algebra; from dgltree import read_infix; import sys;"
         "algebra().forms(read_infix('x + x')); print(algebra()._process.pid, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
@@ -87,13 +87,13 @@ def test_an_answer_is_waited_for_no_longer_than_the_search_has(
 ) -> None:
     algebra.forms(read_infix("x"))
     waited: list[float] = []
-    line = child._line
+    line = client._line
 
     def noted(stream: IO[str], seconds: float) -> str:
         waited.append(seconds)
         return line(stream, seconds)
 
-    monkeypatch.setattr(child, "_line", noted)
+    monkeypatch.setattr(client, "_line", noted)
     for seconds, limit in ((2 * WAIT, WAIT), (WAIT / 2, WAIT / 2)):
         algebra.forms(read_infix("x + x"), seconds)
         assert waited[-1] == limit

@@ -14,7 +14,7 @@ from dgltree.batching import Vocabulary
 from dgltree.batching.number_scales import MIN_PLACE_NUMBERS, NORMAL, NumberScales, PlaceScale
 from dgltree.batching.subtrees import subtree_numbers
 from dgltree.cells import ChildSumTreeLSTM, TreeLSTM
-from dgltree.cells.vocabulary_signature import without_signatures
+from dgltree.batching.vocabulary import without_signatures
 from dgltree.trees.tree import Tree
 
 

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, propagate
-from dgltree.batching.token_parts import part_table, parts_of, words_of
+from dgltree.batching.vocabulary import part_table, parts_of, words_of
 from dgltree.cells import TreeLSTM
-from dgltree.cells.inputs import Embedding
+from dgltree.cells.cell import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.training_summary import unknown_shares
+from dgltree.training.fitting import unknown_shares
 
 TOKENS = ["<part:file>", "<part:name>", "<part:user>", "<unk>", "fileName", "user_name", "x"]
 VOCABULARY = Vocabulary([("f", 2), ("x", 0)], TOKENS, unk=True, parts=True)

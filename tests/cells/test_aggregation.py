@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltree import batch, load, plan, propagate, save
 from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, TreeLSTM
-from dgltree.cells.aggregation import aggregation_named
+from dgltree.engine.aggregation import aggregation_named
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, TreeModel
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from dgltree import Vocabulary
 from dgltree.cells import CELLS, SWEEPS
 from dgltree.cells.compose import COMPOSITIONS
-from dgltree.cells.inputs import Embedding
+from dgltree.cells.cell import Embedding
 
 VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
 N, D = 24, 5

@@ -11,7 +11,7 @@ from helpers import VOCABULARY, random_dag
 
 from dgltree import batch
 from dgltree.cells import TreeLSTM
-from dgltree.cells.downward.channels import DownwardBanyanCell
+from dgltree.cells.downward import DownwardBanyanCell
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own_downward_cell.md").read_text(encoding="utf-8")
 CELL, USE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

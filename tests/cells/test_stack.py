@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree.cells.stack import update, used_rows
+from dgltree.cells.stack_cell import update, used_rows
 
 SIZE, N = 4, 3
 

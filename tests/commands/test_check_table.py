@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltree.commands.answer_tables import escape_formula, read_table
+from dgltree.commands.check_table import escape_formula, read_table
 from dgltree.commands.main import main
 
 ROWS = [

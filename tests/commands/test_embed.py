@@ -15,13 +15,13 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.explore.open_models import open_all
 from dgltree.models import load
-from dgltree.read.brief import brief
-from dgltree.read.sentences import read_sentence
+from dgltree.read.text import brief
+from dgltree.read.words import read_sentence
 from dgltree.training import embedding
-from dgltree.training.autoencoding import autoencoding
+from dgltree.training.embedding import autoencoding
 from dgltree.training.embedding import embed
 from dgltree.training.folder import read_epochs
-from dgltree.training.stepping.unlabelled import UnlabelledBatches, UnlabelledTraining
+from dgltree.training.unlabelled import UnlabelledBatches, UnlabelledTraining
 from dgltree.training.unlabelled_model import UnlabelledModel
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -274,7 +274,7 @@ def test_similar_sentences_and_a_fit_from_them(
 def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:
     pytest.importorskip("starlette", reason="the explore extra is not installed")
     from dgltree.explore.endpoint import RequestFields
-    from dgltree.explore.sequences import SequencesRoom
+    from dgltree.explore.sequence_room import SequencesRoom
 
     opened = open_all([str(sentences / "model")])
     room = SequencesRoom(opened)

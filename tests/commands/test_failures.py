@@ -9,7 +9,7 @@ import torch
 from own_trees import QUIET, SMALL, table
 
 from dgltree.commands import inspect, verify
-from dgltree.commands.failures import describe_failure
+from dgltree.commands.main import describe_failure
 from dgltree.commands.main import main
 
 pytestmark = QUIET

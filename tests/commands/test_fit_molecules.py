@@ -17,8 +17,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
-from dgltree.datasets.splitting.splits import split
-from dgltree.training.baseline.features import Columns
+from dgltree.datasets.splitting import split
+from dgltree.training.baseline.baseline import Columns
 
 pytestmark = QUIET
 

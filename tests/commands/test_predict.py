@@ -12,7 +12,7 @@ import pytest
 from own_trees import QUIET, SMALL, rows_of
 
 from dgltree.commands.main import main
-from dgltree.datasets.formats import chunks
+from dgltree.datasets.formats import source
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -61,7 +61,7 @@ def test_the_standard_input_is_a_file_too(
 ) -> None:
     texts = [f"(x+{'y' * (i % 2)}{'z' * (1 - i % 2)})" for i in range(150)]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr("dgltree.datasets.loading.parallel.default_workers", lambda: 0)
+    monkeypatch.setattr("dgltree.datasets.loading.flatten.default_workers", lambda: 0)
     assert main(["predict", str(fitted / "model"), "-"]) == 0
     rows = rows_of(capsys.readouterr().out)[1:]
     assert len(rows) == 150
@@ -92,7 +92,7 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
 def test_a_pipe_is_answered_record_by_record(
     fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dgltree.datasets.loading.parallel.default_workers", lambda: 0)
+    monkeypatch.setattr("dgltree.datasets.loading.flatten.default_workers", lambda: 0)
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=("tree\n" + "x+y\n" * 401,))
@@ -106,7 +106,7 @@ def test_a_pipe_is_answered_record_by_record(
 def test_an_id_that_occurred_before_is_left_out_as_in_training(
     fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "CHUNK", 20)  # wherever it stood
+    monkeypatch.setattr(source, "CHUNK", 20)  # wherever it stood
     path = tmp_path / "new.tsv"
     path.write_text("id\ttree\na\tx\nb\ty\na\tz\n\tx\n\tx\nc\tsin(x)\nb\tx\nc\tx\nd\ty\n", encoding="utf-8")
     assert main(["predict", str(fitted / "model"), str(path)]) == 1

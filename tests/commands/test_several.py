@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from dgltree.commands import several
-from dgltree.commands.several import ReadQuestion, answer_each
-from dgltree.cores import cores
-from dgltree.ranking.batch_completion import BatchCompletion
-from dgltree.read.typed import read_question
+from dgltree.commands import complete
+from dgltree.commands.complete import ReadQuestion, answer_each
+from dgltree.support.workers import cores
+from dgltree.ranking.completion import BatchCompletion
+from dgltree.equations.typed import read_question
 
 EQUATIONS = [
     "2 + 3 = _",
@@ -29,7 +29,7 @@ EQUATIONS = [
 ]
 AT_ONCE = """
 import sys
-from dgltree.commands import several
+from dgltree.commands import complete as several
 from dgltree.commands.main import main
 if __name__ == "__main__":
     several.SPENT = 0.0  # further processes answer from the first question on
@@ -125,12 +125,12 @@ class _Ending:
 
 def test_questions_are_answered_here_until_it_pays_to_begin_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [(number, ReadQuestion(read_question("2 + _ = 3"), 0.0)) for number in range(3)]
-    monkeypatch.setattr(several._Pool, "begin", lambda *_: pytest.fail("a process begins"))
+    monkeypatch.setattr(complete._Pool, "begin", lambda *_: pytest.fail("a process begins"))
     assert [number for number, _ in answer_each(BatchCompletion(top=1), iter(asked), 2)] == [0, 1, 2]
 
 
 def test_a_process_that_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(several, "SPENT", 0.0)
+    monkeypatch.setattr(complete, "SPENT", 0.0)
 
     def asked() -> Iterator[tuple[int, Any]]:
         yield 0, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]

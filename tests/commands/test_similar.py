@@ -8,7 +8,7 @@ from own_trees import rows_of, written
 
 from dgltree import TrainedModel, Tree
 from dgltree.commands.main import main
-from dgltree.read.brief import brief
+from dgltree.read.text import brief
 
 pytest.importorskip("sklearn")
 

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree
 from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.datasets.arities import fit_arity
+from dgltree.datasets.translation import fit_arity
 
 LEAVES = [Tree(name) for name in "abcdef"]
 STRANGE = Tree(UNKNOWN)

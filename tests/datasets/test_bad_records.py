@@ -13,7 +13,7 @@ from own_trees import written
 from dgltree import TreeDataset
 from dgltree.datasets.formats import source
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD
-from dgltree.datasets.formats.chunks import cut_into_chunks
+from dgltree.datasets.formats.source import cut_into_chunks
 from dgltree.datasets.formats.conllu import CoNLLU
 
 

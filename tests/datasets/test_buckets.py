@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from dgltree.datasets.buckets import buckets
+from dgltree.datasets.batches import buckets
 
 MOST = 10**9
 

@@ -10,7 +10,7 @@ from disks import full_disk, read_only_folder
 from own_trees import TABLE, written
 
 from dgltree import TreeDataset
-from dgltree.datasets.loading import cache, from_file
+from dgltree.datasets.loading import from_file as cache, from_file
 
 
 def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_another_python_or_another_dgltree_reads_anew(tmp_path: Path, monkeypatc
     TreeDataset.from_file(path)
     for name, other in (("platform.python_version", lambda: "9.9.9"), ("version", lambda _: "9.9")):
         with monkeypatch.context() as patch, pytest.raises(TypeError):
-            patch.setattr(f"dgltree.datasets.loading.cache.{name}", other)
+            patch.setattr(f"dgltree.datasets.loading.from_file.{name}", other)
             TreeDataset.from_file(path)
 
 

@@ -17,7 +17,7 @@ from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.formats.markup import HTMLSources
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.tree_lines import SMILESLines
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 TWO = [{"tree": "x+y", "label": "a"}, {"tree": "x*y", "label": "b"}]
 PENN = "( (S\n    (NP (DT The) (NN cat))\n    (VP (VBZ sleeps))))\n\n( (SBARQ (WHNP (WP What))\n   (SQ (VBZ is))))\n"

@@ -11,11 +11,11 @@ from own_trees import table, written
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
 from dgltree.datasets import tree_dataset
-from dgltree.datasets.loading import cache, columns_on_disk, spilled_column
-from dgltree.datasets.loading.gather import Gathering, Stored
-from dgltree.datasets.loading.parse import ParsedChunk
-from dgltree.datasets.loading.spilled_column import SpilledColumn
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.loading import from_file, columns_on_disk, columns_on_disk as spilled_column
+from dgltree.datasets.loading.from_file import Gathering, Stored
+from dgltree.datasets.loading.flatten import ParsedChunk
+from dgltree.datasets.loading.columns_on_disk import SpilledColumn
+from dgltree.datasets.settings import Reading
 
 TREES = [random_tree(depth, 3, seed) for seed, depth in enumerate([0, 1, 2, 3, 4, 5, 3, 2])]
 
@@ -121,7 +121,7 @@ def test_a_cache_is_mapped_and_outlives_its_file(tmp_path: Path) -> None:
     TreeDataset.from_file(path)
     data = TreeDataset.from_file(path)
     if (maps := Path("/proc/self/maps")).exists():
-        assert str(cache.cache_path(path)) in maps.read_text(encoding="utf-8")
+        assert str(from_file.cache_path(path)) in maps.read_text(encoding="utf-8")
     expected = data[59]
     data = TreeDataset.from_file(path)
     path.write_text(table(5), encoding="utf-8")

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import dgltree
-from dgltree.datasets import flat_examples
+from dgltree.datasets import tree_dataset
 
 TEXTS = ("x+y", "x*y", "sin(x)+y", "sin(x*y)", "z")
 TREES = [dgltree.read_infix(text) for text in TEXTS]
 
 
 def test_a_generator_is_the_data_set_of_its_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flat_examples, "AT_A_TIME", 2)  # names of later blocks are new
+    monkeypatch.setattr(tree_dataset, "AT_A_TIME", 2)  # names of later blocks are new
     labels = ["sum", "product", None, 2, 0.5]
     found = dgltree.TreeDataset.from_iterable(zip(TREES, labels, strict=True))
     listed = dgltree.TreeDataset(TREES, labels)
@@ -27,7 +27,7 @@ def test_a_generator_is_the_data_set_of_its_list(monkeypatch: pytest.MonkeyPatch
 
 
 def test_texts_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flat_examples, "AT_A_TIME", 2)
+    monkeypatch.setattr(tree_dataset, "AT_A_TIME", 2)
     texts = dgltree.TreeDataset.from_iterable(((text, "a") for text in TEXTS), notation="infix")
     assert texts[3] == dgltree.TreeDataset(TREES, ["a"] * 5)[3]
     pairs = dgltree.TreeDataset.from_iterable(((tree, TREES[0]), "same") for tree in TREES)
@@ -35,7 +35,7 @@ def test_texts_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_holds_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flat_examples, "AT_A_TIME", 50)
+    monkeypatch.setattr(tree_dataset, "AT_A_TIME", 50)
 
     def peak(make: Callable[[Iterator[Any]], object]) -> int:
         tracemalloc.start()

@@ -7,14 +7,8 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splitting.hashed_split import (
-    MIN_HASHED_EXAMPLES,
-    MIN_HASHED_UNITS,
-    hashed_parts,
-    tree_keys,
-    unit_keys,
-)
-from dgltree.datasets.splitting.splits import rule_for
+from dgltree.datasets.splitting import MIN_HASHED_EXAMPLES, MIN_HASHED_UNITS, hashed_parts, tree_keys, unit_keys
+from dgltree.datasets.splitting import rule_for
 
 
 def rows(first: int, last: int, group: int = 0) -> TreeDataset:

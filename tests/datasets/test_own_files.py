@@ -8,8 +8,8 @@ import pytest
 from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets.formats import chunks, open_format
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.formats import source, open_format
+from dgltree.datasets.settings import Reading
 from dgltree.read.infix import read_infix
 
 
@@ -172,7 +172,7 @@ def test_a_missing_file_and_settings_that_cannot_be() -> None:
 
 
 def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK", 200)
+    monkeypatch.setattr(source, "CHUNK", 200)
     lines = [f"{i}\t{'+'.join(['x'] * (i % 7 + 1))}\t{i % 3}" for i in range(200)]
     path = written(tmp_path, "trees.tsv", "\n".join(["id\ttree\tlabel", *lines, "200\tx+\t0"]))
     alone = TreeDataset.from_file(path, workers=0, cached=False)

@@ -15,10 +15,9 @@ pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installe
 from pyarrow.parquet import write_table  # noqa: E402
 
 from dgltree import TreeDataset  # noqa: E402
-from dgltree.datasets.formats import parquet_rows  # noqa: E402
-from dgltree.datasets.formats.chunks import CHUNK  # noqa: E402
-from dgltree.datasets.formats.parquet_rows import pieces  # noqa: E402
-from dgltree.datasets.formats.source import TOO_LONG  # noqa: E402
+from dgltree.datasets.formats import parquet  # noqa: E402
+from dgltree.datasets.formats.source import CHUNK, TOO_LONG  # noqa: E402
+from dgltree.datasets.formats.parquet import pieces  # noqa: E402
 
 TEXTS = ["x", None, "", "(f é y)", "x"]
 COLUMNS = {
@@ -47,7 +46,7 @@ def test_rows_are_those_of_pyarrow_whatever_the_type(
 ) -> None:
     table = pyarrow.table({name: COLUMNS[name], "other": range(5)})
     write_table(table, tmp_path / "rows.parquet", row_group_size=3)
-    monkeypatch.setattr(parquet_rows, "ROWS", 2)  # so that arrays do not begin at their first element
+    monkeypatch.setattr(parquet, "ROWS", 2)  # so that arrays do not begin at their first element
     found = list(pieces(tmp_path / "rows.parquet", "rows", [name], 1000))
     assert [row for piece in found for row in piece.records] == table.select([name]).to_pylist()
     assert pieces_of_groups(tmp_path / "rows.parquet", name, [1]) == table.select([name]).to_pylist()[3:]
@@ -181,7 +180,7 @@ def test_rows_that_lack_a_column_are_damaged(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow.parquet import write_table
 
-    from dgltree.datasets.formats.parquet_rows import pieces
+    from dgltree.datasets.formats.parquet import pieces
 
     write_table(pyarrow.table({"tree": ["x + y"]}), tmp_path / "trees.parquet")
     with pytest.raises(ValueError, match="trees: the Parquet file is damaged: its rows have no column 'label'"):

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splitting.splits import count_shared_examples, count_shared_groups, folds
+from dgltree.datasets.splitting import count_shared_examples, count_shared_groups, folds
 
 
 def numbered(count: int) -> TreeDataset:

@@ -10,7 +10,7 @@ from latent_equations import words
 from torch import Tensor
 
 from dgltree.encoders import Encoded, SequenceCRvNN
-from dgltree.encoders.latent import existence
+from dgltree.encoders.latent import crvnn as existence
 
 LENGTHS = [1, 2, 3, 6, 4]
 IDS = torch.randint(3, 8, (5, 6), generator=torch.Generator().manual_seed(1))

@@ -10,7 +10,7 @@ from torch import Tensor
 from dgltree import Vocabulary, batch
 from dgltree.encoders import SequenceEasyFirst, SequenceEncoder
 from dgltree.induction import merged_trees
-from dgltree.read.sentences import read_sentence
+from dgltree.read.words import read_sentence
 from dgltree.trees.tree import Tree
 
 IDS = torch.randint(3, 9, (5, 8), generator=torch.Generator().manual_seed(4))

@@ -14,19 +14,10 @@ from torch import Tensor
 import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary, batch, propagate
 from dgltree.cells import CELLS
-from dgltree.encoders import (
-    SEQUENCE_ENCODERS,
-    Encoder,
-    SequenceLSTM,
-    SequenceTransformer,
-    SequenceUniversalTransformer,
-    TreeEncoder,
-    linearize,
-    make_encoder,
-)
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceLSTM, SequenceTransformer, SequenceUniversalTransformer, TreeEncoder, linearize, make_encoder
 from dgltree.encoders.make import encoder_options
 from dgltree.models import EquationModel, EquationReadout
-from dgltree.ranking.probabilities import probabilities
+from dgltree.ranking.ranker import probabilities
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 LONG_SUMS = ("beam_tree", "efficient_beam_tree")

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.latent.choice import leftmost_best, shrink, straight_through
-from dgltree.encoders.latent.table import Table
+from dgltree.encoders.latent.nodes import Table
 
 
 def written_and_read(values: Tensor) -> Tensor:

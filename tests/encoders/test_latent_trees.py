@@ -17,9 +17,9 @@ from rows import ENCODERS
 from torch import Tensor
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
-from dgltree.encoders.latent import beams, compiled_beams, gumbel_tree
-from dgltree.encoders.latent.chunked_beams import Draws
-from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.latent import beams, beams as compiled_beams, gumbel_tree
+from dgltree.encoders.latent.beams import Draws
+from dgltree.encoders.latent.joining_core import JoiningCore
 
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
 JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dgltree.encoders.sequence.length_groups import in_groups, length_groups
+from dgltree.encoders.sequence.core import in_groups, length_groups
 
 
 def test_groups_end_at_powers_of_two_and_are_as_wide_as_their_longest() -> None:

@@ -5,7 +5,7 @@ import torch
 from helpers import ANY, EDGE_CASES, VOCABULARY, braid, chain, random_dag, random_tree, square, with_inner_tokens
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
-from dgltree.batching import unfold
+from dgltree.encoders.sequence import linearization
 from dgltree.encoders import linearize
 from dgltree.encoders.sequence.linearization import FIRST_FUNCTION, PADDING, symbol_count
 
@@ -112,6 +112,6 @@ def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.Monkey
         linearize(batch([x], VOCABULARY, x=torch.zeros(1, 2)), "leaves", VOCABULARY)
     with pytest.raises(ValueError, match="a different vocabulary from the encoder's"):
         linearize(batch([x], VOCABULARY), "leaves", ANY)
-    monkeypatch.setattr(unfold, "MOST_NODES", 1000)
+    monkeypatch.setattr(linearization, "MOST_NODES", 1000)
     with pytest.raises(ValueError, match="tree 2 unfolds to more than 1,000 nodes: it shares too many children"):
         linearize(batch([x, braid(60)], VOCABULARY), "bracketed", VOCABULARY)

@@ -10,9 +10,9 @@ from torch import Tensor
 from dgltree.encoders import LSTM, ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent import on_lstm
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
-from dgltree.encoders.latent.on_lstm_recurrence import cumulate, step
+from dgltree.encoders.latent.on_lstm import cumulate, step
 from dgltree.encoders.sequence.recurrent import drop_weights
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.kernels.kernel import LayerRows
 from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
 

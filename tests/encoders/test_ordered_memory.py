@@ -11,7 +11,7 @@ from syncs import syncs
 from torch import Tensor
 
 from dgltree.encoders import OrderedMemory, SequenceOrderedMemory
-from dgltree.encoders.latent.ordered_memory.attention import allocate
+from dgltree.encoders.latent.ordered_memory.slots import allocate
 from dgltree.encoders.sequence.recurrent import LockedDropout
 
 LENGTHS = [1, 2, 3, 5, 9, 7]

@@ -8,8 +8,8 @@ from beam_oracle import recursion
 from latent_equations import words
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoded
-from dgltree.encoders.latent.chunked_beams import LEVELS
-from dgltree.encoders.latent.chunks import levels
+from dgltree.encoders.latent.beams import LEVELS
+from dgltree.encoders.latent.joining_core import levels
 
 IDS = torch.randint(3, 8, (4, 23), generator=torch.Generator().manual_seed(1))
 LENGTHS = torch.tensor([23, 6, 1, 14])

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.encoders import OrderedMemory
 from dgltree.encoders.latent.ordered_memory import slots
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 pytest.importorskip("numba")
 

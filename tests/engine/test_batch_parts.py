@@ -16,7 +16,7 @@ from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import planned as planning
 from dgltree.engine import schedule as module
 from dgltree.engine.kernels import threads
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.kernels.layout import Layout, layout
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.engine.schedule import Schedule, schedule

@@ -16,9 +16,9 @@ from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels import blas, choice
-from dgltree.engine.kernels.choice import fused_pass, kernels
-from dgltree.engine.kernels.compiled_pass import CompiledPass
+from dgltree.engine.kernels import blas, dispatch
+from dgltree.engine.kernels.dispatch import fused_pass, kernels
+from dgltree.engine.kernels.fused_pass import CompiledPass
 from dgltree.engine.planned import PlannedBatch
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
@@ -54,7 +54,7 @@ def test_without_a_blas_torchs_operations_compute(name: str, monkeypatch: pytest
     cell = make_cell(name)
     trees = flat(cell, TREES)
     assert isinstance(fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True), CompiledPass)
-    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    monkeypatch.setattr(dispatch, "product_address", lambda dtype: None)
     assert fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True) is None
     check(cell, trees, KERNELS["kernels"])
 
@@ -174,7 +174,7 @@ def test_a_plan_from_another_process_is_run_by_the_layout_that_it_brings(
     planned = plan(flat(cell, TREES), cell)
     expected = results(cell, planned)
     sent = pickle.loads(pickle.dumps(planned))
-    monkeypatch.setattr(choice, "layout", lambda *_: pytest.fail("the layout was made again"))
+    monkeypatch.setattr(dispatch, "layout", lambda *_: pytest.fail("the layout was made again"))
     for what, tensor in results(cell, sent).items():
         assert torch.equal(tensor, expected[what]), what
 
@@ -194,7 +194,7 @@ def test_plans_from_workers_of_a_loader_are_run_by_the_layouts_that_they_bring(
     expected = [results(make_cell(name), flat(make_cell(name), TREES)) for name in FAMILIES]
     options = {"num_workers": 1, "multiprocessing_context": method, "timeout": 240}
     [sent] = DataLoader(TREES, batch_size=len(TREES), collate_fn=planned_for_each_family, **options)
-    monkeypatch.setattr(choice, "layout", lambda *_: pytest.fail("the layout was made again"))
+    monkeypatch.setattr(dispatch, "layout", lambda *_: pytest.fail("the layout was made again"))
     for name, planned, wanted in zip(FAMILIES, sent, expected, strict=True):
         for what, tensor in results(make_cell(name), planned).items():
             assert torch.equal(tensor, wanted[what]), (name, what)

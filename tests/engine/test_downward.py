@@ -13,16 +13,7 @@ from rows import DOWNWARD, make_cell, make_downward
 
 import dgltree
 from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
-from dgltree.cells import (
-    SWEEPS,
-    Cell,
-    DownwardBanyanCell,
-    DownwardCell,
-    DownwardStrAECell,
-    DownwardTreeLSTM,
-    StrAECell,
-    TreeLSTM,
-)
+from dgltree.cells import SWEEPS, Cell, DownwardBanyanCell, DownwardCell, DownwardStrAECell, DownwardTreeLSTM, StrAECell, TreeLSTM
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 FIRST = "downward tree_lstm"

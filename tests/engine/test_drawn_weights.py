@@ -11,7 +11,7 @@ from torch.nn.utils import parametrize
 
 from dgltree import Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell, TreeLSTM
-from dgltree.engine.kernels.choice import fused_pass, kernels
+from dgltree.engine.kernels.dispatch import fused_pass, kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAMILIES = ["tree_smu, no_op", "stack_tree_lstm", "tree_lstm", "child_sum", "tree_lstm, leaf gates"]

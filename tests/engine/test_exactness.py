@@ -26,9 +26,9 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate, root_states
 from dgltree.cells import CELLS, Cell
-from dgltree.engine import accumulate
-from dgltree.engine.kernels import compiled_pass
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine import level_pass
+from dgltree.engine.kernels import fused_pass
+from dgltree.engine.kernels.dispatch import kernels
 
 DRAWS = [(3, 3, 1), (5, 2, 2), (8, 6, 3), (12, 3, 4)]  # (depth, arity, seed)
 DEEP = (70, 2, 5)
@@ -209,13 +209,13 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
     for mode in ("off", "on"):
         with kernels(mode), monkeypatch.context() as patch:
             at_once = gradients()
-            patch.setattr(accumulate, "TOGETHER", 3)
-            patch.setattr(compiled_pass, "TOGETHER", 3)
+            patch.setattr(level_pass, "TOGETHER", 3)
+            patch.setattr(fused_pass, "TOGETHER", 3)
             for found, expected in zip(gradients(), at_once, strict=True):
                 assert_close(found, expected, name)
     for enough in (1, 2, 5):  # steps of so many rows have a product of their own, next to smaller ones
         with kernels("off"), monkeypatch.context() as patch:
-            patch.setattr(accumulate, "MIN_PRODUCT_ROWS", enough)
+            patch.setattr(level_pass, "MIN_PRODUCT_ROWS", enough)
             for found, expected in zip(gradients(), at_once, strict=True):
                 assert_close(found, expected, name)
 
@@ -234,7 +234,7 @@ def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise AssertionError("a product was recorded for a backward pass that cannot come")
 
-    monkeypatch.setattr(accumulate.Product, "apply", refuse)
+    monkeypatch.setattr(level_pass.Product, "apply", refuse)
     with mode(), kernels("off"):
         cell = make_cell("tree_smu")
         assert not propagate(drawn(cell), cell)["h"].requires_grad
@@ -367,7 +367,7 @@ def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatc
 
 def test_a_run_of_just_enough_rows_for_a_product_of_its_own_has_its_weight_gradient() -> None:
     trees = batch(
-        [Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(accumulate.MIN_PRODUCT_ROWS)], VOCABULARY
+        [Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(level_pass.MIN_PRODUCT_ROWS)], VOCABULARY
     )
     for engine in ("levels", "kernels"):
         check(make_cell("tree_lstm"), trees, ENGINES[engine])

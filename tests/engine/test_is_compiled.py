@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("numba", reason="the fast extra is not installed")
 import numba
 
-from dgltree.engine.kernels.numba_signatures import is_compiled
+from dgltree.engine.kernels.numba_compile import is_compiled
 
 GIVEN = (np.zeros(3), 1)
 SIGNATURE = tuple(map(numba.typeof, GIVEN))

@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 
 from dgltree import batch, propagate
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON, Backend
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, Backend
+from dgltree.engine.kernels.dispatch import kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAULTS = [
@@ -126,7 +126,7 @@ import sys, warnings
 import torch
 from dgltree import Tree, Vocabulary, batch, plan, propagate
 from dgltree.cells import TreeLSTM
-from dgltree.engine.kernels.choice import fused_pass, kernels
+from dgltree.engine.kernels.dispatch import fused_pass, kernels
 
 x = Tree("var", token="x")
 trees = [Tree("add", (x, Tree("sin", (x,))))]
@@ -184,7 +184,7 @@ def kernel(x):
 def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkeypatch) -> None:
     numba = pytest.importorskip("numba", reason="Numba is not installed")
     from dgltree.engine.kernels import numba_compile
-    from dgltree.engine.kernels.numba_signatures import is_compiled
+    from dgltree.engine.kernels.numba_compile import is_compiled
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     path = tmp_path / "calling.py"

@@ -16,7 +16,7 @@ from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import threads
-from dgltree.engine.kernels.choice import get_fused, kernels
+from dgltree.engine.kernels.dispatch import get_fused, kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")

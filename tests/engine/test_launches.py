@@ -19,9 +19,9 @@ from torch import Tensor
 from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory
-from dgltree.engine.kernels.backends import BACKENDS, NUMBA
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.tiles import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
+from dgltree.engine.kernels.layout import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
 from dgltree.engine.planned import PlannedBatch
 
 pytest.importorskip("triton", reason="Triton is not installed")

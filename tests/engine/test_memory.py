@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, DownwardTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
-from dgltree.engine import available_memory, memory
-from dgltree.engine.kernels.choice import fused_pass, kernels
+from dgltree.engine import memory as available_memory, memory
+from dgltree.engine.kernels.dispatch import fused_pass, kernels
 from dgltree.read.infix import read_infix
 
 TREES = [read_infix(text) for text in ("sin(x)^2 + cos(x)^2", "2*x + y", "sin(2*x)*cos(y)")] * 30

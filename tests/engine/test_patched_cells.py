@@ -16,7 +16,7 @@ from torch.nn.utils import parametrizations, prune
 
 from dgltree import Ranker, Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels.choice import get_fused, kernels
+from dgltree.engine.kernels.dispatch import get_fused, kernels
 
 NAMES = ["tree_rnn, two layers", "tree_lstm, leaf gates", "child_sum, inputs", "tree_smu, no_op", "tree_cell"]
 

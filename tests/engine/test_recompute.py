@@ -11,7 +11,7 @@ from rows import ROWS, make_cell
 from dgltree import batch, propagate
 from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 TREES = [random_tree(6, 2, 1), random_dag(9, 2, 2), random_tree(3, 2, 3)]
 

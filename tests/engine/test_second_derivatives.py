@@ -13,7 +13,7 @@ from torch.func import functional_call
 
 from dgltree import TreeBatch, batch, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 TREES = [random_tree(4, 2, 1), random_dag(9, 2, 2), random_tree(3, 2, 3)]
 STEP = 1e-6

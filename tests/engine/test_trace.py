@@ -10,8 +10,8 @@ from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 
 from dgltree import Tree, batch, propagate
-from dgltree.cells.stack import usage_by_depth, used_rows
-from dgltree.engine.kernels.choice import kernels
+from dgltree.cells.stack_cell import usage_by_depth, used_rows
+from dgltree.engine.kernels.dispatch import kernels
 
 NAMES = {
     "tree_lstm, leaf gates": ["in", "o", "u", "f"],

@@ -24,10 +24,10 @@ from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell
 from dgltree.engine import planned, schedule
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels import tiles
-from dgltree.engine.kernels.backends import BACKENDS, TRITON
-from dgltree.engine.kernels.choice import kernels
-from dgltree.engine.kernels.stepwise_pass import StepwisePass
+from dgltree.engine.kernels import layout
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON
+from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.fused_pass import StepwisePass
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
@@ -157,8 +157,8 @@ def test_many_children_agree_with_torchs_operations(name: str, passes: list[obje
 @pytest.mark.parametrize("name", FAMILIES)
 def test_gradients_of_many_chunks_are_added_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = results(make_cell(name), "off")
-    monkeypatch.setattr(tiles, "MIN_CHUNK_ROWS", 1)
-    monkeypatch.setattr(tiles, "TILE_ROWS", 1)
+    monkeypatch.setattr(layout, "MIN_CHUNK_ROWS", 1)
+    monkeypatch.setattr(layout, "TILE_ROWS", 1)
     for what, tensor in results(make_cell(name)).items():
         assert_close(tensor, expected[what], what)
 

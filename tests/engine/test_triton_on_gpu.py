@@ -17,7 +17,7 @@ from dgltree import Tree, TreeBatch, batch, propagate
 from dgltree.cells import Cell
 from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 TREES = [random_tree(4, 3, 1), random_dag(9, 3, 2)]
 READING = ["tree_lstm, inputs", "tree_lstm, leaf gates", "child_sum, any arity, leaf gates", "tree_cell, leaf gates"]

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, Tree, read_equation
-from dgltree.equations.truth.bounded_values import (
-    EPS,
-    MAX_MAGNITUDE,
-    MIN_MAGNITUDE,
-    POINTS,
-    Value,
-    apply,
-    variable_values,
-)
+from dgltree.equations.truth.evaluator import EPS, MAX_MAGNITUDE, MIN_MAGNITUDE, POINTS, Value, apply, variable_values
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.equations.truth.evaluator import Truth, decide, numeric_truth
 

@@ -5,12 +5,12 @@ from itertools import islice
 import pytest
 from flint import fmpq
 
-from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
+from dgltree.equations.truth.sample_points import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.sample_points import is_positive, plain_first
 from dgltree.equations.truth.verdict import Domain, Grade
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 
 
 @pytest.mark.parametrize(

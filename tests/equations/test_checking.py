@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
-from dgltree.equations.checking.check import Checker, Mark
-from dgltree.equations.checking.periodic import MAX_VALUES, within_a_period
-from dgltree.equations.checking.polynomial import Polynomials, content
-from dgltree.read.typed import read_question
+from dgltree.equations.marking.check import Checker, Mark
+from dgltree.equations.marking.answer_key import MAX_VALUES, within_a_period
+from dgltree.equations.marking.forms import Polynomials, content
+from dgltree.equations.typed import read_question
 
 with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
     PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))

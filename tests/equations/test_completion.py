@@ -4,7 +4,7 @@ import pytest
 
 import dgltree
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.algebra.child import Algebra
+from dgltree.equations.algebra.client import Algebra
 from dgltree.equations.completion.completer import Completer, Guesser, Listener
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.truth.verdict import Domain

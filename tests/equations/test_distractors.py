@@ -11,10 +11,10 @@ import pytest
 
 from dgltree import Equation, check, distractors, read_infix, write_infix
 from dgltree.commands.main import main
-from dgltree.equations.checking import slips
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.marking import distractors as slips
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.truth.judge import Judge
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 from dgltree.trees.tree import Tree
 from tasks.evidence.verdicts.mpmath_values import agrees
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import read_infix
-from dgltree.equations.completion.values import Values
+from dgltree.equations.completion.lines import Values
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import read_equation
-from dgltree.equations.truth.fingerprint import Fingerprint, Reach
+from dgltree.equations.truth.evaluator import Fingerprint, Reach
 
 REACHES = {
     "sin(x)^2 + cos(x)^2 = 1": Reach.EVERYWHERE,

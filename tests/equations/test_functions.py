@@ -9,7 +9,7 @@ from dgltree.equations.expressions.definitions import X, expression
 from dgltree.equations.search.inverse import inverses
 from dgltree.equations.truth.balls import OPERATIONS
 from dgltree.equations.truth.elementary import ELEMENTARY, apply
-from dgltree.equations.truth.leaves import finite
+from dgltree.equations.truth.elementary import finite
 from dgltree.read.functions import INVERSE, RECORDS, MathFunction, kind_of
 from dgltree.trees.equation import BLANK
 from dgltree.trees.tree import Tree

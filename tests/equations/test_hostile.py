@@ -9,7 +9,7 @@ import pytest
 from dgltree import read_equation
 from dgltree.equations.completion.completer import Completer
 from dgltree.ranking.filler_list import FillerList
-from dgltree.ranking.pretrained.shipped import open_model
+from dgltree.ranking.pretrained import open_model
 
 SECONDS = 0.5
 GIGABYTE = 10**6  # in kB

@@ -14,14 +14,14 @@ from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import enclosure
 from dgltree.equations.truth.proofs.expression import ENCLOSED, X, derivative, domain, from_tree
-from dgltree.equations.truth.real_roots import narrow
-from dgltree.equations.truth.solutions.derivatives import span
+from dgltree.equations.truth.solutions.isolation import narrow
+from dgltree.equations.truth.solutions.isolation import span
 from dgltree.equations.truth.solutions.isolation import WORK, Isolating, Isolation, loose
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import MINUS_ONE
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 from dgltree.trees.tree import Tree
 
 with (Path(__file__).parent / "no_answer.tsv").open(encoding="utf-8") as opened:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from dgltree import check
-from dgltree.equations.checking import timed
-from dgltree.equations.checking.checker import Checker
-from dgltree.equations.checking.marks import Checked, Mark
-from dgltree.equations.checking.points import points, read_points
-from dgltree.equations.checking.sentences import SENTENCES, check_sentences
-from dgltree.equations.checking.timed import MarkingTask, mark_within
+from dgltree.equations.marking import check as timed
+from dgltree.equations.marking.checker import Checker
+from dgltree.equations.marking.marks import Checked, Mark
+from dgltree.equations.marking.marks import points, read_points
+from dgltree.equations.marking.sentences import SENTENCES, check_sentences
+from dgltree.equations.marking.check import MarkingTask, mark_within
 
 jsonschema = pytest.importorskip("jsonschema", reason="the test extra is not installed")
 

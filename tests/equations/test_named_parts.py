@@ -7,7 +7,7 @@ from pathlib import Path
 from dgltree import read_infix
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Verdict
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 from tasks.evidence.verdicts.mpmath_values import value
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:

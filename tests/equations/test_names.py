@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree import Equation, Tree, Vocabulary, batch, read_equation, read_infix, write_equation
-from dgltree.equations.expressions.names import variables
-from dgltree.ranking.model_names import Names, model_variables, spell
+from dgltree.equations.expressions.variables import variables
+from dgltree.ranking.ranker import Names, model_variables, spell
 from dgltree.read.notation import MINUS_ONE
 
 FUNCTIONS = [("Symbol", 0), ("Integer", 0), ("Half", 0), ("NegativeOne", 0), ("Add", 2), ("Mul", 2), ("Pow", 2)]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import fmpq
 
-from dgltree.equations.checking.numerals import decimal_mark, rounded_number, with_decimal_points
+from dgltree.equations.marking.numerals import decimal_mark, rounded_number, with_decimal_points
 
 
 def written(number: Decimal, mark: str, group: str) -> str:

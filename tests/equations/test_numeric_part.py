@@ -5,9 +5,9 @@ import random
 import mpmath
 import pytest
 
-from dgltree.equations.truth.numeric_part import numeric_part
+from dgltree.equations.truth.judge import numeric_part
 from dgltree.equations.truth.program import Program
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 
 POINTS = 4000
 

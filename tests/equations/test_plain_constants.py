@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dgltree import read_equation, verify, write_equation
-from dgltree.equations.truth.plain_constants import plain_constants
+from dgltree.equations.truth.judged_equation import plain_constants
 
 
 @pytest.mark.parametrize(

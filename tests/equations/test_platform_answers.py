@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltree.equations.checking.checker import Checker
+from dgltree.equations.marking.checker import Checker
 
 pytest.importorskip("pint", reason="the units extra is not installed")
 

@@ -13,8 +13,8 @@ import dgltree
 from dgltree import read_equation, read_infix, verify
 from dgltree.commands.main import main as command
 from dgltree.equations.truth.proofs import line as lines
-from dgltree.equations.truth.proofs.checker import CellClaim, CellCut, CellState, Certificate, LemmaStep, check
-from dgltree.equations.truth.proofs.domains import have_same_domain
+from dgltree.equations.truth.proofs.certificates import CellClaim, CellCut, CellState, Certificate, LemmaStep, check
+from dgltree.equations.truth.proofs.finder import have_same_domain
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
 from dgltree.equations.truth.proofs.expression import ANY, POSITIVE, Expression, X, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import find
@@ -22,7 +22,7 @@ from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.lemmas import LEMMAS, RELATIONS, lemma
 from dgltree.equations.truth.proofs.line import real_line
 from dgltree.equations.truth.proofs.place import CutPoint, Place
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 from tasks.evidence.verdicts.mpmath_values import is_real, value
 
 HERE, OPEN = CellState.HOLDS, CellClaim(CellState.OPEN)
@@ -360,10 +360,8 @@ def test_proved_is_said_where_a_certificate_or_an_identity_shows_it_alone() -> N
     }
     assert makers == {
         "equations/truth/verdict.py",
-        "equations/truth/complex_case.py",
-        "equations/truth/constant_case.py",
-        "equations/truth/proofs/verdicts.py",
-        "equations/truth/several_variables.py",
+        "equations/truth/judge.py",
+        "equations/truth/proofs/line.py",
     }
 
 

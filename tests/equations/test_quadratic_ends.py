@@ -4,7 +4,7 @@ import math
 import random
 
 from dgltree import read_infix
-from dgltree.equations.truth.part import quadratic
+from dgltree.equations.truth.verdict import quadratic
 from dgltree.equations.truth.program import Program
 from dgltree.trees.equation import Equation
 

@@ -10,9 +10,9 @@ import pytest
 from dgltree import Tree, complete
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.canonical_form import canonical
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.search.textbook_cost import textbook_cost
-from dgltree.read.typed import read_question, read_typed_expression
+from dgltree.equations.typed import read_question, read_typed_expression
 from tasks.evidence.verdicts.mpmath_values import value
 
 

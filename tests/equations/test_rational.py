@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from flint import fmpq
 
-from dgltree.equations.truth.rational_functions import NoValue, RationalFunction, Relation, Ring
+from dgltree.equations.truth.identities.rational_functions import NoValue, RationalFunction, Relation, Ring
 
 
 def tower() -> Ring:

@@ -6,7 +6,7 @@ from flint import fmpq
 
 from dgltree.equations.truth.balls import ball
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_roots import narrow, sign_changes
+from dgltree.equations.truth.solutions.isolation import narrow, sign_changes
 from dgltree.read.infix import read_equation
 
 

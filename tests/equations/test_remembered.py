@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import Tree, read_equation, read_infix
-from dgltree.equations.expressions.memo import Memo
+from dgltree.equations.expressions.written_form import Memo
 from dgltree.equations.truth import evaluator
 from dgltree.equations.truth.evaluator import Evaluator, Truth
 

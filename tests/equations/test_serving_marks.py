@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 
-from dgltree.equations.checking.checker import Checker
+from dgltree.equations.marking.checker import Checker
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "serving_marks.md"
 

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Equation, read_equation
 from dgltree.equations.truth.evaluator import Evaluator, Truth
-from dgltree.equations.truth.fingerprint import Fingerprint
+from dgltree.equations.truth.evaluator import Fingerprint
 from dgltree.equations.truth.judge import Judge
 
 ON_THE_REALS = {

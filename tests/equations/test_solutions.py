@@ -6,11 +6,11 @@ import pytest
 
 import dgltree
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.equations.checking.marks import Mark
-from dgltree.equations.truth.solutions.numbers import NumberOutcome, value
+from dgltree.equations.marking.marks import Mark
+from dgltree.equations.truth.solutions.solutions import NumberOutcome, value
 from dgltree.equations.truth.solutions.solutions import polynomial_text
 from dgltree.equations.truth.solutions.solving import solve
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 
 NONE = "there is no real solution"
 

@@ -12,13 +12,13 @@ from flint import fmpq
 
 from dgltree import Equation, Tree, read_equation, verify
 from dgltree.commands.main import main
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.judged_equation import JudgedEquation
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict
-from dgltree.read.typed import read_typed
+from dgltree.equations.typed import read_typed
 from dgltree.trees.equation import share_equal_parts
 from tasks.evidence.verdicts.mpmath_values import agrees
 

@@ -57,7 +57,7 @@ def test_a_model_says_that_torch_is_missing() -> None:
         """
 import dgltree
 try:
-    dgltree.equations.Ranker
+    dgltree.ranking.Ranker
 except ModuleNotFoundError as error:
     print(type(error).__name__, error)
 """

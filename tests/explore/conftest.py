@@ -23,7 +23,7 @@ def opened() -> Any:
     from dgltree.encoders import TreeEncoder, make_encoder
     from dgltree.explore.open_models import open_all
     from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
-    from dgltree.ranking.pretrained.shipped import open_model
+    from dgltree.ranking.pretrained import open_model
 
     found = open_all([])
     torch.manual_seed(0)

@@ -12,8 +12,8 @@ from dgltree.datasets import Reading
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 
-from dgltree.explore.as_given import WRITERS, node_names, read_texts
-from dgltree.explore.as_given import write_tree as as_given
+from dgltree.explore.tree_drawing import WRITERS, node_names, read_texts
+from dgltree.explore.tree_drawing import write_tree as as_given
 from dgltree.read.notations import NOTATIONS
 
 SENTENCE = """\

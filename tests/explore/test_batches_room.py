@@ -8,7 +8,7 @@ from explore_page import ask, refusal
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeLSTM
 from dgltree.engine.planned import plan
-from dgltree.read.typed import read_typed_expression
+from dgltree.equations.typed import read_typed_expression
 
 LINES = ["sin(x)^2 + cos(x)^2", "2x + e + e", "x"]
 

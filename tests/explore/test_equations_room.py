@@ -7,10 +7,10 @@ import pytest
 from explore_page import ask, refusal
 
 import dgltree
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.models.tree_model import evaluating
 from dgltree.ranking.filler_list import FillerList
-from dgltree.ranking.model_names import Names
+from dgltree.ranking.ranker import Names
 from dgltree.read.infix_writer import write_infix
 
 TEXT = "sin(y)^2 + _ = 1"

@@ -61,7 +61,7 @@ def test_no_path_leads_out_of_the_pages_own_files(client: Any, path: str) -> Non
 def test_a_mistake_of_ours_is_told_in_the_terminal_alone(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from starlette.testclient import TestClient
 
-    from dgltree.explore import equations
+    from dgltree.explore import equation_room as equations
     from dgltree.explore.app import make_app
 
     def fails(_: str) -> None:

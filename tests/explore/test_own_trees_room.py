@@ -19,12 +19,12 @@ from starlette.applications import Starlette
 
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN
-from dgltree.durations import in_seconds
-from dgltree.explore import model_answers
+from dgltree.support.durations import in_seconds
+from dgltree.explore import tree_room
 from dgltree.explore.app import make_app
-from dgltree.explore.model_answers import ClassAnswers
+from dgltree.explore.tree_room import ClassAnswers
 from dgltree.explore.open_models import open_all
-from dgltree.explore.own_trees import neighbouring, principal
+from dgltree.explore.tree_room import neighbouring, principal
 from dgltree.training.neighbours import nearest
 
 pytestmark = QUIET
@@ -188,7 +188,7 @@ def test_a_file_that_one_model_can_read_is_shown_with_that_one(fitted: Path, tmp
 def test_of_very_many_classes_the_most_frequent_mistakes_are_sent(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ask(trees, "trees/card", model="model")
     counts, classes = whole["confusion"]["counts"], whole["classes"]
-    monkeypatch.setattr(model_answers, "MAX_CLASSES", 1)
+    monkeypatch.setattr(tree_room, "MAX_CLASSES", 1)
     few = ask(trees, "trees/card", model="model")["confusion"]
     assert few["true"] == [*classes, "none of these"]
     listed = {(row["true"], row["predicted"]): (row["count"], row["share"]) for row in few["mistakes"]}

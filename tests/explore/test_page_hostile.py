@@ -82,7 +82,7 @@ def test_a_latex_command_cannot_load_or_link_anything(page: Any, running: Runnin
 
 
 def test_the_file_that_opens_the_browser_leads_to_the_page_without_the_token(page: Any, running: Running) -> None:
-    from dgltree.explore.serve import _launcher  # needs the explore extra, as the running page does
+    from dgltree.explore.app import _launcher  # needs the explore extra, as the running page does
 
     with _launcher(running.url) as file:
         page.goto(file.as_uri())

@@ -16,7 +16,7 @@ from own_trees import QUIET, expression, worth
 
 import dgltree
 from dgltree.commands.main import main
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 
 pytestmark = [pytest.mark.browser, *QUIET]
 FOLDER = ROOT / "docs" / "pictures"

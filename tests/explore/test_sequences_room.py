@@ -11,16 +11,16 @@ from dgltree.encoders import make_encoder
 from dgltree.induction import merged_trees, right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.models import ClassifierReadout, TreeModel
-from dgltree.ranking.pretrained.shipped import logic_model
+from dgltree.ranking.pretrained import logic_model
 from dgltree.read.bracket import read_treebank, read_unlabelled
 from dgltree.read.formula import read_formula
 from dgltree.trees.logic import RELATIONS
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
-from dgltree.explore import sequences as room
+from dgltree.explore import sequence_room as room
 from dgltree.explore.app import make_app
 from dgltree.explore.open_models import Opened
-from dgltree.explore.sequences import true_class
+from dgltree.explore.sequence_room import true_class
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
 

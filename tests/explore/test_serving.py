@@ -16,7 +16,7 @@ from dgltree.commands.main import main
 
 pytest.importorskip("uvicorn", reason="the explore extra is not installed")
 
-from dgltree.explore.serve import MOST_AT_ONCE, _launcher
+from dgltree.explore.app import MOST_AT_ONCE, _launcher
 
 
 @pytest.fixture(scope="module")

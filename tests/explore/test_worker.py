@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
-from dgltree.explore import worker as module
-from dgltree.explore.worker import GoneError, Send, Stop, TurnedAwayError, Worker
+from dgltree.explore import endpoint as module
+from dgltree.explore.endpoint import GoneError, Send, Stop, TurnedAwayError, Worker
 
 
 def client(gone: bool = False) -> Any:

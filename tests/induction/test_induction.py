@@ -10,15 +10,7 @@ import pytest
 import torch
 
 from dgltree import Tree
-from dgltree.induction.binary_trees import (
-    balanced,
-    left_branching,
-    random_tree,
-    right_branching,
-    tree_from_attention,
-    tree_from_distances,
-    without_tokens,
-)
+from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching, tree_from_attention, tree_from_distances, without_tokens
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 
 

@@ -9,7 +9,7 @@ from helpers import TOKENS, VOCABULARY, random_tree
 from two_sweeps_oracle import PAPER, PROGRAM, Literal
 
 from dgltree import Tree, Vocabulary, batch, propagate
-from dgltree.batching.entangling import entangle
+from dgltree.batching.subtrees import entangle
 from dgltree.cells import DownwardTreeLSTM, TreeLSTM
 from dgltree.encoders.latent.easy_first import easy_first
 from dgltree.models import Autoencoder, make_autoencoder

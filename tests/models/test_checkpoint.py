@@ -16,16 +16,7 @@ import dgltree
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeRNN
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
-from dgltree.models import (
-    ClassifierReadout,
-    EquationModel,
-    EquationReadout,
-    NumberReadout,
-    PairModel,
-    PairReadout,
-    TreeModel,
-    checkpoint,
-)
+from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, NumberReadout, PairModel, PairReadout, TreeModel, checkpoint
 from dgltree.models.checkpoint import READOUTS
 from dgltree.read.infix import read_infix
 

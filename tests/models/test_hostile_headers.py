@@ -20,7 +20,7 @@ from dgltree import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, make_encoder
 from dgltree.models import PairModel, PairReadout, checkpoint
-from dgltree.models.bounds import check_sizes
+from dgltree.models.checkpoint import check_sizes
 
 TREES = [random_tree(3, 2, seed) for seed in range(4)]
 MODELS = ("tree_smu", "child_sum", "on_lstm", "ordered_memory", "transformer", "universal_transformer")
@@ -86,7 +86,7 @@ def test_a_header_nested_too_deeply_is_no_model(text: str, tmp_path: Path) -> No
 
 def test_a_header_too_long_is_neither_read_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model_file("tree_lstm", tmp_path / "model")
-    monkeypatch.setattr("dgltree.models.bounds.MAX_HEADER_LENGTH", 100)
+    monkeypatch.setattr("dgltree.models.checkpoint.MAX_HEADER_LENGTH", 100)
     with pytest.raises(ValueError, match=r"model: .*its header has \d+ characters; at most 100 are read"):
         dgltree.load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"its header has \d+ characters"):

@@ -8,16 +8,10 @@ import torch
 from torch import nn
 
 from dgltree import Tree, Vocabulary, batch, propagate
-from dgltree.batching.labels import supervised
+from dgltree.batching.batch import supervised
 from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
-from dgltree.models import (
-    ClassifierReadout,
-    GELUClassifierReadout,
-    GELUPairReadout,
-    NumberReadout,
-    PairReadout,
-)
+from dgltree.models import ClassifierReadout, GELUClassifierReadout, GELUPairReadout, NumberReadout, PairReadout
 from dgltree.read.bracket import read_sst
 
 LABELLED = [read_sst("(3 (2 a) (4 (1 fine) (0 film)))"), read_sst("(1 (2 a) (0 mess))"), read_sst("(2 film)")]

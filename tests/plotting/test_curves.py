@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
 from dgltree.plotting import charts, curves
-from dgltree.plotting.style import new_figure
+from dgltree.plotting.charts import new_figure
 
 
 def texts(axes: object) -> list[str]:

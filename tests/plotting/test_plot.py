@@ -17,8 +17,8 @@ from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
 from dgltree.plotting.charts import GAP, LABEL, apart, free_place
-from dgltree.plotting.effects import coloured
-from dgltree.plotting.style import COLOURS, MODEL_COLOURS, line_colours
+from dgltree.plotting.trees import coloured
+from dgltree.plotting.charts import COLOURS, MODEL_COLOURS, line_colours
 from dgltree.trees.tree import Tree
 
 GIVEN = balanced(list("abcd"))

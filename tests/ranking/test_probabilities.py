@@ -5,7 +5,7 @@ import torch
 from equation_models import VOCABULARY, make_model
 
 from dgltree import batch, read_equation
-from dgltree.ranking.probabilities import probabilities
+from dgltree.ranking.ranker import probabilities
 
 
 def test_probabilities_are_those_of_the_model_whatever_the_batch_size_and_the_names() -> None:

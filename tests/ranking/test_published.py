@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree import Tree, batch, load_published, open_model, propagate, read_infix
 from dgltree.cells import TreeLSTM, TreeRNN, TreeSMU
-from dgltree.ranking.pretrained.published import BINARY, ROWS, UNARY, VOCABULARY
+from dgltree.ranking.pretrained import BINARY, ROWS, UNARY, VOCABULARY
 
 
 @pytest.mark.data

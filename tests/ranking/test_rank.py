@@ -9,13 +9,13 @@ import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
 from dgltree.cells import CELLS, TreeLSTM
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.kernels import choice
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels import dispatch
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.ranking import path_engine, ranker
-from dgltree.ranking.fused_paths import FusedPaths
+from dgltree.ranking.path_engine import FusedPaths
 from dgltree.ranking.path_engine import ROWS as ROWS_TOGETHER
-from dgltree.ranking.probabilities import probabilities
+from dgltree.ranking.ranker import probabilities
 from dgltree.read.infix import read_equation, read_infix
 
 
@@ -281,7 +281,7 @@ def test_without_a_blas_paths_run_by_torch(monkeypatch: pytest.MonkeyPatch) -> N
     model, fillers = make_model("tree_lstm, inputs"), candidates(2)
     with kernels("off"):
         expected = rank(model, questions(1)[:4], fillers)
-    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    monkeypatch.setattr(dispatch, "product_address", lambda dtype: None)
     monkeypatch.setattr(FusedPaths, "root_states", lambda *given: pytest.fail("paths ran through the kernel"))
     with kernels("on"):
         found = rank(model, questions(1)[:4], fillers)

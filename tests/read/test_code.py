@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 import dgltree
-from dgltree.read.brief import brief
+from dgltree.read.text import brief
 from dgltree.read.code import LANGUAGES, iter_functions, read_code
 from dgltree.read.notations import NOTATIONS
 from dgltree.trees.tree import Tree

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dgltree.read.glove import read_glove
+from dgltree.datasets.glove import read_glove
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import FUNCTIONS
 from dgltree.read.notations import NOTATIONS
-from dgltree.read.special_functions import SPECIAL_FUNCTIONS
+from dgltree.read.infix import SPECIAL_FUNCTIONS
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

@@ -10,7 +10,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets.objects import read_objects
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.json_fields import AST, read_fields, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, Keys, read_json_tree
 

@@ -9,8 +9,8 @@ import dgltree
 from dgltree.commands.main import main
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation
-from dgltree.read.typed import read_question, read_typed
-from dgltree.read.typed.spelling import GREEK_LETTERS
+from dgltree.equations.typed import read_question, read_typed
+from dgltree.equations.typed.spelling import GREEK_LETTERS
 
 LINES = Path(__file__).parent / "letters.tsv"
 NAMES = str.maketrans(GREEK_LETTERS)

@@ -9,8 +9,8 @@ from dgltree.read.code import TOKEN_LIMIT, read_code
 from dgltree.read.notation import DIGITS, number
 from dgltree.read.python import TOKEN_LIMIT as PYTHON_LIMIT
 from dgltree.read.python import read_python
-from dgltree.read.typed import read_typed_expression
-from dgltree.read.typed.token import arguments
+from dgltree.equations.typed import read_typed_expression
+from dgltree.equations.typed.tokens import arguments
 
 CODE = all(map(find_spec, ("tree_sitter", "tree_sitter_c", "tree_sitter_java", "tree_sitter_javascript")))
 

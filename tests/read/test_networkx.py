@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.networkx import from_networkx, read_node_link, to_networkx
+from dgltree.read.graphs import from_networkx, read_node_link, to_networkx
 from dgltree.trees.tree import Tree
 
 x = Tree("Symbol", token="x")

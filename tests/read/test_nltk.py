@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree
 from dgltree.datasets.objects import read_objects
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 nltk = pytest.importorskip("nltk")
 

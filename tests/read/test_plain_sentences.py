@@ -2,7 +2,7 @@
 
 import pytest
 
-from dgltree.read.sentences import read_sentence
+from dgltree.read.words import read_sentence
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.preorder import (
-    read_blanks,
-    read_candidates,
-    read_equation_record,
-    read_preorder,
-    write_equation_record,
-    write_preorder,
-)
+from dgltree.read.preorder import read_blanks, read_candidates, read_equation_record, read_preorder, write_equation_record, write_preorder
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

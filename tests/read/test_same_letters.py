@@ -5,8 +5,8 @@ import unicodedata
 import pytest
 
 from dgltree import check, verify
-from dgltree.read.typed import read_question, read_typed, read_typed_expression
-from dgltree.read.typed.spelling import GREEK
+from dgltree.equations.typed import read_question, read_typed, read_typed_expression
+from dgltree.equations.typed.spelling import GREEK
 from dgltree.trees.tree import Tree
 
 

@@ -10,9 +10,9 @@ from test_infix import LEAVES, READINGS, trees
 
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
-from dgltree.read.latex_writer import write_latex, write_latex_equation
-from dgltree.read.typed import read_question, read_steps, read_typed, read_typed_expression
-from dgltree.read.typed.reader import LOGARITHM
+from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
+from dgltree.equations.typed import read_question, read_steps, read_typed, read_typed_expression
+from dgltree.equations.typed.reader import LOGARITHM
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 

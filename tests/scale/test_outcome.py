@@ -10,7 +10,7 @@ pytest.importorskip("fsspec", reason="the ray extra is not installed")
 pytest.importorskip("torchmetrics", reason="the train extra is not installed")
 import pyarrow
 
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.scale import running
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.objectives.numbers import Numbers

@@ -28,9 +28,9 @@ pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installe
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.scale import Encode, run  # noqa: E402
-from dgltree.scale.cluster import ANY_ADDRESS, start_cluster  # noqa: E402
-from dgltree.scale.equations import Complete  # noqa: E402
-from dgltree.scale.trees import TreeJob  # noqa: E402
+from dgltree.scale.running import ANY_ADDRESS, start_cluster  # noqa: E402
+from dgltree.scale.equation_jobs import Complete  # noqa: E402
+from dgltree.scale.tree_jobs import TreeJob  # noqa: E402
 from dgltree.training.own_cells import register  # noqa: E402
 from dgltree.training.trained_model import TrainedModel  # noqa: E402
 
@@ -277,7 +277,7 @@ def test_after_a_cluster_on_the_loopback_other_machines_are_refused(monkeypatch)
 LISTENING = """
 import sys
 from pathlib import Path
-from dgltree.scale.cluster import start_cluster
+from dgltree.scale.running import start_cluster
 
 def below(process):
     children = [line for task in Path(f"/proc/{process}/task").glob("*/children") for line in task.read_text().split()]
@@ -307,7 +307,7 @@ def test_a_command_that_was_killed_is_finished_by_the_same_one(fitted: Path, tmp
     _, *rows = rows_of(table(8000, seed=4))
     write_table(pyarrow.table({"tree": [row[1] for row in rows]}), path)
     code = (
-        "import sys; from dgltree.commands.main import main; from dgltree.scale.trees import TreeJob; "
+        "import sys; from dgltree.commands.main import main; from dgltree.scale.tree_jobs import TreeJob; "
         "TreeJob.rows = 400; sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["encode", str(fitted / "model"), str(path), "--out", str(out), "--ray"]

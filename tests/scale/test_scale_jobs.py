@@ -20,11 +20,11 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats import Bad  # noqa: E402
-from dgltree.scale import Complete, Encode, Evaluate, Predict, run, trees  # noqa: E402
-from dgltree.scale.cluster import _check  # noqa: E402
+from dgltree.scale import Complete, Encode, Evaluate, Predict, run, tree_jobs  # noqa: E402
+from dgltree.scale.running import _check  # noqa: E402
 from dgltree.scale.job import TableJob, join_rows  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
-from dgltree.scale.trees import TreeJob  # noqa: E402
+from dgltree.scale.tree_jobs import TreeJob  # noqa: E402
 
 TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
 
@@ -86,7 +86,7 @@ def test_answers_go_to_their_rows_whatever_is_read_at_a_time(
     write_table(pyarrow.table({"tree": texts}), tmp_path / "trees.parquet")
     found = {}
     for rows in (len(texts), 1, 2, 3, 5):
-        monkeypatch.setattr(trees, "ROWS", rows)
+        monkeypatch.setattr(tree_jobs, "ROWS", rows)
         found[rows], _ = answered(job(model), tmp_path / "trees.parquet")
     if job is Predict:
         refused = {1, 4, 8, 9, 10}

@@ -16,7 +16,7 @@ from pyarrow.dataset import dataset  # noqa: E402
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats.source import TOO_LONG  # noqa: E402
-from dgltree.scale.folder import OutFolder  # noqa: E402
+from dgltree.scale.running import OutFolder  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 
 TREES = [f"x{i}" for i in range(25)]

@@ -17,8 +17,8 @@ import command_line
 import interrupted
 from interrupted import fitted, generated
 
-from dgltree.locks import lock_folder
-from dgltree.training.stepping.checkpoints import WholeCheckpoints
+from dgltree.support.files import lock_folder
+from dgltree.training.stepping.callbacks import WholeCheckpoints
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
 

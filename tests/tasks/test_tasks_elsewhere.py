@@ -13,7 +13,7 @@ from own_trees import QUIET
 from second_device import second_device
 from test_two_processes import data, jobs
 
-from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.dispatch import kernels
 
 __all__ = ["data"]
 pytestmark = QUIET

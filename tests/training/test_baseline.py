@@ -40,13 +40,13 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skops.io import dumps, loads
 
 from dgltree.models.label_scales import LabelScale
-from dgltree.training.baseline import choice
+from dgltree.training.baseline import selection
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.choice import MIN_EXAMPLES, DistinctColumns, choose
-from dgltree.training.baseline.codes import occurrences
+from dgltree.training.baseline.selection import MIN_EXAMPLES, DistinctColumns, choose
+from dgltree.training.baseline.baseline import occurrences
 from dgltree.training.baseline.earlier import load_earlier
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Classes, Numbers
 
@@ -232,8 +232,8 @@ def test_no_column_of_trees_is_another_ones_twin() -> None:
 def test_a_linear_model_of_distinct_columns_is_the_one_of_all_of_them(
     numbers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "TOLERANCE", 1e-9)
-    monkeypatch.setattr(choice, "STEPS", 1000)
+    monkeypatch.setattr(selection, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(selection, "STEPS", 1000)
     rng = random.Random(0)
     trees = [drawn(rng, 3) for _ in range(80)]
     sizes = [str(tree.size) if numbers else str(tree.size > 7) for tree in trees]

@@ -13,9 +13,9 @@ from dgltree import Tree, TreeDataset, Vocabulary
 pytest.importorskip("sklearn", reason="the train extra is not installed")
 from sklearn.linear_model import LogisticRegression
 
-from dgltree.training.baseline import choice
+from dgltree.training.baseline import selection
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.objectives.classes import Classes
 
 ALONE = 20
@@ -30,16 +30,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.extend((model, test.tolist()) for _, test in cv)
         return np.array([0.5] if len(cv) == 1 else [np.nan, 0.25 * model])
 
-    monkeypatch.setattr(choice, "cross_val_score", score)
+    monkeypatch.setattr(selection, "cross_val_score", score)
     return found
 
 
 def best(groups: list[str | None]) -> str:
-    candidates = [choice.BaselineCandidate(name, i, linear=True) for i, name in enumerate(("one", "two", "three"))]
+    candidates = [selection.BaselineCandidate(name, i, linear=True) for i, name in enumerate(("one", "two", "three"))]
     labels = np.arange(len(groups)) % 2
     train = SimpleNamespace(groups=groups)
     objective = SimpleNamespace(classes=("a", "b"))
-    return choice._best(candidates, np.zeros((len(groups), 2)), labels, train, objective)[0].what  # type: ignore[arg-type]
+    return selection._best(candidates, np.zeros((len(groups), 2)), labels, train, objective)[0].what  # type: ignore[arg-type]
 
 
 def test_examples_without_a_group_are_each_alone_next_to_groups(asked: list[Any]) -> None:
@@ -58,7 +58,7 @@ def test_without_any_group_none_is_asked_for(asked: list[Any]) -> None:
 
 
 def test_too_few_examples_or_groups_take_the_middle_one(asked: list[Any]) -> None:
-    assert best([None] * (choice.MIN_EXAMPLES - 1)) == best(["a"] * 10 + ["b"] * 10) == "two"
+    assert best([None] * (selection.MIN_EXAMPLES - 1)) == best(["a"] * 10 + ["b"] * 10) == "two"
     assert asked == []
     assert best(["a"] * 10 + ["b"] * 10 + [None]) == "three", "three groups, as many as folds"
 

@@ -12,7 +12,7 @@ from own_trees import QUIET, SMALL, written
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import split
-from dgltree.durations import in_seconds
+from dgltree.support.durations import in_seconds
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree.training.model_card import card

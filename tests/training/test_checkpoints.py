@@ -8,7 +8,7 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.stepping.checkpoints import WholeCheckpoints, check_checkpoint
+from dgltree.training.stepping.callbacks import WholeCheckpoints, check_checkpoint
 
 CONTENT = {"state_dict": {"weight": torch.arange(200.0)}, "epoch": 3}
 

@@ -24,9 +24,9 @@ from dgltree.read.bracket import read_sst
 from dgltree.training.objectives.classes import Classes, classes_of
 from dgltree.training.options import FitOptions, OptimizerName
 from dgltree.training.stepping.callbacks import HalvedRate, Patience
-from dgltree.training.stepping.checkpoints import check_checkpoint
+from dgltree.training.stepping.callbacks import check_checkpoint
 from dgltree.training.stepping.module import TreeTraining, seed_step
-from dgltree.training.stepping.optimizers import optimizer_of
+from dgltree.training.stepping.module import optimizer_of
 
 pytestmark = QUIET
 

@@ -16,7 +16,7 @@ import dgltree
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets.objects import with_notation
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET

@@ -14,7 +14,7 @@ from own_trees import QUIET, built, table, written
 import dgltree
 from dgltree import TreeDataset
 from dgltree.training import finishing
-from dgltree.training.objectives.class_counts import ClassCounts
+from dgltree.training.objectives.metrics import ClassCounts
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 from dgltree.training.stepping import data
 from dgltree.training.stepping.callbacks import ScheduledRate, UsualEpochs

@@ -29,7 +29,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 from dgltree.datasets.objects import read_objects
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.graphs import from_graph
 
 pytestmark = QUIET

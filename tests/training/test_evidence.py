@@ -14,12 +14,12 @@ from dgltree.cells import TreeCell, TreeLSTM
 from dgltree.encoders import make_encoder
 from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.building import build
+from dgltree.training.fitting import build
 from dgltree.training.deciding import decide
 from dgltree.training.encoder_choice import MAX_TYPED_ARITY, choose_encoder
 from dgltree.training.options import FitOptions
-from dgltree.training.parameter_budget import WEIGHTS, count_weights
-from dgltree.training.unseen_functions import find_unseen_functions, take_means
+from dgltree.training.encoder_choice import WEIGHTS, count_weights
+from dgltree.training.stepping.module import find_unseen_functions, take_means
 
 pytestmark = QUIET
 

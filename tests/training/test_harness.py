@@ -16,7 +16,7 @@ from lightning.pytorch.profilers import SimpleProfiler
 
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping import trainer as harness
-from dgltree.training.stepping.checkpoints import BEST, LAST, checkpoints
+from dgltree.training.stepping.callbacks import BEST, LAST, checkpoints
 from dgltree.training.stepping.module import TreeTraining
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from own_trees import QUIET, table
 from dgltree import TrainedModel
 from dgltree.commands.main import main
 from dgltree.encoders import SEQUENCE_ENCODERS
-from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.latent.joining_core import JoiningCore
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.training.stepping.optimizers import RAdamLookahead
+from dgltree.training.stepping.module import RAdamLookahead
 
 HOW: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.01, "decoupled_weight_decay": True}
 

@@ -14,7 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets.batches import UNSEEN
-from dgltree.datasets.splitting.splits import split
+from dgltree.datasets.splitting import split
 from dgltree.training import finishing, trained_model
 from dgltree.training.objectives import Classes, classes
 

@@ -16,9 +16,9 @@ from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.batching.number_scales import NORMAL, NumberScales
 from dgltree.commands.main import main
 from dgltree.datasets import Reading
-from dgltree.datasets.settings.field_texts import moment
+from dgltree.datasets.settings import moment
 from dgltree.models.readouts import NumberReadout
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.objectives.numbers import number_text
 from dgltree.training.options import FitOptions

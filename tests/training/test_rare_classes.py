@@ -12,9 +12,9 @@ import dgltree
 from dgltree import TrainedModel, Tree, TreeClassifier, TreeDataset
 from dgltree.commands.main import main
 from dgltree.training.baseline.average import Average
-from dgltree.training.baseline.choice import _weights, choose
+from dgltree.training.baseline.selection import _weights, choose
 from dgltree.training.objectives import Classes
-from dgltree.training.objectives.class_means import balanced_accuracy, macro_f1
+from dgltree.training.objectives.metrics import balanced_accuracy, macro_f1
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.options import FitOptions
 

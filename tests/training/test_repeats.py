@@ -18,7 +18,7 @@ from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
-from dgltree.training import parallel
+from dgltree.training import repeats
 from dgltree.training.options import FitOptions
 from dgltree.training.repeats import Repeats
 
@@ -163,7 +163,7 @@ def test_a_failure_is_raised_while_an_earlier_training_goes_on() -> None:
     trainings = {"fold-1": partial(time.sleep, 600), "fold-2": partial(int, "no number")}
     began = time.monotonic()
     with pytest.raises(ValueError, match="no number"):
-        parallel.train_at_once(trainings, 2)
+        repeats.train_at_once(trainings, 2)
     assert time.monotonic() - began < 500
 
 
@@ -187,13 +187,13 @@ def test_processes_that_do_not_fit_are_one_line(
 
 
 def test_as_many_trainings_at_a_time_as_cores_and_memory_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "cores", lambda: 4)
-    monkeypatch.setattr(parallel, "resident_bytes", lambda: 100)
+    monkeypatch.setattr(repeats, "cores", lambda: 4)
+    monkeypatch.setattr(repeats, "resident_bytes", lambda: 100)
     for left, trainings, expected in ((None, 5, 4), (10_000, 3, 3), (599, 5, 2), (600, 5, 3), (10, 5, 1)):
-        monkeypatch.setattr(parallel, "available_bytes", lambda _, left=left: left)
-        assert parallel.processes_for(trainings, 100_000, FitOptions(epochs=10, device="cpu")) == expected
-    monkeypatch.setattr(parallel, "available_bytes", lambda _: None)
+        monkeypatch.setattr(repeats, "available_bytes", lambda _, left=left: left)
+        assert repeats.processes_for(trainings, 100_000, FitOptions(epochs=10, device="cpu")) == expected
+    monkeypatch.setattr(repeats, "available_bytes", lambda _: None)
     short = FitOptions(epochs=10, device="cpu")
-    assert [parallel.processes_for(5, nodes, short) for nodes in (29_999, 30_000)] == [1, 4]
+    assert [repeats.processes_for(5, nodes, short) for nodes in (29_999, 30_000)] == [1, 4]
     for alone in (FitOptions(device="cuda"), FitOptions(device="cpu", devices=2)):
-        assert parallel.processes_for(5, 10**6, alone) == 1
+        assert repeats.processes_for(5, 10**6, alone) == 1

@@ -12,7 +12,7 @@ from own_trees import QUIET, SMALL, expression, table
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 from dgltree.commands.signals import Terminated
-from dgltree.locks import OWNER
+from dgltree.support.files import OWNER
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -174,7 +174,7 @@ def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Pat
 def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
     label: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.stepping.checkpoints import check_checkpoint
+    from dgltree.training.stepping.callbacks import check_checkpoint
     from dgltree.training.stepping.module import TreeTraining
 
     path, out = tmp_path / "trees.tsv", tmp_path / "model"

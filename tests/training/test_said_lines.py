@@ -16,7 +16,7 @@ from own_trees import QUIET, SMALL, rows_of, written
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.commands.main import main
-from dgltree.datasets.splitting.splits import split
+from dgltree.datasets.splitting import split
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from scipy.stats import spearmanr

@@ -18,7 +18,7 @@ from dgltree.read.notations import NOTATIONS
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.building import build
+from dgltree.training.fitting import build
 from dgltree.training.deciding import decide
 from dgltree.training.input_sensitivity import all_equal, measure_sensitivity
 from dgltree.training.options import FitOptions

@@ -15,7 +15,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.task_inference import infer_task
+from dgltree.training.deciding import infer_task
 
 pytestmark = QUIET
 TREES = [Tree("leaf", token=token) for token in "abc"]

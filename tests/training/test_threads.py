@@ -8,12 +8,13 @@ import pytest
 import torch
 from own_trees import QUIET, SMALL, table
 
-from dgltree import Vocabulary, cores
+from dgltree import Vocabulary
+from dgltree.support import workers
 from dgltree.cells import TreeLSTM
 from dgltree.commands.main import main
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.threads import _passes
-from dgltree.training import threads
+from dgltree.training import cpu_threads
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -25,7 +26,7 @@ pytestmark = QUIET
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine with four cores, whose torch would take them all."""
-    monkeypatch.setattr(threads, "cores", lambda: 4)
+    monkeypatch.setattr(cpu_threads, "cores", lambda: 4)
     before = torch.get_num_threads()
     torch.set_num_threads(4)
     yield
@@ -34,12 +35,12 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("four_cores")
 def test_threads_follow_from_the_work() -> None:
-    assert threads.worth(8192, 100) == 1
-    assert threads.worth(8192, 300) == 4
-    assert threads.worth(8192, 300, others=1) == 3
-    assert threads.worth(8192, 300, others=9) == 1
+    assert cpu_threads.worth(8192, 100) == 1
+    assert cpu_threads.worth(8192, 300) == 4
+    assert cpu_threads.worth(8192, 300, others=1) == 3
+    assert cpu_threads.worth(8192, 300, others=9) == 1
     torch.set_num_threads(2)  # OMP_NUM_THREADS=2
-    assert threads.worth(8192, 300) == 2
+    assert cpu_threads.worth(8192, 300) == 2
 
 
 @pytest.mark.usefixtures("four_cores")
@@ -79,10 +80,10 @@ def test_passes_of_cells_have_all_cores_and_torch_one_thread_unless_told(
 def test_cores_are_divided_among_processes_and_what_loads_their_data(processes: int, loading: int, count: int) -> None:
     pytest.importorskip("numba", reason="the fast extra is not installed")
     encoder = TreeEncoder(TreeLSTM(Vocabulary([("f", 1), ("x", 0)], ["x"]), 4))
-    with threads.computing(encoder, None, 1000, processes, loading):
+    with cpu_threads.computing(encoder, None, 1000, processes, loading):
         assert _passes.get() == count
     torch.set_num_threads(1)  # OMP_NUM_THREADS=1
-    with threads.computing(encoder, None, 1000):
+    with cpu_threads.computing(encoder, None, 1000):
         assert _passes.get() == 1
 
 
@@ -93,11 +94,11 @@ def test_cores_are_divided_among_processes_and_what_loads_their_data(processes: 
 def test_cores_are_those_of_the_affinity_and_the_quota(
     text: str | None, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
-    monkeypatch.setattr(cores, "QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(workers.os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
+    monkeypatch.setattr(workers, "QUOTA", tmp_path / "cpu.max")
     if text is not None:
         (tmp_path / "cpu.max").write_text(text)
-    assert cores.cores() == count
+    assert workers.cores() == count
 
 
 def test_no_threads_are_refused(fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from dgltree.datasets import NodeBatches
 from dgltree.training.objectives import Numbers
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.callbacks import HalvedRate
-from dgltree.training.stepping.checkpoints import check_checkpoint
+from dgltree.training.stepping.callbacks import check_checkpoint
 from dgltree.training.stepping.data import SplitsModule
 
 pytestmark = QUIET

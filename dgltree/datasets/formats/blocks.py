@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
-from dgltree.datasets.formats.folders import files_of
+from dgltree.datasets.formats.source import Chunk, cut_into_chunks
+from dgltree.datasets.formats.source import files_of
 from dgltree.datasets.formats.format import Format
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
 from dgltree.datasets.formats.source import Source, decode

@@ -7,7 +7,7 @@ from typing import Any
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD, LineBlock, TreeBlocks
 from dgltree.datasets.formats.records import SAMPLE, bare_label
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.trees.tree import Tree
 
 BROKEN = b"\0broken"  # in place of trees that may be parts of one, with blank lines in it

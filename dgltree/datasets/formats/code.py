@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.formats.source_files import SourceFiles
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.code import iter_functions, read_code
 from dgltree.trees.tree import Tree
 

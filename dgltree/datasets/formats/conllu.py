@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
-from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.formats.format import Bad, Example
 from dgltree.datasets.formats.source import decode
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
+from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, check_columns
 from dgltree.datasets.formats.source import Source, decode
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 DELIMITERS = (",", ";", "\t")
 """In the order in which they are tried on the header: a semicolon is what spreadsheets take where 1,5 is a number."""

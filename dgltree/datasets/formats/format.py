@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings.column_pattern import ColumnPattern
-from dgltree.datasets.settings.field_texts import packed, text_of
-from dgltree.datasets.settings.read_settings import Reading, names_of
+from dgltree.datasets.settings import ColumnPattern
+from dgltree.datasets.settings import packed, text_of
+from dgltree.datasets.settings import Reading, names_of
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
@@ -71,7 +71,7 @@ class Said(NamedTuple):
     group: str | None = None
     """The group that splits must keep together, such as the file of a function."""
     features: str | None = None
-    """The columns next to the tree, as :func:`dgltree.datasets.settings.field_texts.packed` makes one text of them."""
+    """The columns next to the tree, as :func:`dgltree.datasets.settings.packed` makes one text of them."""
 
 
 class Example(NamedTuple):

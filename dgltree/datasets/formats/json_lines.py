@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from dgltree.datasets.formats.records import LineRecords
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.json_tree import load_json
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.formats.source_files import SourceFiles
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.trees.tree import Tree
 

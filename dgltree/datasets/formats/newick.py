@@ -7,7 +7,7 @@ from typing import Self
 
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD, LineBlock, TreeBlocks
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 _MARK = re.compile(rb"['\[\];]")
 _COUNTS = re.compile(rb"\s*\d+(\s+\d+)?\s*")

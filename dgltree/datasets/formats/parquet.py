@@ -1,14 +1,166 @@
 """Parquet: a row a record. Needs pyarrow (the extra ``train``)."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+import numpy as np
+from dgltree.datasets.formats.source import CHUNK
+from dgltree.datasets.formats.source import TOO_LONG
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-
-from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.parquet_rows import name_errors, pieces
+from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
 from dgltree.datasets.formats.source import TOO_LONG, Source, check_length
-from dgltree.datasets.settings.read_settings import Reading, names_of
+from dgltree.datasets.settings import Reading, names_of
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
+    from pyarrow.parquet import FileMetaData
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows of a Parquet file. How long they are is known before they are written out.
+#
+# In a file a text that occurs often is there once: a kilobyte may hold gigabytes of rows. Texts are therefore read as
+# dictionaries, and a row over the limit of a line is never written out.
+
+
+ROWS = 2000
+"""Rows that are read at a time, and no more in a chunk."""
+STORED = 1 << 24
+"""Bytes that are read at a time, about, by what the end of the file says of its sizes."""
+NUMBER = 8  # bytes of what is not text
+
+
+class Piece(NamedTuple):
+    """Some consecutive rows."""
+
+    records: list[Any]
+    """A mapping from columns to values each; ``TOO_LONG`` for a row over the limit."""
+    size: int
+    """Bytes, written out."""
+
+
+@contextmanager
+def name_errors(path: str) -> Iterator[None]:
+    """A block in which what pyarrow says of a damaged file is a ``ValueError`` with the file's name."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
+            raise
+        raise ValueError(f"{path}: not a Parquet file, or a damaged one ({' '.join(str(error).split())})") from None
+
+
+def pieces(
+    source: Any, path: str, columns: Sequence[str], max_line: int, groups: Sequence[int] | None = None
+) -> Iterator[Piece]:
+    """The rows in pieces of about ``CHUNK`` bytes.
+
+    Args:
+        source: a path, or an open file.
+        path: how errors call it.
+        columns: those that are read.
+        max_line: bytes of a row; of a longer one nothing is written out.
+        groups: the row groups that are read; default: all.
+
+    Raises ``ValueError`` for a damaged file, one whose rows lack a column, and where not one row of a group can be
+    within the limit.
+    """
+    from pyarrow.parquet import ParquetFile
+
+    with name_errors(path):
+        metadata = ParquetFile(source).metadata
+        leaves = _leaves(metadata, columns)
+        texts = [metadata.schema.column(i).path for i in leaves if _is_text(metadata, i)]
+        with ParquetFile(source, metadata=metadata, read_dictionary=texts) as file:
+            for group in range(metadata.num_row_groups) if groups is None else groups:  # lists have one dictionary each
+                rows = _rows_at_once(path, metadata, group, leaves, max_line)
+                for batch in file.iter_batches(rows, row_groups=[group], columns=list(columns)):
+                    if lacking := [name for name in columns if name not in batch.schema.names]:
+                        raise ValueError(f"{path}: the Parquet file is damaged: its rows have no column {lacking[0]!r}")
+                    yield from _cut(batch, max_line)
+
+
+def _leaves(metadata: "FileMetaData", columns: Sequence[str]) -> list[int]:
+    """The columns of the file that these are stored in: of lists and records several."""
+    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    return [i for i, path in enumerate(paths) if any(f"{path}.".startswith(f"{name}.") for name in columns)]
+
+
+def _is_text(metadata: "FileMetaData", leaf: int) -> bool:
+    column = metadata.schema.column(leaf)
+    return column.physical_type == "BYTE_ARRAY" and column.logical_type.type != "DECIMAL"
+
+
+def _rows_at_once(path: str, metadata: "FileMetaData", number: int, leaves: list[int], max_line: int) -> int:
+    group = metadata.row_group(number)
+    stored = 0
+    for leaf in leaves:
+        column = group.column(leaf)
+        if column.num_values > group.num_rows * max_line:
+            raise ValueError(
+                f"{path}: {column.num_values:,} values of {column.path_in_schema!r} in {group.num_rows:,} rows, so "
+                f"that rows are longer than {max_line:,} bytes, the limit (--max-line)"
+            )
+        stored += column.total_uncompressed_size + NUMBER * column.num_values
+    return max(1, min(ROWS, STORED * group.num_rows // max(1, stored)))
+
+
+def _cut(batch: "RecordBatch", max_line: int) -> Iterator[Piece]:
+    sizes = sum((_sizes(column) for column in batch.columns), np.zeros(len(batch), np.int64))
+    fits = sizes <= max_line
+    ends = np.cumsum(np.where(fits, sizes, 0) + 1)
+    start = 0
+    while start < len(batch):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + CHUNK, "right")))
+        yield Piece(_written_out(batch.slice(start, stop - start), fits[start:stop]), int(ends[stop - 1] - before))
+        start = stop
+
+
+def _written_out(batch: "RecordBatch", fits: np.ndarray) -> list[Any]:
+    import pyarrow
+
+    kept = batch if fits.all() else batch.filter(pyarrow.array(fits))
+    records = iter(kept.to_pylist())
+    return [next(records) if fit else TOO_LONG for fit in fits]
+
+
+def _sizes(array: "Array") -> np.ndarray:
+    """Bytes of each element written out, (elements,), int64: of the texts in it, and ``NUMBER`` for another value."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if isinstance(array, pyarrow.ExtensionArray):
+        return _sizes(array.storage)
+    if isinstance(array, pyarrow.DictionaryArray):
+        lengths = np.append(_sizes(array.dictionary), 0)  # of the last one there is no text: null
+        return lengths[array.indices.fill_null(len(lengths) - 1).to_numpy(zero_copy_only=False).astype(np.int64)]
+    if isinstance(array, pyarrow.StructArray):
+        fields = (array.field(i) for i in range(array.type.num_fields))
+        return sum((_sizes(field) for field in fields), np.zeros(len(array), np.int64))
+    if isinstance(array, pyarrow.FixedSizeListArray):
+        width = array.type.list_size
+        values = array.values.slice(array.offset * width, len(array) * width)
+        return (_sizes(values) + 1).reshape(len(array), width).sum(1)
+    if isinstance(array, pyarrow.ListArray | pyarrow.LargeListArray):  # a map too
+        ends = np.append(0, np.cumsum(_sizes(array.values) + 1))
+        offsets = array.offsets.to_numpy(zero_copy_only=False)
+        return ends[offsets[1:]] - ends[offsets[:-1]]
+    if types.is_string(array.type) or types.is_large_string(array.type) or _is_bytes(array):
+        return compute.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.full(len(array), NUMBER, np.int64)
+
+
+def _is_bytes(array: "Array") -> bool:
+    from pyarrow import types
+
+    return bool(types.is_binary(array.type) or types.is_large_binary(array.type))
 
 
 @dataclass(kw_only=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut_into_chunks
+from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import decode
-from dgltree.datasets.settings.column_pattern import ColumnPattern
-from dgltree.datasets.settings.field_texts import printable
-from dgltree.datasets.settings.read_settings import Reading, names_of
+from dgltree.datasets.settings import ColumnPattern
+from dgltree.datasets.settings import printable
+from dgltree.datasets.settings import Reading, names_of
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_tree import ALL, Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect

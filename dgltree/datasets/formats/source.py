@@ -1,5 +1,8 @@
 """Sources of records: a file, a folder, or a stream. Lines are streamed, and none over the limit is ever held."""
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 import bz2
 import gzip
 import lzma
@@ -11,9 +14,40 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+from dgltree.support.files import check_exists
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from dgltree.datasets.formats.chunks import cut_into_chunks
-from dgltree.files import check_exists
+# ---------------------------------------------------------------------------------------------------------------------
+# Records in chunks, so that memory does not grow with the file and several processes have work to share.
+
+
+CHUNK = 1 << 18
+"""Bytes of records in a chunk, about: some milliseconds' work for a process."""
+
+
+@dataclass
+class Chunk:
+    """Some consecutive records of a source, as they are in it."""
+
+    first: int
+    """The number of the first line, sentence, row or file, from 1."""
+    raw: list[Any]
+    """Lines as bytes; sentences of them; rows of a table; paths of source files."""
+
+
+def cut_into_chunks(items: Iterable[Any], size: Callable[[Any], int], first: int = 1) -> Iterator[Chunk]:
+    """Items in chunks of about ``CHUNK`` bytes."""
+    chunk, bytes_held = Chunk(first, []), 0
+    for item in items:
+        chunk.raw.append(item)
+        bytes_held += size(item) + 1
+        if bytes_held >= CHUNK:
+            yield chunk
+            chunk, bytes_held = Chunk(chunk.first + len(chunk.raw), []), 0
+    if chunk.raw:
+        yield chunk
+
 
 STDIN = "-"
 LARGE = 1 << 20
@@ -133,3 +167,31 @@ def decode(raw: bytes, max_line: int) -> str:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ValueError(f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8") from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The files of a folder that are in one format.
+
+
+PASSED_OVER = {"site-packages", "__pycache__", "node_modules"}
+"""Folders of a folder of source files that are not part of it, in addition to hidden ones."""
+MAX_NAMED_FILES = 5
+
+
+def files_of(path: Path, suffixes: Sequence[str]) -> Iterator[Path]:
+    """The file itself; of a folder all files with one of the suffixes, by name, and what is below it."""
+    if path.is_file():
+        yield path
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir():
+            if not entry.name.startswith(".") and entry.name not in PASSED_OVER and not entry.is_symlink():
+                yield from files_of(entry, suffixes)
+        elif kind_of(entry) in suffixes and entry.is_file():  # no pipe, which would never end
+            yield entry
+
+
+def kinds_in(path: Path) -> str:
+    """The other files of a folder, for a message: ``3 .txt, 1 .md``."""
+    counts = Counter(entry.suffix or entry.name for entry in path.rglob("*") if entry.is_file())
+    return ", ".join(f"{count} {kind}" for kind, count in counts.most_common(MAX_NAMED_FILES)) or "nothing"

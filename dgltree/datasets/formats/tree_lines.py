@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from dgltree.datasets.formats.records import HELP, LineRecords, bare_label
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 from dgltree.trees.tree import Tree
 
 BRANCHES = re.compile(r"[^\w\s.]")

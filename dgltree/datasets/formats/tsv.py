@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from dgltree.datasets.formats.records import LineRecords, check_columns
 from dgltree.datasets.formats.source import TOO_LONG, Source
-from dgltree.datasets.settings.read_settings import Reading
+from dgltree.datasets.settings import Reading
 
 
 @dataclass(kw_only=True)

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.encoders.encoded import Merges
-from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.encoder import Merges
+from dgltree.encoders.latent.joining_core import Items, JoinResult
+from dgltree.encoders.latent.joining_core import JoiningCore
 from dgltree.induction.merges import CLOSED
 
 
@@ -19,11 +19,11 @@ class SequenceBalancedTree(JoiningCore):
     Args:
         size: the number of ids.
         hidden_size: n.
-        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
+        shared: as in :class:`dgltree.encoders.latent.joining_core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.joining_core.JoiningCore` does.
     """
 
     def __init__(self, size: int, hidden_size: int, **shared: Any) -> None:

@@ -10,17 +10,105 @@ Those arrays are on the CPU. A step computes on the model's device what is chose
 for the numbers of what was.
 """
 
-import math
-from typing import NamedTuple
-
+from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
+from dgltree.engine.autograd import once_differentiable
+from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, tolerance
+from dgltree.encoders.latent.nodes import Table, TableRows
+from dgltree.engine.kernels.dispatch import step_kernel
+from dgltree.engine.kernels.kernel import are_taken
+from dgltree.support.torch_internals import inside_transform
+import math
+from typing import NamedTuple
 from torch.nn.functional import pad
-
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, log_probabilities, shrink
-from dgltree.encoders.latent.compiled_beams import Choice, beam_kernel, choose
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.induction.merges import CLOSED
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+from dgltree.encoders.latent.joining_core import Items, Level, levels
+
+if TYPE_CHECKING:
+    from dgltree.engine.kernels.numba_beams import BeamKernel
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A step of a search by beams by kernels: what is chosen, with gradients by hand, and the beams after it.
+#
+# In torch a step is some sixty short operations on small arrays, which take longer than the products of the cell.
+
+
+class Choice(NamedTuple):
+    """The K proposals of each of b sequences that become the next beams; on the CPU."""
+
+    at: Tensor
+    """(b, K) int64, the place of the pair that each joins."""
+    parent: Tensor
+    """(b, K) int64, the number of the beam that it is in."""
+    alive: Tensor
+    """(b, K) bool"""
+
+
+def beam_kernel(scores: Table) -> "type[BeamKernel] | None":
+    """The kernel that chooses among scores; None where torch's operations do: a GPU, half precision, transforms."""
+    if not are_taken([scores.buffer]) or inside_transform():
+        return None
+    return step_kernel("beams", (), scores.buffer, backward=torch.is_grad_enabled())
+
+
+def choose(
+    kernel: "type[BeamKernel]",
+    scores: Table,
+    pairs: Tensor,
+    candidates: Tensor,
+    total: Tensor,
+    usable: Tensor,
+    count: int,
+    noise: bool,
+) -> tuple[Choice, Tensor]:
+    """The best ``count`` joins of beams (b, K'), and their totals (b, K); with the noise of torch's operations."""
+    beams, size = pairs.shape[1:]
+    each = min(count, size)
+    noises = total.new_empty(0, 0, 0), total.new_empty(0, 0)
+    if noise:
+        noises = gumbel(total.new_empty(pairs.shape)), gumbel(total.new_empty(len(pairs), beams * each))
+    given = pairs.contiguous(), candidates, usable, noises, min(count, beams * each)
+    new_total, *chosen = _Choose.apply(kernel, scores.order, total.contiguous(), scores.rows, *given)
+    return Choice(*chosen), new_total
+
+
+class _Choose(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        kernel: "type[BeamKernel]",
+        order: Tensor,
+        total: Tensor,
+        scores: TableRows,
+        pairs: Tensor,
+        candidates: Tensor,
+        usable: Tensor,
+        noise: tuple[Tensor, Tensor],
+        count: int,
+    ) -> tuple[Tensor, ...]:
+        shape = len(pairs), count
+        at, parent = (pairs.new_empty(shape) for _ in range(2))
+        alive, new_total = usable.new_empty(shape), total.new_empty(shape)
+        beams = pairs, candidates, total, usable.contiguous()
+        kernel.choose(tolerance(total.dtype), LOG_EPSILON, scores.buffer, beams, noise, (at, parent, alive, new_total))
+        ctx.save_for_backward(order, total)
+        ctx.mark_non_differentiable(at, parent, alive)
+        ctx.kernel, ctx.scores, ctx.chosen = kernel, scores, (pairs, candidates, at, parent, alive)
+        return new_total, at, parent, alive
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_total: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
+        _, total = ctx.saved_tensors
+        d_before = torch.zeros_like(total)
+        buffer, gradient = ctx.scores.buffer, ctx.scores.gradients()
+        ctx.kernel.choose_back(LOG_EPSILON, buffer, *ctx.chosen, d_total.contiguous(), gradient, d_before)
+        return None, d_total.new_zeros(()), d_before, *[None] * 6
 
 
 class OpenBeams(NamedTuple):
@@ -282,3 +370,122 @@ def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> tuple[Tensor
         orders[: len(gap), :, t] = gap.gather(1, here)
         beam[: len(gap)] = parent.gather(1, here)
     return orders.masked_fill(~alive.unsqueeze(2), CLOSED), beam
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Recursion in recursion: chunks hand all of their beams on to the next level, aligned with those of other chunks.
+
+
+HandedOn = Literal["drawn", "ranked", "random", "mean"]
+HANDED_ON = get_args(HandedOn)
+LEVELS = 2**8
+"""More than there are, for a seed of each."""
+
+
+class Ended(NamedTuple):
+    """K beams of each of C sequences at their end, those that are there first."""
+
+    state: Tensor
+    """(C, K, D)"""
+    total: Tensor
+    """(C, K)"""
+    alive: Tensor
+    """(C, K) bool"""
+    orders: Tensor
+    """(C, K, S - 1) int64, the merges of each."""
+    start: Tensor
+    """(C, K) int64, which of the starts each comes from."""
+
+    @property
+    def weights(self) -> Tensor:
+        """(C, K), the softmax of ``total``; 0 of beams that are not there."""
+        return self.total.masked_fill(~self.alive, -math.inf).softmax(1)
+
+
+Search = Callable[[Tensor, Starts, Tensor], Ended]
+"""Of states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
+
+
+class Draws:
+    """Numbers from 0 to below 1 that beams are drawn by.
+
+    Args:
+        seed: in evaluation they follow from it, the level and the number of a chunk in its sequence alone, so that an
+            answer can be repeated and depends on no other sequence; None, in training: torch's generator draws them.
+    """
+
+    def __init__(self, seed: int | None) -> None:
+        self.seed = seed
+
+    def of(self, level: int, number: Tensor, beams: int) -> Tensor:
+        """(C, K) float64 for chunks of these numbers (C,) in their sequences."""
+        if self.seed is None:
+            return torch.rand(len(number), beams, dtype=torch.float64, device=number.device)
+        generator = torch.Generator().manual_seed(self.seed * LEVELS + level)
+        table = torch.rand(int(number.max()) + 1, beams, dtype=torch.float64, generator=generator)
+        return table.to(number.device)[number]
+
+
+def join_beams(search: Search, items: Items, chunk_size: int, how: HandedOn, draws: Draws) -> Ended:
+    """The beams of whole sequences, (B, K) of them.
+
+    A chunk begins with as many beams as its members have; their beams are paired by number, and their totals add up.
+    S states are cut where S is at least k + ⌊k / 2⌋, as in the authors' program.
+    """
+    rows, words = items.rows.shape
+    every, history = levels(items.lengths, words, chunk_size, chunk_size + chunk_size // 2), []
+    states, start = items.states, Starts.of(items.rows.flatten()[every[0].members], items.states)
+    for number, level in enumerate(every):
+        ended = search(states, start, level.chunks.lengths)
+        kept, alive = _aligned(ended, level, how, draws, number)
+        history.append((level, ended, kept))
+        if number + 1 < len(every):
+            states = ended.state.flatten(0, 1)
+            start = _next(ended, kept, alive, every[number + 1])
+    return ended._replace(orders=_whole(history, (rows, words)))
+
+
+def _aligned(ended: Ended, level: Level, how: HandedOn, draws: Draws, number: int) -> tuple[Tensor, Tensor]:
+    """(C, K) int64, the beams that chunks hand on, and (C, K) bool, whether they are there.
+
+    The chunks of a sequence hand on as many as that of them has that has the most. One that has fewer repeats them;
+    if they are drawn, with replacement, the first is always the first.
+    """
+    chunks, (count, beams) = level.chunks, ended.total.shape
+    there, places = ended.alive.sum(1), torch.arange(beams, device=ended.total.device).expand(count, -1)
+    most = torch.zeros_like(chunks.counts).scatter_reduce(0, chunks.sequence, there, "amax")[chunks.sequence]
+    alive, there = places < most.unsqueeze(1), there.unsqueeze(1)
+    if how == "ranked":
+        return places % there, alive
+    weights = ended.weights.detach().double() if how == "drawn" else ended.alive / there
+    u = draws.of(number, chunks.number, beams)
+    drawn = (weights.cumsum(1).unsqueeze(1) <= u.unsqueeze(2)).sum(2).minimum(there - 1)
+    stays = (places == 0) | (chunks.counts[chunks.sequence] == 1).unsqueeze(1)
+    return places.where(stays, drawn), alive
+
+
+def _next(ended: Ended, kept: Tensor, alive: Tensor, above: Level) -> Starts:
+    """The starts of the level above, from the beams (C, K) that the chunks below hand on."""
+    count, beams = kept.shape
+    rows = torch.arange(count, device=kept.device).unsqueeze(1) * beams + kept
+    members = above.members
+    inside = torch.arange(members.shape[1], device=members.device) < above.chunks.lengths.unsqueeze(1)
+    total = ended.total.gather(1, kept)[members].masked_fill(~inside.unsqueeze(2), 0).sum(1)
+    return Starts(rows[members].transpose(1, 2), total, alive[members[:, 0]])
+
+
+def _whole(history: list[tuple[Level, Ended, Tensor]], shape: tuple[int, int]) -> Tensor:
+    """(B, K, T - 1), the merges of each beam of whole sequences, read from the last level down."""
+    (rows, words), beams = shape, history[-1][2].shape[1]
+    beam = torch.arange(beams, device=history[-1][2].device).expand(rows, -1)
+    order = beam.new_full((rows, beams, words - 1), CLOSED)
+    for k in reversed(range(len(history))):
+        level, ended, _ = history[k]
+        level.write(order, ended.orders.gather(1, beam.unsqueeze(2).expand(-1, -1, ended.orders.shape[2])))
+        if k:
+            inside = torch.arange(level.members.shape[1], device=order.device) < level.chunks.lengths.unsqueeze(1)
+            chunk, _ = inside.nonzero(as_tuple=True)
+            below = level.members[inside]
+            parent = torch.empty_like(below).scatter(0, below, chunk)
+            beam = history[k - 1][2].gather(1, ended.start.gather(1, beam)[parent])
+    return order.masked_fill(~history[-1][1].alive.unsqueeze(2), CLOSED)

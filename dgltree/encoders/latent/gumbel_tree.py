@@ -1,22 +1,71 @@
 """The Gumbel Tree-LSTM: one order of merges, drawn, with the gradient of the draw's softmax."""
 
+import torch
+from torch import Tensor, nn
+from dgltree.encoders.sequence.padding import reverse_places
 import math
 from typing import Any, Literal, NamedTuple, get_args
-
-import torch
 from torch import Tensor
 from torch.nn.functional import pad
-
 from dgltree.cells.compose import LSTMComposition
-from dgltree.encoders.encoded import Merges
+from dgltree.encoders.encoder import Merges
 from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
-from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore, longest_first, sort_on_cpu
-from dgltree.encoders.latent.leaf_lstm import LeafLSTM
+from dgltree.encoders.latent.joining_core import Items, JoinResult
+from dgltree.encoders.latent.joining_core import JoiningCore, longest_first, sort_on_cpu
 from dgltree.encoders.latent.nodes import Nodes
-from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore, QueryScore, Score
+from dgltree.encoders.latent.choice import ChildrenScore, LinearScore, QueryScore, Score
 from dgltree.induction.merges import CLOSED
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Leaves of a Tree-LSTM that know their sentence: the states of an LSTM at each word.
+
+
+FORGET = 1
+"""The gate's place among the four of torch's LSTM."""
+
+
+class LeafLSTM(nn.Module):
+    """[h; c] of an LSTM after each word (Choi et al. 2018, arXiv 1707.02786).
+
+    Args:
+        input_size: of x.
+        hidden_size: n.
+        both: whether a second one reads from right to left, each with n / 2 columns of h and of c.
+
+    Initialisation, as published: input weights Kaiming normal, recurrent weights orthogonal, biases 0,
+    those of the forget gates 1.
+
+    Raises ``ValueError`` for an odd n if there are both.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, *, both: bool = False) -> None:
+        super().__init__()
+        if both and hidden_size % 2:
+            raise ValueError(f"hidden_size is {hidden_size}; it must be even, half of it for each direction")
+        self.cells = nn.ModuleList(nn.LSTMCell(input_size, hidden_size // (1 + both)) for _ in range(1 + both))
+        for name, parameter in self.named_parameters():
+            if "bias" in name:
+                nn.init.zeros_(parameter)
+            else:
+                (nn.init.orthogonal_ if "_hh" in name else nn.init.kaiming_normal_)(parameter)
+            if "bias_ih" in name:
+                nn.init.ones_(parameter.detach().chunk(4)[FORGET])
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning after a length. In the dtype of x."""
+        places = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
+        found = []
+        for cell, order in zip(self.cells, (places, reverse_places(lengths, x.shape[1])), strict=False):
+            back = order.unsqueeze(2)
+            states, state = [], None
+            for word in x.gather(1, back.expand_as(x)).unbind(1):
+                state = cell(word, state)
+                states.append(torch.stack(state))
+            both = torch.stack(states, 2)  # h and c
+            found.append(both.gather(2, back.expand(2, *both.shape[1:])))
+        return torch.cat(list(torch.cat(found, 3)), 2).to(x.dtype)
+
 
 Scorer = Literal["query", "linear", "children"]
 SCORERS = get_args(Scorer)
@@ -80,12 +129,12 @@ class SequenceGumbelTree(JoiningCore):
             :math:`\sum_t softmax(k \cdot \bar k)_t \, k_t` with their mean :math:`\bar k` (the published program takes
             the mean over the padded width of the batch, and it does not run as it is published: this is what it says).
             Then evaluation composes all neighbours, too.
-        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`; ``cell`` is "tree_lstm".
+        shared: as in :class:`dgltree.encoders.latent.joining_core.JoiningCore`; ``cell`` is "tree_lstm".
 
     Initialisation: embeddings N(0, 1), that of padding 0; q N(0, 0.01); "tree_lstm" orthogonal, its biases 0; torch's
     of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another score, leaf or way to
+    Raises ``ValueError`` as :class:`JoiningCore` does, for another score, leaf or way to
     compose, for "mixture" with a score that reads what pairs become, for a temperature that is not above 0, for LSTMs
     with another cell or, of both directions, an odd n, and for attention over what is joined in chunks.
     """

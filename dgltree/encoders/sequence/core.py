@@ -1,18 +1,50 @@
 """The core of a sequence encoder: sequences of ids to one vector each."""
 
+from collections.abc import Callable
+import torch
+from torch import Tensor
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
-
 from torch import Tensor, nn
-
-from dgltree.arguments import check_size
+from dgltree.support.arguments import check_size
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.encoders.encoded import Encoded
-from dgltree.encoders.sequence.length_groups import in_groups
+from dgltree.encoders.encoder import Encoded
 from dgltree.encoders.sequence.linearization import Order, linearize
 from dgltree.encoders.sequence.padding import check_sequences
-from dgltree.torch_internals import exclude_from_compile
+from dgltree.support.torch_internals import exclude_from_compile
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sequences of similar lengths together, so that a few long ones do not make the padding of all.
+
+
+def in_groups(
+    encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more: Tensor, known: Tensor | None = None
+) -> Tensor:
+    """(B, n) by ``encode``, called for sequences of similar lengths.
+
+    Args:
+        encode: (b, n) of what follows, for b of the B sequences.
+        ids: (B, T) int64.
+        lengths: (B,) int64.
+        more: what else there is for each id, (B, T, ...).
+        known: the lengths on the CPU, if they are there.
+    """
+    groups = length_groups(lengths if known is None else known, ids.device)
+    found = []
+    for rows, longest in groups:
+        parts = [column[rows, :longest] for column in (ids, *more)]
+        found.append(encode(parts[0], lengths[rows], *parts[1:]))
+    return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
+
+
+def length_groups(lengths: Tensor, device: torch.device) -> list[tuple[Tensor, int]]:
+    """Rows (b,) int64 on a device of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
+    known = lengths.cpu()
+    doublings = known.double().log2().ceil()
+    groups = [torch.nonzero(doublings == d).squeeze(1) for d in doublings.unique().tolist()]
+    every = torch.cat(groups).to(device, non_blocking=True).split(list(map(len, groups)))  # one copy for all groups
+    return [(rows, int(known[own].max())) for rows, own in zip(every, groups, strict=True)]
 
 
 class SequenceCore(nn.Module, ABC):

@@ -1,13 +1,68 @@
 """Trees to sequences of ids."""
 
-from typing import Literal, get_args
-
+from dataclasses import dataclass
 import torch
 from torch import Tensor
-
+from dgltree.batching.batch import TreeBatch
+from typing import Literal, get_args
 from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
-from dgltree.batching.unfold import Unfolded, unfold
 from dgltree.batching.vocabulary import Vocabulary
+from collections.abc import Callable
+from dgltree.batching.moving import Movable
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A batch as plain trees in preorder, whatever its numbering and its shared children.
+
+
+MOST_NODES = 10_000_000  # of one tree: shared children may unfold to 2^60
+
+
+@dataclass
+class Unfolded:
+    """M nodes of B trees, tree after tree, each in preorder; a shared child comes once for each parent. On the CPU."""
+
+    node: Tensor
+    """(M,) int64, the node of the batch."""
+    parent: Tensor
+    """(M,) int64, the parent's place among the M; -1 for a root."""
+    slot: Tensor
+    """(M,) int64, the position among the siblings, from 0; -1 for a root."""
+    depth: Tensor
+    """(M,) int64, edges from the root."""
+    sizes: Tensor
+    """(B,) int64, nodes of each tree."""
+
+
+def unfold(batch: TreeBatch) -> Unfolded:
+    """The trees below the roots of a batch. Raises ``ValueError`` for one that unfolds to more than ten million nodes.
+
+    A loop over the nodes, not over levels: a chain may have as many levels as nodes.
+    """
+    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
+    node: list[int] = []
+    parent: list[int] = []
+    slot: list[int] = []
+    depth: list[int] = []
+    ends: list[int] = []
+    for tree, root in enumerate(batch.roots.tolist(), 1):
+        most = len(node) + MOST_NODES
+        stack = [(root, -1, -1, 0)]
+        while stack:
+            j, above, position, d = stack.pop()
+            here = len(node)
+            if here == most:
+                raise ValueError(f"tree {tree} unfolds to more than {MOST_NODES:,} nodes: it shares too many children")
+            node.append(j)
+            parent.append(above)
+            slot.append(position)
+            depth.append(d)
+            first, stop = pointer[j], pointer[j + 1]
+            for e in range(stop - 1, first - 1, -1):
+                stack.append((child[e], here, e - first, d + 1))
+        ends.append(len(node))
+    sizes = torch.tensor([0, *ends]).diff()
+    return Unfolded(torch.tensor(node), torch.tensor(parent), torch.tensor(slot), torch.tensor(depth), sizes)
+
 
 Order = Literal["leaves", "bracketed", "unlabelled", "preorder"]
 ORDERS = get_args(Order)
@@ -66,7 +121,7 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     Returns ids (B, T) int64 and lengths (B,) int64, on the batch's device; T is the largest length. Linear in the nodes
     written.
 
-    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.batching.unfold.unfold` do.
+    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`unfold` do.
     """
     check_order(order)
     flat = batch.to("cpu")
@@ -124,3 +179,73 @@ def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) ->
 def _refuse(batch: TreeBatch, wrong: Tensor, what: str) -> None:
     if wrong.any():
         raise ValueError(f"{place(batch, int(torch.nonzero(wrong)[0]))} {what}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The plan of a sequence encoder: sequences of ids.
+
+
+ROOT, NO_WORD = -1, -2
+"""In place of the place of a node's word."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences(Movable):
+    """Sequences of ids, padded at the end, and for which encoders they were made."""
+
+    ids: Tensor
+    """(B, T) int64"""
+    lengths: Tensor
+    """(B,) int64, 1 to T."""
+    places: Tensor | None = None
+    """(B, T, k) int64, where in its tree the node of each id is, for a core that reads it."""
+    form: str = ""
+    """How trees became these sequences, and by which vocabulary."""
+    nodes: Tensor | None = None
+    """(N, 2) int64, of each node of the trees the sequence and the place of its word; for an encoder that gives vectors
+    of nodes. The place is ``ROOT`` of roots that are not words, ``NO_WORD`` of other inner nodes and of nodes with
+    several parents."""
+
+    @property
+    def device(self) -> torch.device:
+        return self.ids.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Sequences":
+        places = None if self.places is None else function(self.places)
+        nodes = None if self.nodes is None else function(self.nodes)
+        return Sequences(function(self.ids), function(self.lengths), places, self.form, nodes)
+
+
+def nodes_of(batch: TreeBatch) -> Tensor:
+    """:attr:`Sequences.nodes` of a batch that is read by its leaves."""
+    flat = batch.to("cpu")
+    trees = unfold(flat)
+    leaf, root = flat.arity[trees.node] == 0, trees.parent < 0
+    tree = torch.arange(len(trees.sizes)).repeat_interleave(trees.sizes)
+    before = leaf.cumsum(0) - leaf.long()
+    place = before - before[root][tree]
+    found = torch.full((flat.num_nodes, 2), NO_WORD)
+    found[trees.node] = torch.stack([tree, place.where(leaf, torch.where(root, ROOT, NO_WORD))], 1)
+    found[trees.node.bincount(minlength=flat.num_nodes) > 1, 1] = NO_WORD
+    return found.to(batch.device)
+
+
+def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
+    """Sequences 2i and 2i + 1 as one, with ``separator`` between them: items (B / 2, T', ...) and lengths (B / 2,).
+
+    Args:
+        items: (B, T, ...), ids or vectors.
+        lengths: (B,) int64.
+        separator: an id that no sequence has, or a vector (...).
+
+    Raises ``ValueError`` for an odd number of sequences.
+    """
+    if len(lengths) % 2:
+        raise ValueError(f"a batch of {len(lengths)} trees; pairs need an even number")
+    first, second = lengths[::2], lengths[1::2]
+    row, t = (torch.arange(items.shape[1], device=items.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()
+    pairs = items.new_full((len(first), int((first + second).max()) + 1, *items.shape[2:]), PADDING)
+    pairs[row // 2, start[row] + t] = items[row, t]
+    pairs[torch.arange(len(first), device=items.device), first] = separator
+    return pairs, first + 1 + second

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dgltree.arguments import check_dropout, check_size
-from dgltree.encoders.encoded import Encoded
+from dgltree.support.arguments import check_dropout, check_size
+from dgltree.encoders.encoder import Encoded
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.padding import check_sequences
-from dgltree.torch_internals import exclude_from_compile
+from dgltree.support.torch_internals import exclude_from_compile
 
 ReadAt = Literal["last", "first"]
 MAX_ATTENTION_BYTES = 1 << 36

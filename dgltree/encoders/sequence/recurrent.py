@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout, check_size
+from dgltree.support.arguments import check_dropout, check_size
 from dgltree.encoders.sequence.padding import check_vectors
 
 LayerState = tuple[Tensor, Tensor]

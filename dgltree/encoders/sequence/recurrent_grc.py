@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout, check_size
+from dgltree.support.arguments import check_dropout, check_size
 from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.encoders.sequence.padding import reverse_places
-from dgltree.torch_internals import without_autocast
+from dgltree.support.torch_internals import without_autocast
 
 PAIRS = 32
 """Complex states of a channel; with their conjugates there are twice as many."""

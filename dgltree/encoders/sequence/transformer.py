@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout, check_size
-from dgltree.cells.positions import sinusoids
+from dgltree.support.arguments import check_dropout, check_size
+from dgltree.engine.positions import sinusoids
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask

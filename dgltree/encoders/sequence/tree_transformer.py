@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltree.arguments import check_size
+from dgltree.support.arguments import check_size
 from dgltree.batching.batch import TreeBatch, place
-from dgltree.batching.unfold import Unfolded, unfold
+from dgltree.encoders.sequence.linearization import Unfolded, unfold
 from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING, Order, sequences_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dgltree.torch_internals import library
+from dgltree.support.torch_internals import library
 
 NAMES: dict[torch.dtype, tuple[str, type[np.floating]]] = {
     torch.float32: ("sgemm_", np.float32),

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.numba_compile import compile_kernel, exponential
-from dgltree.engine.kernels.numba_signatures import is_compiled
+from dgltree.engine.kernels.numba_compile import is_compiled
 
-SPAN = np.int64(2**31)  # this and UNBUILT as in pair_table.py, which works without Numba
+SPAN = np.int64(2**31)  # this and UNBUILT as in nodes.py, which works without Numba
 EMPTY, UNBUILT, ORDERED = np.int64(-1), np.int64(-1), np.int64(-2)
 NODE = 2
 SPREAD, DROPPED = np.int64(0x1E3779B97F4A7C15), np.int64(20)  # an odd number, and the lower bits of its product

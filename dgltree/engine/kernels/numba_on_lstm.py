@@ -1,4 +1,4 @@
-"""Numba: one step of an ON-LSTM; see ``dgltree/encoders/latent/on_lstm_recurrence.py``, which says the same in torch.
+"""Numba: one step of an ON-LSTM; see ``dgltree/encoders/latent/on_lstm.py``, which says the same in torch.
 
 A row of gates is ``[f~; i~; f; i; o; c^]``, the first two with D_m values, the others with D.
 """
@@ -10,7 +10,7 @@ import torch
 
 from dgltree.engine.kernels.kernel import LayerGradients, LayerRows
 from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, sigmoid, tanh
-from dgltree.engine.kernels.numba_signatures import is_compiled
+from dgltree.engine.kernels.numba_compile import is_compiled
 from dgltree.engine.kernels.threads import over_rows
 
 
@@ -146,19 +146,19 @@ class ONLSTMKernel:
         self._arrays = gates, rows.present.numpy(), states, cells, masters
 
     def forward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.forward`; of pre-activations the gates are
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`; of pre-activations the gates are
         made in place.
         """
         start, stop, first, earlier = self._bounds[t]
         over_rows(forward, start, stop, earlier - start, first - start, *self._arrays)
 
     def start_backward(self, given: LayerGradients) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.start_backward`."""
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`."""
         gates, present, _, cells, _ = self._arrays
         self._given = gates, present, cells, *(part.numpy() for part in given)
 
     def backward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.backward`."""
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`."""
         start, stop, first, earlier = self._bounds[t]
         over_rows(backward, start, stop, earlier - start, first - start, *self._given)
 

@@ -8,17 +8,9 @@ from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import Layout
-from dgltree.engine.kernels.numba_gradients import leaves
-from dgltree.engine.kernels.numba_runs import (
-    COLUMNS_OF_MAPS,
-    X,
-    backward_runs,
-    forward_runs,
-    gradients,
-    gradients_of_inputs,
-    products_of_inputs,
-)
-from dgltree.engine.kernels.numba_signatures import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.numba_compile import leaves
+from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, X, backward_runs, forward_runs, gradients, gradients_of_inputs, products_of_inputs
+from dgltree.engine.kernels.numba_compile import Arguments, Nothing, is_compiled
 from dgltree.engine.kernels.threads import over_groups, over_rows, over_runs
 
 
@@ -26,7 +18,7 @@ class NumbaRuns:
     """Passes of cells that read their children one by one; a subclass has other compiled functions.
 
     Args:
-        options: what the cell says of its options, see :class:`dgltree.cells.kernel_options.Fused`.
+        options: what the cell says of its options, see :class:`dgltree.engine.contract.Fused`.
         states: where it reads and writes.
         layout: the runs.
         maps: (maps, columns) int64, see :mod:`dgltree.engine.kernels.numba_runs`.

@@ -11,9 +11,9 @@ from dgltree.engine.kernels.kernel import PathTables, States
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, START, STOP
 from dgltree.engine.kernels.numba_compile import compile_kernel, copy
 from dgltree.engine.kernels.numba_product import multiply_back
-from dgltree.engine.kernels.numba_rows import forward_rows
+from dgltree.engine.kernels.numba_runs import forward_rows
 from dgltree.engine.kernels.numba_runs import matrix
-from dgltree.engine.kernels.numba_signatures import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.numba_compile import Arguments, Nothing, is_compiled
 from dgltree.engine.kernels.threads import over_groups
 
 BLOCK = 128

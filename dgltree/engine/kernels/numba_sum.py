@@ -11,21 +11,13 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MAX_RUN_ROWS, SLOT, START, STOP
-from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
+from dgltree.engine.kernels.numba_lstm import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, sigmoid
-from dgltree.engine.kernels.numba_gradients import pull_h, pull_memory
+from dgltree.engine.kernels.numba_compile import pull_h, pull_memory
 from dgltree.engine.kernels.numba_pass import NumbaRuns
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
-from dgltree.engine.kernels.numba_runs import (
-    WEIGHT,
-    gates_of,
-    mask_of,
-    pre_activations,
-    take,
-    weight_gradient_of,
-    weight_of,
-)
-from dgltree.engine.kernels.numba_signatures import Arguments
+from dgltree.engine.kernels.numba_runs import WEIGHT, gates_of, mask_of, pre_activations, take, weight_gradient_of, weight_of
+from dgltree.engine.kernels.numba_compile import Arguments
 from dgltree.engine.kernels.threads import over_groups
 
 

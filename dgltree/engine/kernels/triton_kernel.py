@@ -1,7 +1,7 @@
 """Kernels compiled by Triton, for GPUs: a step is two launches each way, one for products and one for rows.
 
 In the kernels of rows every row is a program of its own. Gradients of children are added up in the order of the edges
-to their parents, as in :mod:`dgltree.engine.kernels.numba_gradients`, without atomic additions: always the same bits.
+to their parents, as in :mod:`dgltree.engine.kernels.numba_compile`, without atomic additions: always the same bits.
 """
 
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ import triton
 from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Gates, KernelShape, Sent, States
-from dgltree.engine.kernels.tiles import TILE_ROWS, MapChunks, Tiles
+from dgltree.engine.kernels.layout import TILE_ROWS, MapChunks, Tiles
 from dgltree.engine.kernels.triton_launch import Launch
 from dgltree.engine.kernels.triton_parts import leaves
 from dgltree.engine.kernels.triton_products import add_up, products, sends, sums
@@ -30,12 +30,12 @@ class TritonKernel:
     """The kernels of a pass. A subclass names its compiled functions of one row, and its options as they name them.
 
     Args:
-        options: what the cell says of its options, see :class:`dgltree.cells.kernel_options.Fused`.
+        options: what the cell says of its options, see :class:`dgltree.engine.contract.Fused`.
         states: where it reads and writes.
         tiles: where the gates lie.
         mask: (rows with gates, n), what dropout multiplies u by; (0, n) without dropout.
         keep: whether all gates have a place, instead of those of one step.
-        precision: of products, see :func:`dgltree.engine.kernels.stepwise_pass.product_precision`.
+        precision: of products, see :func:`dgltree.engine.kernels.fused_pass.product_precision`.
     """
 
     forward_row: ClassVar[Any]

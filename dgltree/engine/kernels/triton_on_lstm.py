@@ -1,4 +1,4 @@
-"""Triton: one step of an ON-LSTM; see ``dgltree/encoders/latent/on_lstm_recurrence.py``, which says the same in torch.
+"""Triton: one step of an ON-LSTM; see ``dgltree/encoders/latent/on_lstm.py``, which says the same in torch.
 
 A row of gates is ``[f~; i~; f; i; o; c^]``, the first two with D_m values, the others with D. A program computes one
 row as a tile of chunks (K) by units of a chunk (C), each up to a power of two.
@@ -146,16 +146,16 @@ class TritonONLSTM:
         self._forward = self._launch(forward, *arguments)
 
     def forward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.forward`."""
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`."""
         start, stop, first, earlier = self._rows.bounds[t]
         self._forward((stop - start, 1, 1), start, first, earlier)
 
     def start_backward(self, given: LayerGradients) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.start_backward`."""
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`."""
         self._backward = self._launch(backward, self._rows.gates, self._rows.cells, self._present, *given)
 
     def backward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm_recurrence.TorchSteps.backward`."""
+        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`."""
         start, stop, first, earlier = self._rows.bounds[t]
         self._backward((stop - start, 1, 1), start, first, earlier)
 

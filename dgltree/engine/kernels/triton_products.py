@@ -1,6 +1,6 @@
 """Triton: the products of a step in one launch each way, and the gradients of a map's weights in two.
 
-A program has a tile: up to T rows of one matrix (``tiles.py``), and B columns of what it computes. It reads K of the
+A program has a tile: up to T rows of one matrix (``layout.py``), and B columns of what it computes. It reads K of the
 inputs at a time. Products are summed up in one order, whatever runs at the same time: always the same bits.
 """
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from flint import arb, fmpq
 
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.sample_points import points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_infix
-from dgltree.read.typed import read_typed_expression
-from dgltree.read.typed.same_letters import letter_key
+from dgltree.equations.typed import read_typed_expression
+from dgltree.equations.typed.names import letter_key
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 

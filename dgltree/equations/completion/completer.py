@@ -1,23 +1,24 @@
 """Fillers of the blanks of an equation: searched, rewritten, judged, and ordered as a textbook would."""
 
+from fractions import Fraction
+from dgltree.equations.search import written_operations
+from dgltree.equations.truth.exact import exact
+from dgltree.trees.tree import Tree
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
-
 import numpy as np
 from flint import fmpq
-
-from dgltree.algebra.child import algebra
-from dgltree.equations.completion.absolute import with_absolute_values
+from dgltree.equations.algebra.client import algebra
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
+from dgltree.equations.search.search import MultiBlankResult, search_multi_blank
 from dgltree.equations.search.root_forms import RootForms
 from dgltree.equations.search.search import BUDGET, Search
-from dgltree.equations.search.search_result import SearchResult
+from dgltree.equations.search.search import SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, name_unit, with_unit
@@ -25,9 +26,43 @@ from dgltree.equations.truth.solutions.solutions import Root
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
-from dgltree.read.typed import Question
+from dgltree.equations.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
-from dgltree.trees.tree import Tree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Roots of even powers by absolute values: ``abs(x - 1)`` for ``sqrt((x - 1)^2)``; SymPy has them of real symbols.
+
+
+def with_absolute_values(tree: Tree) -> Tree:
+    """The tree with absolute values in place of roots of even powers."""
+    return tree.fold(_with_absolute)
+
+
+def _with_absolute(node: Tree, parts: list[Tree]) -> Tree:
+    node = node.replace(children=parts) if parts else node
+    if node.function != "Pow":
+        return node
+    base, n = _as_power(node.children[0]), exact(node.children[1])
+    if base is None or n is None or n.denominator % 2 == 1:
+        return node
+    inside, m = base
+    exponent = m * n
+    if exponent.denominator == 1 and exponent % 2 == 0:
+        return written_operations.power(inside, written_operations.fraction(exponent))
+    size = Tree("abs", (inside,))
+    return size if exponent == 1 else written_operations.power(size, written_operations.fraction(exponent))
+
+
+def _as_power(tree: Tree) -> tuple[Tree, Fraction] | None:
+    """The base and the exponent of an even power, a product of equal factors being one."""
+    if tree.function == "Mul" and len(set(tree.children)) == 1:
+        base, exponent = tree.children[0], Fraction(len(tree.children))
+    elif tree.function == "Pow" and (n := exact(tree.children[1])) is not None:
+        base, exponent = tree.children[0], n
+    else:
+        return None
+    return (base, exponent) if exponent.denominator == 1 and exponent % 2 == 0 and exponent > 0 else None
+
 
 MAX_DEPTH = 200  # nested so deep an equation is refused
 SHOWN = 60  # characters of an equation that is shown in a message

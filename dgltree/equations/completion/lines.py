@@ -1,25 +1,172 @@
 """Lines of an answer: one for each value, judged, in the order in which a textbook would write them."""
 
 from collections.abc import Sequence
+import numpy as np
+from dgltree.equations.search.points import TOLERANCE, value
+from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, Points, points, regions
+from dgltree.equations.truth.elementary import Array
+from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import names as functions
+from dgltree.trees.tree import Tree
+from collections.abc import Iterator
+from dgltree.equations.expressions.variables import variables
+from dgltree.equations.expressions.variables import count_blanks, find_blank
+from dgltree.equations.truth.balls import Unjudged, is_real
+from dgltree.equations.truth.program import PointOutcome, compare
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.sample_points import points as sample_points
+from dgltree.equations.truth.verdict import Domain, Verdict
+from dgltree.trees.equation import BLANK, Equation
 from math import inf
 from typing import NamedTuple
-
-from dgltree.equations.completion.coverage import covers
 from dgltree.equations.completion.result import Filler
-from dgltree.equations.completion.values import Values
 from dgltree.equations.expressions.canonical_form import restates
-from dgltree.equations.expressions.names import variables
-from dgltree.equations.expressions.paths import count_blanks, find_blank
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.exact import exact_value
-from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.evaluator import Reach
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.verdict import Domain, Doubt, Verdict, undecided
 from dgltree.read.notation import OPERATORS
-from dgltree.trees.equation import BLANK, Equation
-from dgltree.trees.tree import Tree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which fillers have one value: compared at points.
+
+
+MIN_COMMON_POINTS = 3
+"""Points at which two trees must both have a value."""
+WIDER = (37.0, 12345.0)
+"""How many times farther out to compare values that may change if an argument is 0: abs(x - 4) and 4 - x."""
+FAR_TOLERANCE = 1e-3
+"""Relative difference of values farther out."""
+ANALYTIC = {"Add", "Mul", *functions("exponential", "circular", "hyperbolic", inverse=False)}
+
+
+class Values:
+    """The values of trees in these variables, remembered.
+
+    Args:
+        names: of the variables.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        near = [points(region, list(names), CHECK_POINTS) for region in regions()]
+        self._complex = [at for at in near if at.region == COMPLEX]
+        self._real = [at for at in near if at.region != COMPLEX]
+        self._wide = [_wider(at, times) for times in WIDER for at in self._real]
+        self._known: dict[tuple[Tree, int], Array] = {}
+
+    def same(self, a: Tree, b: Tree) -> bool:
+        """Whether two trees agree at the real points where both have values; at complex points if these are few."""
+        if a == b:
+            return True
+        for where in (self._real, self._complex):
+            first, second = self._of(a, where), self._of(b, where)
+            both = np.isfinite(first) & np.isfinite(second)
+            if np.count_nonzero(both) >= MIN_COMMON_POINTS:
+                return bool(_close(first[both], second[both]).all()) and self._same_far_out(a, b)
+        return False
+
+    def _same_far_out(self, a: Tree, b: Tree) -> bool:
+        if _is_analytic(a) and _is_analytic(b):
+            return True
+        first, second = self._of(a, self._wide), self._of(b, self._wide)
+        both = np.isfinite(first) & np.isfinite(second)
+        differ = ~_close(first[both], second[both], FAR_TOLERANCE)  # far out much may cancel
+        return int(np.count_nonzero(differ)) < MIN_COMMON_POINTS
+
+    def overlap(self, a: Tree, b: Tree) -> bool:
+        """Whether two trees agree at some real points."""
+        return int(np.count_nonzero(_close(self._of(a, self._real), self._of(b, self._real)))) >= MIN_COMMON_POINTS
+
+    def is_real(self, tree: Tree) -> bool:
+        """Whether it has a real value at a real point."""
+        return bool(np.isfinite(self._of(tree, self._real)).any())
+
+    def _of(self, tree: Tree, where: Sequence[Points]) -> Array:
+        """The values at points, NaN at real ones if they are not real."""
+        key = tree, id(where)
+        if key not in self._known:
+            with np.errstate(all="ignore"):
+                found = [np.broadcast_to(value(tree, at, {}), (at.number,)) for at in where]
+            self._known[key] = np.concatenate(found)
+        return self._known[key]
+
+
+def _wider(at: Points, times: float) -> Points:
+    return at._replace(values={name: times * values for name, values in at.values.items()})
+
+
+def _is_analytic(tree: Tree) -> bool:
+    """Whether it is one formula on the whole line: it has no roots, absolute values, or inverse functions."""
+    return all(
+        not node.children or node.function in ANALYTIC or (node.function == "Pow" and _is_whole(node.children[1]))
+        for node in tree.distinct()
+    )
+
+
+def _is_whole(exponent: Tree) -> bool:
+    n = exact(exponent)
+    return n is not None and n.denominator == 1
+
+
+def _close(first: Array, second: Array, difference: float = TOLERANCE) -> Array:
+    """(P,) whether numbers agree; NaN agrees with nothing."""
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(first), np.abs(second))
+        close: Array = np.abs(first - second) <= difference * size + 1e-13
+    return close
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a filler holds wherever the rest of the equation has a real value, or on a part of that only.
+
+
+BITS = 64
+"""Of the values that decide whether a point is asked; one that may not be real is left out."""
+
+
+def covers(equation: Equation, filler: Tree, verdict: Verdict) -> bool:
+    """Whether the filled equation holds at all real points where its other parts have real values.
+
+    Args:
+        equation: with one blank, at one place or at several.
+        filler: what is put there.
+        verdict: of the filled equation.
+    """
+    if verdict.domain in (Domain.EVERYWHERE, Domain.REALS):
+        return True
+    if verdict.domain not in (Domain.POSITIVE, Domain.PART):
+        return False
+    rest = list(_rest(equation))
+    try:
+        filled = Program(equation.fill(filler), school=True)
+        parts = [Program(Equation(tree, tree), school=True) for tree in rest]
+    except Unjudged:
+        return False
+    for point in sample_points(variables(*equation.fill(filler)), "real"):
+        if all(_real(part.at(point, BITS)[0]) for part in parts):
+            outcome = compare(filled, point, "real").outcome
+            if outcome not in (PointOutcome.AGREE, PointOutcome.BLURRED, PointOutcome.OPEN, PointOutcome.NO_VALUE):
+                return False
+    return True
+
+
+def _real(value: object) -> bool:
+    return value is not None and is_real(value) is True
+
+
+def _rest(equation: Equation) -> Iterator[Tree]:
+    """The parts without a blank: the other side, and what is next to the path from the blank to its root."""
+    if count_blanks(equation) != 1:
+        yield from (side for side in equation if all(node != BLANK for node in side.distinct()))
+        return
+    path = find_blank(equation)
+    yield equation[1 - path.side]
+    for node, slot in path.steps:
+        yield from (child for k, child in enumerate(node.children) if k != slot)
+
 
 CANDIDATES = 400  # the shortest of what was found
 JUDGED = 60  # fillers whose fingerprint is looked at

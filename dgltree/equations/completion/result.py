@@ -1,17 +1,65 @@
 """The answer to an equation with blanks: fillers with their verdicts, and how they are printed."""
 
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from dgltree.durations import in_seconds
-from dgltree.equations.completion.display import AnswerRow, html, latex
+from dgltree.support.durations import in_seconds
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
-from dgltree.read.latex_writer import write_latex, write_latex_equation
+from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
 from dgltree.read.notation import make_leaf
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
+from typing import Any
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Answers in a notebook: a table in HTML, which needs nothing from elsewhere, and LaTeX.
+
+
+MOST_ROWS = 30
+MAX_HTML_LENGTH = 100
+"""Characters of one expression in HTML."""
+
+
+class AnswerRow(NamedTuple):
+    """An answer as texts."""
+
+    text: str
+    forms: Sequence[str]
+    """Other spellings, folded away in HTML."""
+    verdict: str
+    source: str
+
+
+def html(asked: str, name: str, rows: Sequence[AnswerRow], notes: Sequence[str]) -> str:
+    """The question, a table of at most 30 answers under a name, and notes; long expressions are cut."""
+    body = "".join(
+        f"<tr><td>{place}</td><td><code>{_cut(row.text)}</code>{_forms(row.forms)}</td>"
+        f"<td>{escape(row.verdict)}</td><td>{escape(row.source)}</td></tr>"
+        for place, row in enumerate(rows[:MOST_ROWS], start=1)
+    )
+    head = f"<tr><th></th><th>{escape(name)}</th><th>verdict</th><th>source</th></tr>"
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" if rows else ""
+    return f"<div><p><code>{_cut(asked)}</code></p>{table}{below}</div>"
+
+
+def latex(lines: Sequence[str]) -> str:
+    """Lines of LaTeX below each other, as mathematics."""
+    return "$\\displaystyle \\begin{gathered} " + " \\\\ ".join(lines[: MOST_ROWS + 1]) + " \\end{gathered}$"
+
+
+def _forms(forms: Sequence[str]) -> str:
+    if not forms:
+        return ""
+    items = "".join(f"<li><code>{_cut(form)}</code></li>" for form in forms)
+    return f"<details><summary>other forms</summary><ul>{items}</ul></details>"
+
+
+def _cut(text: str) -> str:
+    return escape(text if len(text) <= MAX_HTML_LENGTH else f"{text[:MAX_HTML_LENGTH]} ...")
 
 
 class Filler(NamedTuple):
@@ -145,3 +193,47 @@ def _factor(tree: Tree, write: Callable[[Tree], str]) -> str:
     """A period as a factor: ``2*pi``, ``(pi/2)``"""
     text = write(tree)
     return f"({text})" if "/" in text or "frac" in text else text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A completion as texts and numbers, which JSON and tables hold; ``dgltree/data/completion.schema.json`` says which.
+
+
+def describe_completion(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """The reading, the fillers, best first, with an expression for each blank, and the effort.
+
+    ``notes`` are those of the question, as :class:`dgltree.equations.typed.Question` has them.
+    """
+    return {
+        "understood": found.understood(write_equation),
+        "understood_latex": found.understood(write_latex_equation),
+        "blanks": list(found.blanks),
+        "unknown": found.unknown,
+        "imaginary_unit": found.unit,
+        "notes": list(notes),
+        "found": found.found,
+        **({"reason": found.reason} if found.reason else {}),
+        **({"period": _written(found.period)} if found.period is not None and found.fillers else {}),
+        **({"more": True} if found.more and found.found else {}),
+        **({"extraneous": list(found.extraneous)} if found.extraneous else {}),
+        **({"left_out": found.left_out} if found.left_out else {}),
+        "fillers": [_row(filler, found.blanks) for filler in found.fillers],
+        "tried": found.tried,
+        "seconds": round(found.seconds, 6),
+        "stopped": found.stopped,
+    }
+
+
+def _row(filler: Filler, blanks: tuple[str, ...]) -> dict[str, Any]:
+    scored = {} if filler.score is None else {"score": filler.score}
+    return {
+        "blanks": [{"name": name, **_written(tree)} for name, tree in zip(blanks, filler.trees, strict=True)],
+        "forms": list(map(_written, filler.forms)),
+        **filler.verdict.described,
+        **scored,
+        "source": filler.source,
+    }
+
+
+def _written(tree: Tree) -> dict[str, str]:
+    return {"infix": write_infix(tree), "latex": write_latex(tree)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
 
-from dgltree.equations.expressions.memo import Memo
+from dgltree.equations.expressions.written_form import Memo
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.read.notation import EXP1, NUMBERS
 from dgltree.trees.tree import Tree

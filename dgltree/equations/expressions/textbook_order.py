@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dgltree.equations.expressions.canonical_form import NUMBER, CanonicalForm, canonical
-from dgltree.equations.expressions.memo import Memo
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.written_form import Memo
+from dgltree.equations.expressions.variables import variables
 from dgltree.read.functions import Use, names
 from dgltree.read.notation import EXP1, IMAGINARY_UNIT, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree

@@ -13,8 +13,8 @@ from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
-from dgltree.equations.truth.solutions.exact import tidy
-from dgltree.equations.truth.solutions.numbers import Number, same, value
+from dgltree.equations.truth.solutions.exact_roots import tidy
+from dgltree.equations.truth.solutions.solutions import Number, same, value
 from dgltree.equations.truth.solutions.solutions import Root, Solutions
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import number

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
 
-from dgltree.equations.expressions.memo import Memo
-from dgltree.equations.expressions.paths import Path
+from dgltree.equations.expressions.written_form import Memo
+from dgltree.equations.expressions.variables import Path
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import Use, names

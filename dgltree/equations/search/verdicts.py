@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.evaluator import Reach
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Verdict
 from dgltree.trees.equation import Equation, substitute

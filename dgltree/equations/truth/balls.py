@@ -11,7 +11,7 @@ from flint import acb, arb, fmpq, fmpz
 
 from dgltree.equations.expressions.definitions import define, is_reciprocal
 from dgltree.equations.truth.exact import exact
-from dgltree.equations.truth.gamma import binomial, factorial
+from dgltree.equations.truth.elementary import binomial, factorial
 from dgltree.read.functions import RECORDS, MathFunction
 from dgltree.trees.tree import Tree
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dgltree.equations.expressions.paths import Path
+from dgltree.equations.expressions.variables import Path
 from dgltree.read.notation import NUMBERS
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree

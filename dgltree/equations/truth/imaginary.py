@@ -1,6 +1,6 @@
 """Whether ``i``, ``I`` or ``j`` is the imaginary unit in an equation, or a variable."""
 
-from dgltree.equations.expressions.names import VARIABLE, variables
+from dgltree.equations.expressions.variables import VARIABLE, variables
 from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree

@@ -1,36 +1,197 @@
 """One equation that is judged: its programs, and what a number of points say."""
 
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+from flint import ctx, fmpq
+from dgltree.equations.expressions.variables import variables
+from dgltree.equations.truth.balls import Unjudged, ball
+from dgltree.equations.truth.program import PointOutcome, compare
+from dgltree.equations.truth.exact import exact_value
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.identities.proof import prove
+from dgltree.equations.truth.identities.rational_functions import NoValue
+from dgltree.equations.truth.identities.rational_functions import Region
+from dgltree.read.notation import number
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+from collections.abc import Mapping
+from flint import arb, ctx, fmpq
+from dgltree.equations.truth.balls import Ball, ball
+from dgltree.equations.truth.program import Comparison
+from dgltree.equations.truth.sample_points import Angle
+from dgltree.equations.truth.verdict import Counterexample
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 from math import inf
 from typing import NamedTuple
-
 from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
-from dgltree.equations.truth.compare import (
-    BITS,
-    ONE_SIDED,
-    Comparison,
-    PointOutcome,
-    Reading,
-    compare,
-    compare_settled,
-    counts_against,
-)
-from dgltree.equations.truth.counterexamples import counterexample
+from dgltree.equations.truth.sample_points import next_to_breakpoints, on_cuts
+from dgltree.equations.truth.program import BITS, ONE_SIDED, Comparison, PointOutcome, Reading, compare, compare_settled, counts_against
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.plain_constants import plain_constants
-from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.proof import prove
 from dgltree.equations.truth.proofs.line import Line, real_line
-from dgltree.equations.truth.rational_functions import NoValue
-from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Point, points
 from dgltree.equations.truth.solutions.solutions import Solutions
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Counterexample, Domain, Tested
-from dgltree.trees.equation import Equation
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constants that are rational numbers in other words: sqrt(4), 2*pi/pi, 3 + sin(pi).
+
+
+CONSTANT_BITS = 320
+LARGEST = 10**9
+"""Of the numerator and the denominator of a number that a constant is compared with."""
+CACHED = 1024
+"""Constants whose numbers are kept: those of one equation come again in the next."""
+
+
+def plain_constants(equation: Equation) -> Equation:
+    """The equation, if it has a name, with a number for each largest part without a name that is proved to be rational.
+
+    Exponents, bounds of a domain and signs are then those of the number: x^sqrt(4) is x^2 at negative x, too.
+    """
+    if not variables(*equation):
+        return equation
+    return Equation(*map(_plain, equation))
+
+
+def _plain(tree: Tree) -> Tree:
+    def combine(node: Tree, parts: list[tuple[Tree, bool]]) -> tuple[Tree, bool]:
+        if not parts:
+            return node, node.function != "Symbol"
+        if all(is_constant for _, is_constant in parts):
+            return node, True
+        return node.replace(children=[_constant(part) if is_constant else part for part, is_constant in parts]), False
+
+    found, is_constant = tree.fold(combine)
+    return _constant(found) if is_constant else found
+
+
+@lru_cache(maxsize=CACHED)
+def _constant(tree: Tree) -> Tree:
+    """The number that a constant is; else the constant, with numbers for parts of it."""
+    if not tree.children or exact_value(tree) is not None:
+        return tree
+    plain = _proved_number(tree)
+    return tree.replace(children=[_constant(child) for child in tree.children]) if plain is None else plain
+
+
+def _proved_number(tree: Tree) -> Tree | None:
+    """The number that a constant is by real and by principal values."""
+    try:
+        value = Program(Equation(tree, tree), school=True).at({}, CONSTANT_BITS)[0]
+    except Unjudged:
+        return None
+    near = None if value is None else _near(ball(value))
+    if near is None:
+        return None
+    plain = number(str(near))
+    same = Equation(tree, plain)
+    agree = all(  # what is blurred, such as a sum with sin(pi), a proof decides
+        compare(Program(same, school), {}, kind).outcome in (PointOutcome.AGREE, PointOutcome.BLURRED)
+        for school, kind in ((True, "real"), (False, "complex"))
+    )
+    try:
+        return plain if agree and prove(same, [], Region("complex")) else None
+    except NoValue:
+        return None
+
+
+def _near(value: Any) -> Fraction | None:
+    """The rational number of few digits in a ball; None if there is none, or it is not real."""
+    size = abs(value.real)
+    if not value.is_finite() or not value.imag.contains(0) or not size < LARGEST:
+        return None
+    if size.contains(0):
+        return Fraction(0)
+    if not size * LARGEST > 1:
+        return None
+    middle = value.real.mid().fmpq()
+    found = Fraction(int(middle.p), int(middle.q)).limit_denominator(LARGEST)
+    with ctx.workprec(CONSTANT_BITS):
+        return found if value.real.contains(fmpq(found.numerator, found.denominator)) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Points at which sides differ, written with enough digits to see it.
+
+
+MIN_DIGITS, MAX_DIGITS = 4, 120
+"""Digits."""
+
+
+def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexample:
+    """The text of a point."""
+    with ctx.workprec(1100):
+        digits = MIN_DIGITS
+        while digits < MAX_DIGITS:
+            left, right = (_side(side, digits) for side in (found.left, found.right))
+            if not _is_same(left, right):
+                break
+            digits += 4
+        else:
+            if found.left is not None and found.right is not None:
+                off = write_number(_difference(found.left, found.right), MIN_DIGITS)
+                less = f"plus {off[1:]}" if off.startswith("-") else f"less {off}"
+                left, right = _side(found.left, MIN_DIGITS), f"is that {less}"
+        return Counterexample({name: _value(value) for name, value in point.items()}, left, right)
+
+
+def _difference(left: Ball, right: Ball) -> Ball:
+    return left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
+
+
+def _is_same(left: str, right: str) -> bool:
+    """Whether two texts name one number: 0.25 and 1/4."""
+    if "e" in left or "e" in right:  # of a power of ten a fraction may have very many digits
+        return left == right
+    try:
+        return Fraction(left.removeprefix("is ")) == Fraction(right.removeprefix("is "))
+    except ValueError:
+        return left == right
+
+
+def _side(side: Ball, digits: int) -> str:
+    return "has no value" if side is None else f"is {write_number(side, digits)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Angle):
+        if value.offset != 0 or value.turned:
+            return write_number(value(), 12)
+        top, bottom = int(value.multiple.p), int(value.multiple.q)
+        times = {1: "", -1: "-"}.get(top, str(top))
+        return f"{times}pi" if bottom == 1 else f"{times}pi/{bottom}"
+    return write_number(value, 12)
+
+
+def write_number(value: Ball, digits: int) -> str:
+    """A number with so many digits; a rational with few digits as it is."""
+    if isinstance(value, fmpq):
+        if value.q == 1 and len(str(value.p)) <= max(digits, 12):
+            return str(value.p)
+        if value.q != 1 and len(str(value.p)) + len(str(value.q)) <= 8:
+            return f"{value.p}/{value.q}"
+    real, imaginary = ball(value).real, ball(value).imag
+    if imaginary.is_zero():
+        return _number(real, digits)
+    if real.is_zero() or (real.contains(0) and abs(real) < arb(2) ** -50):
+        return f"{_number(imaginary, digits)}i"
+    if imaginary.contains(0) and abs(imaginary) < arb(2) ** -50:
+        return _number(real, digits)
+    second = _number(imaginary, digits)
+    return f"{_number(real, digits)} {'-' if second[0] == '-' else '+'} {second.lstrip('-')}i"
+
+
+def _number(real: Any, digits: int) -> str:
+    """A real number as ``%g`` writes it."""
+    middle = real.mid().str(digits + 2, radius=False)
+    short = digits <= 15 and arb(10) ** -305 < abs(real) < arb(10) ** 300
+    text = f"{float(middle):.{digits}g}" if short else real.mid().str(digits, radius=False)
+    return "0" if text in ("-0", "0.0") else text
+
 
 FIRST_POINTS = 10
 """Points that are tried before anything is proved."""

@@ -17,10 +17,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
 from dgltree.batching.number_scales import NumberScales
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Objective
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from dgltree.models.checkpoint import digest
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.baseline.forest import check_places, descend
 from dgltree.training.objectives import Objective
 

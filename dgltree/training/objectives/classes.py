@@ -14,7 +14,7 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.read.text import one_line
-from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy, macro_f1
+from dgltree.training.objectives.metrics import MIN_PROBABILITY, balanced_accuracy, macro_f1
 from dgltree.training.objectives.objective import Objective, weighted_mean
 from dgltree.training.objectives.threshold import Threshold
 
@@ -190,7 +190,7 @@ class Classes(Objective):
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
         from torchmetrics.classification import MulticlassAccuracy
 
-        from dgltree.training.objectives.class_counts import BalancedAccuracy, ClassCounts
+        from dgltree.training.objectives.metrics import BalancedAccuracy, ClassCounts
 
         count = len(self.classes) + 1
         usual: dict[str, Metric | MetricCollection] = {

@@ -1,18 +1,97 @@
 """The metrics of predictions. Needs the extra ``train`` (torchmetrics)."""
 
+import torch
+from torch import Tensor
+from typing import Any
+from torchmetrics import Metric
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
-
 from dgltree.datasets.batches import UNSEEN
 from dgltree.read.text import one_line
-from dgltree.training.objectives.class_counts import ClassCounts
-from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Means over classes, of counts: the definitions of macro F1 and balanced accuracy, for metrics and resamples alike.
+
+
+MIN_PROBABILITY = 1e-12
+"""The lowest probability that has a logarithm."""
+
+
+def mean_f1(hits: Tensor, predicted: Tensor, actual: Tensor) -> Tensor:
+    """(), the mean F1 of the classes that occur among the labels or the predictions, by counts (C,): scikit-learn's."""
+    both = predicted + actual
+    return (2 * hits.double() / both.clamp(min=1))[both > 0].mean()
+
+
+def mean_recall(hits: Tensor, actual: Tensor) -> Tensor:
+    """(), the mean over the classes among the labels of the share that is right, by counts (C,): scikit-learn's."""
+    return (hits.double() / actual.clamp(min=1))[actual > 0].mean()
+
+
+def macro_f1(predicted: Tensor, labels: Tensor, count: int) -> float:
+    """:func:`mean_f1` of class numbers (E,) below ``count``."""
+    return float(mean_f1(*_counts(predicted, labels, count)))
+
+
+def balanced_accuracy(predicted: Tensor, labels: Tensor, count: int) -> float:
+    """:func:`mean_recall` of class numbers (E,) below ``count``."""
+    hits, _, actual = _counts(predicted, labels, count)
+    return float(mean_recall(hits, actual))
+
+
+def _counts(predicted: Tensor, labels: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(C,) each: how often a class was right, predicted and the label."""
+    hits, often, actual = (
+        torch.bincount(of, minlength=count) for of in (labels[predicted == labels], predicted, labels)
+    )
+    return hits, often, actual
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Counts of classes, from which accuracy and F1 follow, whatever the number of classes.
+
+
+class ClassCounts(Metric):
+    """How often each class was right, predicted and the label.
+
+    Args:
+        classes: their number.
+        options: of every metric.
+    """
+
+    higher_is_better = True
+    full_state_update = False
+    hits: Tensor
+    predicted: Tensor
+    actual: Tensor
+
+    def __init__(self, classes: int, **options: Any) -> None:
+        super().__init__(**options)
+        for name in ("hits", "predicted", "actual"):
+            self.add_state(name, torch.zeros(classes, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, predicted: Tensor, labels: Tensor) -> None:
+        """Class numbers (E,) and what they should be (E,)."""
+        count = len(self.hits)
+        self.hits = self.hits + torch.bincount(labels[predicted == labels], minlength=count)
+        self.predicted = self.predicted + torch.bincount(predicted, minlength=count)
+        self.actual = self.actual + torch.bincount(labels, minlength=count)
+
+    def compute(self) -> Tensor:
+        """(), the macro F1."""
+        return mean_f1(self.hits, self.predicted, self.actual)
+
+
+class BalancedAccuracy(ClassCounts):
+    """The same counts."""
+
+    def compute(self) -> Tensor:
+        """(), the balanced accuracy."""
+        return mean_recall(self.hits, self.actual)
+
 
 ALONE: dict[str, Any] = {"sync_on_compute": False}
 """For metrics of what this process alone looked at, whatever other processes there are."""

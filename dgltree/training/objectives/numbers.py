@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.label_scale_names import LabelScaleName
+from dgltree.support.arguments import LabelScaleName
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.models.readouts import NumberReadout, Readout
 from dgltree.training.objectives.objective import Objective, weighted_mean

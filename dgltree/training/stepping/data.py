@@ -11,13 +11,13 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.moving import Movable
 from dgltree.datasets.batches import Collate, NodeBatches, epoch_generator
-from dgltree.datasets.buckets import buckets
-from dgltree.datasets.labelled_batch import Labelled, plan_examples
+from dgltree.datasets.batches import buckets
+from dgltree.datasets.batches import Labelled, plan_examples
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import local_share
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.threads import loaders
+from dgltree.training.cpu_threads import loaders
 
 IN_MEMORY = 2_000_000
 """Nodes up to which a data set is brought to the model's vocabulary, and its equal subtrees numbered, once for all."""

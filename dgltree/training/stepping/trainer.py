@@ -24,19 +24,11 @@ from dgltree.training.deciding import Decision
 from dgltree.training.folder import give_up, read_interrupted_state
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.processes import say, shows_progress
-from dgltree.training.stepping.callbacks import (
-    BestSoFar,
-    DivergenceError,
-    EpochLoss,
-    EpochReport,
-    Patience,
-    TimeLimit,
-    UsualEpochs,
-)
-from dgltree.training.stepping.checkpoints import BEST, LAST, WholeCheckpoints, check_checkpoint, checkpoints
+from dgltree.training.stepping.callbacks import BestSoFar, DivergenceError, EpochLoss, EpochReport, Patience, TimeLimit, UsualEpochs
+from dgltree.training.stepping.callbacks import BEST, LAST, WholeCheckpoints, check_checkpoint, checkpoints
 from dgltree.training.stepping.data import SplitsModule
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.unwarned import without_warnings
+from dgltree.support.unwarned import without_warnings
 
 SETTINGS: dict[str, Any] = {
     "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
@@ -143,7 +135,7 @@ class NoProfiler(PassThroughProfiler):
 class SameThreads(Callback):
     """Leaves torch the threads that it has: Lightning gives each of several processes its share of all cores.
 
-    More than one is rarely faster here; see :mod:`dgltree.training.threads`.
+    More than one is rarely faster here; see :mod:`dgltree.training.cpu_threads`.
     """
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dgltree import PlannedBatch
-from dgltree.equations.truth.bounded_values import leaf_value
+from dgltree.equations.truth.evaluator import leaf_value
 from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
 MAX_VALUE, ZERO_BOUND = 1e7, 1e-11  # beyond: no value; below: 0

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from dgltree import Ranker, Ranking, Tree, open_model
 from dgltree.equations.truth.evaluator import Evaluator, Truth
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.models import EquationModel
 from dgltree.plotting import charts
 from dgltree.read.preorder import Candidate, read_candidates

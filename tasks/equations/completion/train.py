@@ -10,7 +10,7 @@ from jsonargparse import auto_cli
 
 from dgltree import open_model, save
 from dgltree.cells import CELLS
-from dgltree.cells.vocabulary_signature import with_signatures, without_signatures
+from dgltree.batching.vocabulary import with_signatures, without_signatures
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates

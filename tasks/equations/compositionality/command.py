@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dgltree.locks import claim
+from dgltree.support.files import claim
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.training import TrainingTask, configuration
 from tasks.equations.compositionality.trainings import COMPARED, TESTS, jobs

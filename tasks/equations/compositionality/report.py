@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.plotting import charts
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.meaning import Meaning

@@ -14,12 +14,12 @@ import torch
 import yaml
 
 from dgltree import Equation, TreeBatch, batch, propagate, save
-from dgltree.cells import stack
+from dgltree.cells import stack_cell
 from dgltree.encoders import TreeEncoder
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.models import evaluating
 from dgltree.training.stepping import trainer as harness
-from dgltree.training.stepping.checkpoints import BEST, check_checkpoint
+from dgltree.training.stepping.callbacks import BEST, check_checkpoint
 from tasks import jobs
 from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.verification.classifier import EquationClassifier
@@ -154,7 +154,7 @@ def stack_usage(module: EquationClassifier, data: LabelledEquations) -> dict[int
             trees = trees.to(module.device)
             stacks.append(propagate(trees, cell, share=True)["S"][trees.roots])
             depths.append(trees.level[trees.roots])
-    return stack.usage_by_depth(torch.cat(stacks), torch.cat(depths))
+    return stack_cell.usage_by_depth(torch.cat(stacks), torch.cat(depths))
 
 
 def _traced(data: LabelledEquations) -> Iterator[TreeBatch]:

@@ -10,7 +10,7 @@ from random import Random
 
 from tqdm import tqdm
 
-from dgltree.workers import pool_map
+from dgltree.support.workers import pool_map
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.chunk import largest

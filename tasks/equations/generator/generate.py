@@ -18,9 +18,9 @@ from pathlib import Path
 import pyarrow as pa
 from tqdm import tqdm
 
-from dgltree.files import replacing
-from dgltree.locks import claim, refuse_other
-from dgltree.workers import pool_map
+from dgltree.support.files import replacing
+from dgltree.support.files import claim, refuse_other
+from dgltree.support.workers import pool_map
 from tasks.equations import store
 from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation

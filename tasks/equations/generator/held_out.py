@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dgltree import Equation, Tree, read_equation, read_infix
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from dgltree.read.text import read_text
 from tasks.equations.blanks import read_folder
 from tasks.equations.canonical import digest

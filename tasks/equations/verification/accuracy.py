@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from dgltree import open_model
 from dgltree.models import EquationModel
-from dgltree.ranking.probabilities import probabilities
+from dgltree.ranking.ranker import probabilities
 from tasks.equations.store import EquationRow, Label, read
 from tasks.equations.verification.counts import Counts, count_by_group, together
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torchmetrics.classification import BinaryAccuracy
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel

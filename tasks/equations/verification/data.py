@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from dgltree.training.processes import local_share
 from dgltree.training.stepping.data import IN_MEMORY, batch_loader
 from tasks.data import TaskData

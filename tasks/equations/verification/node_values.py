@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.values import WordValues
 from tasks.equations.store import EquationRow

@@ -15,9 +15,9 @@ from functools import partial
 from tqdm import tqdm
 
 from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
-from dgltree.equations.completion.answers import completer
+from dgltree.ranking.completion import completer
 from dgltree.equations.completion.completer import Completer
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 from tasks.evidence.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.evidence.benchmark.problems import PARTS, Problem, read_problems
 from tasks.evidence.benchmark.scoring import SHOWN, Record, Solver, best_score, table

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dgltree import Equation, Tree, read_equation, read_infix
-from dgltree.equations.expressions.paths import count_blanks
+from dgltree.equations.expressions.variables import count_blanks
 from dgltree.read.notation import FUNCTIONS
 from dgltree.read.text import read_text
 

@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 import dgltree
 from dgltree import TreeDataset, fit
 from dgltree.datasets import split
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 from dgltree.training.processes import silent
 from dgltree.trees.tree import Tree
 

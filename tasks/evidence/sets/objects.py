@@ -20,7 +20,7 @@ from sklearn.metrics import average_precision_score, precision_recall_fscore_sup
 from dgltree import TreeDataset, fit
 from dgltree.datasets import split
 from dgltree.training.baseline.baseline import logs
-from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.baseline import Columns
 
 NUM_OBJECTS, SEEDS = 1500, (0, 1, 2)
 RARE = {"4 %": (0.04, 3000), "1 %": (0.01, 8000)}

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from dgltree.files import replacing
+from dgltree.support.files import replacing
 
 
 class LabelledRecord(NamedTuple):

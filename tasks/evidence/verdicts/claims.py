@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import mpmath
 
 from dgltree import Equation
-from dgltree.equations.truth.part import Interval
+from dgltree.equations.truth.verdict import Interval
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts.mpmath_values import DIGITS, OutOfRangeError, is_real, same, value
 

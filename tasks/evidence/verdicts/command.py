@@ -21,9 +21,9 @@ from typing import Any
 from tqdm import tqdm
 
 from dgltree import write_equation
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.equations.truth.judge import Judge
-from dgltree.workers import pool_map
+from dgltree.support.workers import pool_map
 from tasks.evidence.verdicts import drawn_verdicts
 from tasks.evidence.verdicts.claims import check
 from tasks.evidence.verdicts.mutations import equation, extreme

@@ -11,7 +11,7 @@ import mpmath
 
 from dgltree import read_equation
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.verdict import Part
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.evidence.verdicts.line_oracle import ALONE, DIFFER, HOLDS, WINDOW, stretches, whole_numbers
 from tasks.evidence.verdicts.shapes import DrawnEquation, Y, contains, draw, in_other_words

@@ -12,7 +12,7 @@ import mpmath
 from tqdm import tqdm
 
 from dgltree import BLANK, Equation, distractors, write_equation, write_infix
-from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.variables import variables
 from dgltree.trees.tree import Tree
 from tasks.equations.generator.growth import draw_identity
 from tasks.equations.words import tree

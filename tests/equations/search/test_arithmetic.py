@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dgltree.equations.search import arithmetic
-from dgltree.equations.search.arithmetic import ROWS, TOGETHER, TOLERANCE, agree, rows_at_once, value
+from dgltree.equations.search import points
+from dgltree.equations.search.points import ROWS, TOGETHER, TOLERANCE, agree, rows_at_once, value
 from dgltree.equations.search.points import Points
 from dgltree.equations.truth.elementary import power
 from dgltree.read.infix import read_equation, read_infix
@@ -45,7 +45,7 @@ def test_fewer_rows_are_put_into_a_blank_on_which_many_nodes_depend(monkeypatch:
         tree = Tree("sin", [tree])
     assert rows_at_once(Equation(tree, read_infix("x"))) == TOGETHER // 401
     assert rows_at_once(Equation(tree, tree)) == TOGETHER // 401  # one object, worked out once
-    monkeypatch.setattr(arithmetic, "TOGETHER", 300)
+    monkeypatch.setattr(points, "TOGETHER", 300)
     assert rows_at_once(Equation(tree, tree)) == 1
 
 

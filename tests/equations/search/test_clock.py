@@ -9,7 +9,7 @@ from dgltree.commands.main import main
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.search.clock import FINISH, Clock
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.ranking.batch_completion import BatchCompletion
+from dgltree.ranking.completion import BatchCompletion
 from dgltree.read.infix import read_equation
 from dgltree.trees.equation import blank
 
@@ -24,7 +24,7 @@ def test_the_time_of_reading_counts() -> None:
 
 
 def test_complete_tells_how_long_it_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dgltree.read import typed
+    from dgltree.equations import typed
 
     read, spent = typed.read_question, []
 

@@ -8,9 +8,9 @@ import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.canonical_form import canonical
-from dgltree.equations.search import clock, multi_blank, stages
+from dgltree.equations.search import clock, search, stages
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.multi_blank import search_multi_blank
+from dgltree.equations.search.search import search_multi_blank
 from dgltree.equations.search.points import regions
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.table import ValueTable
@@ -147,14 +147,14 @@ def test_several_blanks_are_filled_at_once(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0*_1*_2 = 1", "x^2 - 5*x + 6 = (x - _1)*(x - _2)"])
 def test_the_effort_for_several_blanks_is_that_of_all_regions(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched: list[multi_blank._Combinations] = []
+    searched: list[search._Combinations] = []
 
-    class Counted(multi_blank._Combinations):
+    class Counted(search._Combinations):
         def __init__(self, *given: object) -> None:
             super().__init__(*given)  # type: ignore[arg-type]
             searched.append(self)
 
-    monkeypatch.setattr(multi_blank, "_Combinations", Counted)
+    monkeypatch.setattr(search, "_Combinations", Counted)
     equation: Equation = read_equation(text)
     found = search_multi_blank(equation, [blank("_1"), blank("_2")], budget=1000)
     assert bool(found.fillers) == (text[0] == "x")

@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import read_equation, read_infix
-from dgltree.equations.expressions.paths import find_blank
+from dgltree.equations.expressions.variables import find_blank
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
 

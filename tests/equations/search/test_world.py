@@ -7,7 +7,7 @@ from dgltree.equations.search.clock import FINISH, Clock
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.search_space import search_space
 from dgltree.equations.search.verdicts import NODE, VERDICT, Verdicts
-from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.evaluator import Reach
 from dgltree.trees.equation import BLANK
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Vocabulary, load, save
 from dgltree.cells import CELLS
-from dgltree.cells.vocabulary_signature import without_signatures
+from dgltree.batching.vocabulary import without_signatures
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from tasks.equations import shipped as module

@@ -16,7 +16,7 @@ from sample import CONFIGS, fit, write_text
 
 from dgltree import Vocabulary
 from dgltree.models import LanguageModel, load_language_model
-from dgltree.training.stepping.checkpoints import check_checkpoint
+from dgltree.training.stepping.callbacks import check_checkpoint
 from tasks.language.averaging import averaged_weights, has_stopped_falling, use_averages
 from tasks.language.model import LanguageTraining
 from tasks.language.text import read_sentences, stream

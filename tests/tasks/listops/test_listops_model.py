@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from dgltree.ranking.pretrained.files import FOLDER, LISTOPS, model_names
-from dgltree.ranking.pretrained.shipped import listops_model
+from dgltree.ranking.pretrained_files import FOLDER, LISTOPS, model_names
+from dgltree.ranking.pretrained import listops_model
 from dgltree.read.listops import read_words
 from dgltree.trees.tree import Tree
 from tasks.listops import generate, shipped

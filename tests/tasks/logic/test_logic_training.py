@@ -11,7 +11,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import dgltree
 from dgltree import batch
-from dgltree.encoders.brackets import InducedBrackets
+from dgltree.encoders.bracket_scores import InducedBrackets
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
 from dgltree.trees.logic import RELATIONS

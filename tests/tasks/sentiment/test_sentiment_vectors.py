@@ -11,14 +11,14 @@ import torch
 from dgltree import batch
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
-from dgltree.read.glove import read_glove
+from dgltree.datasets.glove import read_glove
 from dgltree.read.words import words_of
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sentiment.treebank import CONFIGS, assert_same_weights, checkpoint, run, write_treebank
 
-from dgltree.encoders.brackets import InducedBrackets
+from dgltree.encoders.bracket_scores import InducedBrackets
 from dgltree.training.stepping.module import TreeTraining
 from tasks import baselines
 from tasks.sentiment.__main__ import main

@@ -1,6 +1,6 @@
 """Ordered Memory (Shen et al. 2019, arXiv 1910.13466): attention, slots, memory, and its core over ids."""
 
-from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
-from dgltree.encoders.latent.ordered_memory.memory import MemorySteps, OrderedMemory
+from dgltree.encoders.latent.ordered_memory.network import SequenceOrderedMemory
+from dgltree.encoders.latent.ordered_memory.network import MemorySteps, OrderedMemory
 
 __all__ = ["MemorySteps", "OrderedMemory", "SequenceOrderedMemory"]

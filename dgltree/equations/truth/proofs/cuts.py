@@ -9,21 +9,9 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from dgltree.equations.truth.proofs.checker import CellCut, end_of
+from dgltree.equations.truth.proofs.certificates import CellCut, end_of
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, enclosure
-from dgltree.equations.truth.proofs.expression import (
-    ONE,
-    PI,
-    Expression,
-    Unsupported,
-    X,
-    at_number,
-    domain,
-    minus,
-    negative,
-    number,
-    subexpressions,
-)
+from dgltree.equations.truth.proofs.expression import ONE, PI, Expression, Unsupported, X, at_number, domain, minus, negative, number, subexpressions
 from dgltree.equations.truth.proofs.fractions import Poly, Refused, ValueRing, product
 from dgltree.equations.truth.proofs.place import CutPoint, values_at
 

@@ -7,16 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from dgltree.equations.truth.proofs.expression import (
-    FUNCTIONS,
-    NEGATIVE,
-    NONZERO,
-    NOT_NEGATIVE,
-    NOT_POSITIVE,
-    POSITIVE,
-    ZERO,
-    Signs,
-)
+from dgltree.equations.truth.proofs.expression import FUNCTIONS, NEGATIVE, NONZERO, NOT_NEGATIVE, NOT_POSITIVE, POSITIVE, ZERO, Signs
 from dgltree.read.infix import read_infix
 from dgltree.trees.tree import Tree
 

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
-
 from flint import arb, fmpq
-
-from dgltree.equations.truth.part import End, Interval, Part, join_parts, quadratic
-from dgltree.equations.truth.proofs.checker import CellClaim, CellState, Certificate, Shown, Sides, check
+from dgltree.equations.truth.verdict import End, Interval, Part, join_parts, quadratic
+from dgltree.equations.truth.proofs.certificates import CellClaim, CellState, Certificate, Shown, Sides, check
 from dgltree.equations.truth.proofs.cuts import Zero, compile_floats, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
 from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
@@ -18,6 +16,7 @@ from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, between, find
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.place import to_fmpq
 from dgltree.trees.equation import Equation
+from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 
 LOG = logging.getLogger(__name__)
 DIGITS = 6
@@ -259,3 +258,52 @@ def _end(zero: Zero, places: Sequence[float]) -> End:
         if all((float(text) > x) == (zero.place > x) for x in places if x != zero.place):
             break  # it is on the right side of the other cuts
     return End(text, zero.place)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verdicts that states of cells and points prove, in one real variable: the grade and the part are computed.
+
+
+def line_verdict(
+    line: Line, against: Counterexample | None, conditions: tuple[str, ...], notes: tuple[str, ...]
+) -> Verdict | None:
+    """The verdict of a line; None if it shows too little.
+
+    Args:
+        against: a point at which the equation fails.
+        conditions, notes: as of a verdict.
+    """
+    if line.holds_on_reals:
+        return Verdict(
+            Grade.PROVED, Domain.REALS, line.name, part=line.part, only=True, conditions=conditions, notes=notes
+        )
+    if not line.is_broken:
+        return None
+    if line.holds_somewhere or (line.part and line.only):
+        return Verdict(
+            Grade.PROVED,
+            Domain.POSITIVE if line.holds_on_positive_reals else Domain.PART,
+            line.name,
+            part=line.part,
+            only=line.only,
+            conditions=line.zero_conditions,
+            counterexample=against,
+            notes=notes,
+        )
+    if not line.part and line.only:
+        return Verdict(Grade.REFUTED, Domain.NONE, line.name, only=True, counterexample=against, notes=notes)
+    return None
+
+
+def points_verdict(line: Line, against: Counterexample) -> Verdict:
+    """The verdict of a line of which single points, or parts next to what is open, are shown."""
+    return Verdict(Grade.PROVED, Domain.PART, line.name, part=line.part, only=line.only, counterexample=against)
+
+
+def place_on_reals(line: Line) -> str:
+    """Where an equation holds on the real line, in words: ``holds for x ≥ 0``."""
+    if line.holds_on_reals:
+        return Verdict(Grade.PROVED, Domain.REALS, line.name).place
+    if not line.part:
+        return "does not hold"
+    return Verdict(Grade.PROVED, Domain.PART, line.name, part=line.part).place

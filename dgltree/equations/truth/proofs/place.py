@@ -12,28 +12,7 @@ from typing import Any
 from flint import arb, fmpq, fmpz_poly
 
 from dgltree.equations.truth.proofs.enclosure import INFINITY, Range, around, enclosure, signs_by_balls
-from dgltree.equations.truth.proofs.expression import (
-    ANY,
-    NEGATIVE,
-    NONZERO,
-    NOT_NEGATIVE,
-    PI,
-    POSITIVE,
-    ZERO,
-    Condition,
-    Expression,
-    Signs,
-    Unsupported,
-    X,
-    at_number,
-    derivative,
-    domain,
-    last_conditions,
-    minus,
-    negative,
-    number,
-    subexpressions,
-)
+from dgltree.equations.truth.proofs.expression import ANY, NEGATIVE, NONZERO, NOT_NEGATIVE, PI, POSITIVE, ZERO, Condition, Expression, Signs, Unsupported, X, at_number, derivative, domain, last_conditions, minus, negative, number, subexpressions
 from dgltree.equations.truth.proofs.fractions import WORK, Quotient, Refused, ValueRing, require, vanishes
 
 BITS = 256

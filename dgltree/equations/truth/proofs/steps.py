@@ -8,24 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from math import isqrt, lcm
 
-from dgltree.equations.truth.proofs.checker import LemmaStep
+from dgltree.equations.truth.proofs.certificates import LemmaStep
 from dgltree.equations.truth.proofs.cuts import compile_floats, value_or_none
-from dgltree.equations.truth.proofs.expression import (
-    FUNCTIONS,
-    NEGATIVE,
-    NOT_NEGATIVE,
-    NOT_POSITIVE,
-    ONE,
-    PI,
-    POSITIVE,
-    ZERO,
-    Expression,
-    at_number,
-    minus,
-    negative,
-    number,
-    subexpressions,
-)
+from dgltree.equations.truth.proofs.expression import FUNCTIONS, NEGATIVE, NOT_NEGATIVE, NOT_POSITIVE, ONE, PI, POSITIVE, ZERO, Expression, at_number, minus, negative, number, subexpressions
 from dgltree.equations.truth.proofs.fractions import product, raise_to, total
 from dgltree.equations.truth.proofs.place import Place
 

@@ -5,34 +5,9 @@ from typing import Any, NamedTuple
 
 from flint import ctx
 
-from dgltree.equations.truth.part import End, Interval
-from dgltree.equations.truth.proofs.checker import (
-    CellClaim,
-    CellCut,
-    CellState,
-    LemmaStep,
-    Sides,
-    at_place,
-    cells_and_points,
-    end_of,
-    place_of,
-    show,
-)
-from dgltree.equations.truth.proofs.expression import (
-    NEGATIVE,
-    NOT_NEGATIVE,
-    NOT_POSITIVE,
-    POSITIVE,
-    ZERO,
-    Expression,
-    Signs,
-    domain,
-    from_tree,
-    last_conditions,
-    minus,
-    subexpressions,
-    to_text,
-)
+from dgltree.equations.truth.verdict import End, Interval
+from dgltree.equations.truth.proofs.certificates import CellClaim, CellCut, CellState, LemmaStep, Sides, at_place, cells_and_points, end_of, place_of, show
+from dgltree.equations.truth.proofs.expression import NEGATIVE, NOT_NEGATIVE, NOT_POSITIVE, POSITIVE, ZERO, Expression, Signs, domain, from_tree, last_conditions, minus, subexpressions, to_text
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.lemmas import lemma
 from dgltree.equations.truth.proofs.line import Line

@@ -5,27 +5,239 @@ signs at the ends tell whether it has its one root there (Moore, Kearfott and Cl
 2009, section 8.2).
 """
 
-from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
-
-from flint import arb, fmpq
-
+from typing import Any
+from flint import acb, arb, ctx, fmpq
+from dgltree.equations.truth.balls import Ball, ball
 from dgltree.equations.truth.program import Program
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from flint import arb, fmpq
+from dgltree.equations.truth.proofs.enclosure import Range, signs_by_balls
+from dgltree.equations.truth.proofs.expression import NEGATIVE, POSITIVE, Expression, Unsupported, derivative, domain, subexpressions
+from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
+from dgltree.equations.truth.proofs.place import values_at
+from collections.abc import Sequence
+from typing import NamedTuple
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
-from dgltree.equations.truth.proofs.expression import (
-    NEGATIVE,
-    POSITIVE,
-    Condition,
-    Expression,
-    Unsupported,
-    derivative,
-    domain,
-    parts_of,
-)
-from dgltree.equations.truth.real_roots import least, may_be_0, sign_at
-from dgltree.equations.truth.solutions.derivatives import goes_away_from_0, span
+from dgltree.equations.truth.proofs.expression import NEGATIVE, POSITIVE, Condition, Expression, Unsupported, derivative, domain, parts_of
+from collections.abc import Iterator, Sequence
+from dgltree.equations.truth.proofs.expression import NEGATIVE, POSITIVE, Condition, Expression, Unsupported, X, derivative, domain, number
+from dgltree.equations.truth.proofs.place import to_fmpq
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Real roots of an equation in one variable between numbers at which the difference of the sides has opposite signs.
+
+
+STEPS = 600
+"""Points on either side of 0, up to some 900."""
+BITS, FINE = 64, 160
+HALVED, CONTINUOUS = 90, 12
+"""Halvings of a bracket, and after how many of them the difference has to be continuous in it."""
+MAX_ROOTS = 8
+"""Sign changes that are followed."""
+Bracket = tuple[fmpq, fmpq]
+
+
+def sign_changes(program: Program, name: str) -> list[Bracket]:
+    """Brackets around roots that a grid shows: at most 8, those next to 0, and none beyond some 900."""
+    half = [fmpq(k * k, 400) + fmpq(1, 997) for k in range(STEPS)]
+    at = [-x for x in reversed(half)] + half
+    signs = [(x, sign_at(program, name, x)) for x in at]
+    brackets = [(low, high) for (low, a), (high, b) in pairwise(signs) if a * b < 0]
+    found: list[Bracket] = []
+    for bracket in sorted(brackets, key=_distance):
+        closer = _halved(program, name, *bracket, CONTINUOUS)
+        if _is_continuous(program, name, *closer):
+            found.append(closer)
+        if len(found) == MAX_ROOTS:
+            break
+    return found
+
+
+def _distance(bracket: Bracket) -> float:
+    return abs(float(Fraction(int(bracket[0].p), int(bracket[0].q))))
+
+
+def sign_at(program: Program, name: str, x: fmpq) -> int:
+    """The sign of the difference of the sides; 0 if it is open, or has no real value."""
+    return _sign(_difference(program, name, x, BITS))
+
+
+def may_be_0(program: Program, name: str, x: fmpq) -> bool:
+    """Whether the difference of the sides may be 0."""
+    value = _difference(program, name, x, FINE)
+    return value is not None and bool(ball(value).contains(0))
+
+
+def _halved(program: Program, name: str, low: fmpq, high: fmpq, times: int) -> Bracket:
+    sign = _sign(_difference(program, name, low, FINE))
+    for _ in range(times):
+        middle = (low + high) / 2
+        found = _sign(_difference(program, name, middle, FINE))
+        if not found:  # it may be 0
+            return middle, middle
+        low, high = (middle, high) if found == sign else (low, middle)
+    return low, high
+
+
+def narrow(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any:
+    """A ball around the one root between two numbers, of about half as many bits.
+
+    A secant guesses a bracket that is 2^n times as narrow, with n twice as large after each guess that was right.
+    """
+    with ctx.workprec(bits):
+        a, b = arb(low).mid(), arb(high).mid()
+        first, last = (_real(_difference(program, name, acb(x), bits)) for x in (a, b))
+        shrink = 4
+        for _ in range(bits):
+            if first is None or last is None or (b - a).abs_upper() < arb(2) ** (-bits // 2) * (1 + abs(a)):
+                break
+            guess = ((a * last - b * first) / (last - first)).mid()
+            half = ((b - a) * arb(2) ** -shrink).mid()
+            inner = [x for x in ((guess - half).mid(), (guess + half).mid()) if a < x < b]
+            closer = False
+            for x in [*inner, ((a + b) / 2).mid()]:
+                if not a < x < b:
+                    continue
+                y = _real(_difference(program, name, acb(x), bits))
+                if y is None or y.contains(0):
+                    return x if y is not None and y.is_zero() else a.union(b)
+                if bool(y > 0) == bool(first > 0):
+                    a, first = x, y
+                else:
+                    b, last = x, y
+                closer = len(inner) == 2 and bool((b - a) <= 3 * half)
+                if closer:
+                    break
+            shrink = min(2 * shrink, bits // 4) if closer else max(4, shrink // 2)
+        return a.union(b)
+
+
+def _real(value: Ball) -> Any | None:
+    found = None if value is None else ball(value)
+    return found.real if found is not None and found.is_finite() and found.imag.is_zero() else None
+
+
+def least(program: Program, name: str, low: fmpq, high: fmpq) -> fmpq:
+    """Where the size of the difference is least between two numbers, if it falls and rises once."""
+    for _ in range(HALVED):
+        third = (high - low) / 3
+        sizes = [_size(_difference(program, name, x, FINE)) for x in (low + third, high - third)]
+        low, high = (low, high - third) if sizes[0] <= sizes[1] else (low + third, high)
+    return (low + high) / 2
+
+
+def _size(value: Ball) -> float:
+    return inf if value is None or not ball(value).is_finite() else float(abs(ball(value)).mid())
+
+
+def _is_continuous(program: Program, name: str, low: fmpq, high: fmpq) -> bool:
+    """Whether every value in a bracket is finite, those on the way, too."""
+    with ctx.workprec(FINE):
+        between = acb(arb((low + high) / 2, arb((high - low) / 2)))
+    return all(value is not None and bool(ball(value).is_finite()) for value in program.values({name: between}, FINE))
+
+
+def _difference(program: Program, name: str, x: Ball, bits: int) -> Ball:
+    left, right = program.at({name: x}, bits)
+    with ctx.workprec(bits):
+        return None if left is None or right is None else ball(left) - ball(right)
+
+
+def _sign(value: Any) -> int:
+    """0 if there is no real value, or it is open."""
+    if value is None or not value.imag.is_zero():
+        return 0
+    return 1 if value.real > 0 else -1 if value.real < 0 else 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Zeros of an expression by its derivatives: Taylor's theorem on an interval and on a tail.
+
+
+HIGHEST_DERIVATIVE, FARTHEST, HALVINGS = 6, 100.0, 2
+"""Derivatives that are looked at, from where on none are, and how often a tail is halved for their signs."""
+CACHED, MAX_DERIVED_PARTS = 256, 200
+"""Derivatives that are remembered, and parts of an expression whose derivatives are looked at."""
+
+
+def span(low: float, high: float) -> Range:
+    """All numbers from one to another, which may be infinite."""
+    return Range(arb(low), arb(high), low > 0 or high < 0)
+
+
+def is_only_zero(t: Expression, r: fmpq, low: float, high: float) -> bool:
+    """Whether r is the only zero in an interval: t(x) = t^(n)(y)*(x - r)^n/n! for a y in between (Taylor)."""
+    place = span(low, high)
+    try:
+        for _ in range(HIGHEST_DERIVATIVE):
+            if _count_nodes(t) > MAX_DERIVED_PARTS or not is_zero(t, r):
+                return False
+            t = simple_derivative(t)
+            if any(not signs_by_balls(u, place) <= signs for u, signs in domain(t)):
+                return False
+            if signs_by_balls(t, place) in (POSITIVE, NEGATIVE):
+                return True
+    except (Unsupported, Refused):
+        return False
+    return False
+
+
+def is_zero(t: Expression, r: fmpq) -> bool:
+    values = values_at(t, r)
+    return bool(values.low == values.high == 0)
+
+
+def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
+    """Whether an expression and its first derivatives have one sign at a number, and the next one from there on.
+
+    By Taylor's theorem the expression has that sign from there on, too; to the left signs alternate.
+    """
+    if abs(end) > FARTHEST:
+        return False
+    number = fmpq(*end.as_integer_ratio())
+    beyond = span(end, inf) if way > 0 else span(-inf, end)
+    outwards = None
+    try:
+        for n in range(HIGHEST_DERIVATIVE + 1):
+            if _count_nodes(t) > MAX_DERIVED_PARTS:  # each derivative of a power that is not multiplied out is several times as large
+                return False
+            if any(not signs_by_balls(u, beyond, HALVINGS) <= signs for u, signs in domain(t)):
+                return False
+            if outwards is not None and _turned(signs_by_balls(t, beyond, HALVINGS), way, n) <= {0, outwards}:
+                return True
+            [sign, *others] = _turned(values_at(t, number).signs, way, n)
+            if others or not sign or outwards not in (None, sign):
+                return False
+            outwards, t = sign, simple_derivative(t)
+    except (Unsupported, Refused):
+        return False
+    return False
+
+
+def _count_nodes(t: Expression) -> int:
+    return sum(1 for _ in subexpressions(t))
+
+
+@lru_cache(maxsize=CACHED)
+def simple_derivative(t: Expression) -> Expression:
+    """Multiplied out, if it is a polynomial in x and functions."""
+    slope, ring = derivative(t), ValueRing()
+    with suppress(Refused):
+        top, bottom = ring.quotient(slope)
+        if bottom.is_constant():
+            return ring.expression(top / bottom.leading_coefficient())
+    return slope
+
+
+def _turned(signs: Iterable[int], way: int, n: int) -> set[int]:
+    """Those of the n-th derivative, in a direction."""
+    return {sign * way**n for sign in signs}
+
 
 EVEN_BOUND, FARTHEST_CUT = 16.0, 1e15
 """Up to where the line is cut evenly, and from where on nothing is cut any more."""
@@ -241,3 +453,100 @@ def _inexactly(x: fmpq) -> float:
 
 def _middle(bracket: tuple[fmpq, fmpq]) -> float:
     return (_inexactly(bracket[0]) + _inexactly(bracket[1])) / 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Zeros of an expression next to a rational end of its domain, where a root is steep and a logarithm has no bound.
+
+
+NEAREST = 9
+"""The number 2^-(2^k) from an end, for k up to this, is where a sign is looked at."""
+
+
+class Side(NamedTuple):
+    """The zeros on one side of an end: there is none, or the one in a bracket."""
+
+    brackets: list[Bracket]
+
+
+def edge_within(low: float, high: float, conditions: Sequence[Condition]) -> Fraction | None:
+    """The plainest rational number between two, if a condition of the domain is an equation there."""
+    r = _plainest(Fraction(low), Fraction(high))
+    return r if any(is_zero(t, to_fmpq(r)) for t, _ in conditions) else None
+
+
+def zeros_beside(t: Expression, program: Program, name: str, r: Fraction, end: float) -> Side | None:
+    """The zeros of an expression between an end of its domain and a number; None if they are not known.
+
+    It is shown that the expression rises or falls on the whole side, the end not included. Near the end it may have no
+    bound, so signs are looked at ever nearer to it.
+    """
+    way = 1 if end > r else -1
+    slope = _slope_at_end(t, r, abs(Fraction(end) - r), way)
+    if slope is None:
+        return Side([]) if _is_outside(t, r, abs(Fraction(end) - r), way) else None
+    far, edge = fmpq(*end.as_integer_ratio()), to_fmpq(r)
+    sign = sign_at(program, name, far)
+    if not sign:
+        return None
+    if slope * sign < 0:  # towards the end it goes away from 0
+        return Side([])
+    at_edge = sign_at(program, name, edge)
+    if at_edge == sign:
+        return Side([])
+    for near in _nearer(edge, way):
+        if sign_at(program, name, near) == -sign:
+            return Side([(near, far) if way > 0 else (far, near)])
+    return None
+
+
+def _nearer(edge: fmpq, way: int) -> Iterator[fmpq]:
+    for k in range(4, NEAREST + 1):
+        yield edge + way * fmpq(1, 2 ** (2**k))
+
+
+def _slope_at_end(t: Expression, r: Fraction, width: Fraction, way: int) -> int | None:
+    """1 or -1 if an expression of the distance from r rises or falls from there on, up to a width; else None."""
+    place = Range(arb(0), arb(to_fmpq(width)).upper(), True)
+    with suppress(Unsupported, Refused):
+        of_distance = _moved(t, r, way)
+        slope = _simple(derivative(of_distance))
+        conditions = (*domain(of_distance), *domain(slope))
+        if all(signs_by_balls(_simple(u), place) <= signs for u, signs in conditions):
+            return {POSITIVE: 1, NEGATIVE: -1}.get(signs_by_balls(slope, place))
+    return None
+
+
+def _is_outside(t: Expression, r: Fraction, width: Fraction, way: int) -> bool:
+    """Whether a part has no real value on the whole side."""
+    place = Range(arb(0), arb(to_fmpq(width)).upper(), True)
+    with suppress(Unsupported, Refused):
+        return any(not signs_by_balls(_simple(u), place) & signs for u, signs in domain(_moved(t, r, way)))
+    return False
+
+
+def _moved(t: Expression, r: Fraction, way: int) -> Expression:
+    """With r + x, or r - x, for x."""
+    if t == X:
+        return ("+", ("*", number(way), X), number(r))
+    return (t[0], *(_moved(part, r, way) if isinstance(part, tuple) else part for part in t[1:]))
+
+
+def _simple(t: Expression) -> Expression:
+    """Multiplied out at every level, so that x - 1 at 1 + x is x."""
+    t = (t[0], *(_simple(part) if isinstance(part, tuple) else part for part in t[1:]))
+    if t[0] not in ("+", "*", "^"):
+        return t
+    ring = ValueRing()
+    top, bottom = ring.quotient(t)
+    return ring.expression(top / bottom.leading_coefficient()) if bottom.is_constant() else t
+
+
+def _plainest(low: Fraction, high: Fraction) -> Fraction:
+    """The number with the smallest denominator between two (by continued fractions)."""
+    floor = low.numerator // low.denominator
+    if floor == low:
+        return low
+    if floor + 1 <= high:
+        return Fraction(floor + 1)
+    return floor + 1 / _plainest(1 / (high - floor), 1 / (low - floor))

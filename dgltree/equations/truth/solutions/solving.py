@@ -12,43 +12,23 @@ from flint import arb, ctx, fmpq
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.part import Part
+from dgltree.equations.truth.verdict import Part
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
-from dgltree.equations.truth.proofs.expression import (
-    ENCLOSED,
-    NONZERO,
-    POSITIVE,
-    Condition,
-    Expression,
-    Unsupported,
-    X,
-    derivative,
-    domain,
-    from_tree,
-    subexpressions,
-    to_text,
-)
+from dgltree.equations.truth.proofs.expression import ENCLOSED, NONZERO, POSITIVE, Condition, Expression, Unsupported, X, derivative, domain, from_tree, subexpressions, to_text
 from dgltree.equations.truth.proofs.fractions import Refused
 from dgltree.equations.truth.proofs.line import Line, real_line
 from dgltree.equations.truth.proofs.place import to_fmpq
-from dgltree.equations.truth.real_roots import narrow, sign_changes
-from dgltree.equations.truth.solutions.derivatives import is_only_zero, is_zero
-from dgltree.equations.truth.solutions.edges import edge_within, zeros_beside
+from dgltree.equations.truth.solutions.isolation import narrow, sign_changes
+from dgltree.equations.truth.solutions.isolation import is_only_zero, is_zero
+from dgltree.equations.truth.solutions.isolation import edge_within, zeros_beside
 from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, OpenInterval, loose
-from dgltree.equations.truth.solutions.normal import normal
-from dgltree.equations.truth.solutions.numbers import Number, NumberOutcome, RealEquation, same
-from dgltree.equations.truth.solutions.polynomials import BITS, Unsolved
+from dgltree.equations.truth.solutions.normal_form import normal
+from dgltree.equations.truth.solutions.solutions import Number, NumberOutcome, RealEquation, same
+from dgltree.equations.truth.solutions.solutions import BITS, Unsolved
 from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduce_to_period
-from dgltree.equations.truth.solutions.zeros import (
-    ZeroCandidate,
-    ZeroCandidates,
-    factors,
-    polynomial,
-    without_roots,
-    zeros,
-)
+from dgltree.equations.truth.solutions.elimination import ZeroCandidate, ZeroCandidates, factors, polynomial, without_roots, zeros
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE, number

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from dgltree.files import replacing
-from dgltree.workers import pool_map
+from dgltree.support.files import replacing
+from dgltree.support.workers import pool_map
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.held_out import held_out

@@ -12,7 +12,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
-from dgltree.ranking.pretrained.files import FOLDER
+from dgltree.ranking.pretrained_files import FOLDER
 from tasks.equations.completion import textbook
 
 pytest.importorskip("lightning", reason="the train extra is not installed")

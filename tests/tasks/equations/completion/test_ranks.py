@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dgltree import read_equation, read_infix
-from dgltree.ranking.fused_paths import FusedPaths
+from dgltree.ranking.path_engine import FusedPaths
 from tasks.equations.completion import ranks as completion
 
 LIMIT = 120

@@ -8,7 +8,7 @@ import torch
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from dgltree import open_model
-from dgltree.ranking.probabilities import probabilities
+from dgltree.ranking.ranker import probabilities
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.store import read

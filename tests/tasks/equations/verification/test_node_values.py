@@ -8,7 +8,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree
 from dgltree.batching.batch import unbatch
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.read.infix import read_equation
 from tasks.equations.preorders import Batcher

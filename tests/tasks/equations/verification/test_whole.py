@@ -8,7 +8,7 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree, Vocabulary, batch, read_equation
-from dgltree.datasets.labelled_batch import Labelled
+from dgltree.datasets.batches import Labelled
 from tasks.equations.compositionality.substitutivity import hidden_states
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.whole import EQUALS, join_sides

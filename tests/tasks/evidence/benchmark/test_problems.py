@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dgltree import BLANK, Tree
-from dgltree.equations.expressions.paths import count_blanks
+from dgltree.equations.expressions.variables import count_blanks
 from tasks.equations.canonical import canonical_key
 from tasks.equations.generator.identities import TEXTBOOK, read_lines
 from tasks.evidence.benchmark.problems import FILE, Problem, part_of, read_problems

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from dgltree import read_equation
-from dgltree.equations.truth.part import End, Interval
+from dgltree.equations.truth.verdict import End, Interval
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 from tasks.equations.__main__ import main
 from tasks.evidence.verdicts.drawn_verdicts import (

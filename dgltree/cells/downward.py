@@ -1,0 +1,292 @@
+"""Everything that follows from the contract of a downward cell: its weights, and its states on any engine."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+import torch
+from torch import nn
+from dgltree.batching.batch import TreeBatch, check_vocabulary
+from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.engine.checks import check_device, check_up
+from dgltree.engine.contract import DownwardContract
+from dgltree.cells.cell import COMPUTED, Frame, now_computed, outside_autocast
+from dgltree.engine.positions import Positions
+from dgltree.engine.contract import State
+from dgltree.engine.typed_linear import Affine, TypedLinear, sort_rows
+from dgltree.engine.propagate import downward_states
+from dgltree.support.torch_internals import without_autocast
+from typing import Any
+from torch import Tensor
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.cells.cell import Cell
+from dgltree.cells.tree_lstm import lstm_state
+from dgltree.engine.typed_linear import Linear
+from torch import Tensor, nn
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.channels import check_channels
+from dgltree.engine.typed_linear import Affine, Linear
+
+FROM_UP = "from_up"
+"""The field of a graph's nodes with what their upward states add to the gates of what they get."""
+
+
+class DownwardCell(DownwardContract):
+    __doc__ = DownwardContract.__doc__  # what an author of a cell and its users read
+
+    def forward(
+        self,
+        batch: Any,
+        up: State | None = None,
+        share: bool = False,
+        trace: Sequence[str] = (),
+        check: bool = False,
+        recompute: bool = False,
+    ) -> State:
+        """States, as of ``dgltree.propagate(..., direction="down", up=up)``, which calls the cell."""
+        return downward_states(self, batch, up, share, trace, check, recompute)
+
+    def build(self) -> None:
+        """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
+        n, width = self.hidden_size, sum(self.gates().values())
+        base, count = self._places()
+        self.register_buffer("place", torch.tensor(base, dtype=torch.long), persistent=False)
+        self.maps = nn.ModuleDict()
+        affine = ({"gates": Affine(n, width)} if width else {}) | self.products()
+        for name, each in affine.items() if count else ():
+            self.maps[self._name(name)] = TypedLinear(each, {kind: kind for kind in range(count)})
+        if self.reads_up:
+            own = {f: f if self.typed else 0 for f in range(len(base))}
+            self.maps[self._name("input")] = TypedLinear(Affine(n, width, bias=False), own)
+        if self.positions and width:
+            self.position_map = Positions(width)
+        self.reset_parameters()
+        self.sign()
+
+    def _places(self) -> tuple[list[int], int]:
+        """The number of each function's first matrix, and how many there are."""
+        functions, keys, count = self.vocabulary.functions, dict[Any, int](), 0
+        base = []
+        for name, arity in functions:
+            if arity is ANY_ARITY and not self.positions:
+                raise ValueError(
+                    f"the vocabulary has functions of any arity, {name!r} for one; {type(self).__name__} has weights "
+                    "for each place of a child: use positions=True, or a vocabulary with arities"
+                )
+            key = (name if self.typed else "") if self.positions else (name if self.typed else "", arity)
+            if arity != 0 and key not in keys:
+                keys[key], count = count, count + (1 if self.positions else arity or 0)
+            base.append(keys.get(key, 0))
+        return base, count
+
+    def _name(self, name: str) -> str:
+        return f"{name}_{self.key(None)}"
+
+    def prepare(self, graph: Any, up: State) -> None:
+        """Put fresh states into ``graph.ndata``: ``start`` where a node has no parent, 0 elsewhere, before every pass.
+
+        Args:
+            graph: ``dgl.reverse(graph, copy_ndata=True, copy_edata=True)`` of a graph from children to parents, or
+                ``dgltree.engine.Graph(batch, reverse=True)``. DGL's own ``reverse=True`` alters the order of the nodes
+                and not the way of the messages.
+            up: the upward states, part name to (N, *shape).
+
+        Raises ``ValueError`` as ``dgltree.propagate``, and for a graph that was not reversed.
+        """
+        batch = getattr(graph, "batch", None) or _reversed_batch(graph)
+        check_vocabulary(batch, self.vocabulary, "cell")
+        check_device(self, batch)
+        check_up(self, batch, up)
+        with without_autocast(batch.device):
+            has_parent = torch.zeros_like(batch.arity, dtype=torch.bool).index_fill(0, batch.child_index, True)
+            roots = torch.nonzero(~has_parent).squeeze(-1)
+            states = self.start({part: rows.index_select(0, roots) for part, rows in up.items()})
+            graph.ndata[COMPUTED] = ~has_parent
+            for part, rows in states.items():
+                empty = rows.new_zeros(batch.num_nodes, *rows.shape[1:])
+                graph.ndata[part] = empty.index_copy(0, roots, rows)
+            if (added := self.up_inputs(up["h"], batch.function)) is not None:
+                graph.ndata[FROM_UP] = added
+
+    @outside_autocast
+    def message_func(self, edges: Any) -> Frame:
+        """The messages of parents along these edges."""
+        prepared = self._prepared(edges.src)
+        order, segments, back = sort_rows(self.kinds(edges.src["function"], edges.data["slot"]))
+        parents = {part: rows[order] for part, rows in prepared.items()}
+        added = edges.dst[FROM_UP][order] if self.reads_up else None
+        sent = self.sent(parents, edges.data["slot"][order], added, self.linear_for(segments))
+        return {**{part: sent[part][back] for part in self.state}, COMPUTED: edges.src[COMPUTED]}
+
+    @outside_autocast
+    def reduce_func(self, nodes: Any) -> Frame:
+        """A node's state from what its parents sent."""
+        own, parents = nodes.data[COMPUTED], nodes.mailbox[COMPUTED]
+        stale, early = torch.stack([own.any(), ~parents.all()]).tolist()  # at once: a GPU is waited for
+        if stale:
+            raise ValueError(
+                "the graph has the states of an earlier pass: call cell.prepare(graph, up) before every pass"
+            )
+        if early:
+            raise ValueError("a node is reached before its parents: run the cell along a reversed graph, in its order")
+        mail = [nodes.mailbox[part].unbind(1) for part in self.state]
+        found = self.aggregate.of_slots([dict(zip(self.state, slot, strict=True)) for slot in zip(*mail, strict=True)])
+        return {**found, COMPUTED: now_computed(nodes)}
+
+    def apply_node_func(self, nodes: Any) -> Frame:
+        """The state as it is."""
+        return {**self._prepared(nodes.data), COMPUTED: nodes.data[COMPUTED]}
+
+    def _prepared(self, frame: Frame) -> Frame:
+        """The states in a frame. Raises ``ValueError`` if ``prepare`` did not put them there."""
+        if COMPUTED not in frame:
+            raise ValueError(
+                f"the graph has no states of this {type(self).__name__}: call cell.prepare(graph, up) before every pass"
+            )
+        return {part: frame[part] for part in self.state}
+
+
+def _reversed_batch(graph: Any) -> TreeBatch:
+    """The batch of a reversed DGLGraph."""
+    try:
+        return TreeBatch.from_graph(graph.reverse(copy_ndata=True, copy_edata=True))
+    except ValueError as error:
+        raise ValueError(
+            f"{error}: a downward cell runs on dgl.reverse(graph, copy_ndata=True, copy_edata=True)"
+        ) from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The top-down Tree-LSTM: every node in its context.
+
+
+class DownwardTreeLSTM(DownwardCell):
+    r"""A Tree-LSTM from the roots to the leaves, which reads each node's own upward state.
+
+    What child j with the upward state :math:`u_j` gets at place k of its parent, which has the state (h, c):
+
+    .. math::
+        in, o, f &= \sigma(W_k h + V u_j + b_k), \quad u = \tanh(W_k h + V u_j + b_k) \\
+        c_j &= in \odot drop(u) + f \odot c, \qquad h_j = o \odot \tanh(c_j)
+
+    each gate with its own rows of W, V and b; W and b are those of the parent's function and the place, V that of the
+    child's function. A node without parents starts with its upward h, and c if there is one of that width.
+
+    State: ``h`` (n,), ``c`` (n,).
+
+    Args:
+        reads_up: whether there is the term with :math:`u_j`.
+        vocabulary, hidden_size, options: see :class:`DownwardCell`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, reads_up: bool = True, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        self.reads_up = reads_up
+        self.build()
+
+    @classmethod
+    def matching(cls, up: Cell, **options: Any) -> "DownwardTreeLSTM":
+        """One that goes with an upward cell: of its width, and whose functions share weights if its functions do."""
+        functions = up.vocabulary.functions
+        positions = any(arity is ANY_ARITY for _, arity in functions)
+        typed = up.typed and not up.rank and not positions
+        return cls(up.vocabulary, up.hidden_size, typed=typed, positions=positions, **options)
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
+
+    def gates(self) -> dict[str, int]:
+        return {"u": self.hidden_size, "in_o_f": 3 * self.hidden_size}
+
+    def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
+        in_, o, f = torch.sigmoid(pre["in_o_f"]).split(self.hidden_size, -1)
+        made = lstm_state(in_, o, [f], torch.tanh(pre["u"]), [parent["c"]], self.drop)
+        return {**made, "f": f}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Downward cells whose h is so many channels, on each of which they act alike: StrAE's and Banyan's.
+
+
+class DownwardChannelCell(DownwardCell):
+    """Base of the two cells.
+
+    Args:
+        channels: c, which divides n; U = n / c.
+        vocabulary, hidden_size, options: see :class:`DownwardCell`. Their ``dropout`` acts on each message.
+    """
+
+    fixed = frozenset({"positions"})
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, channels: int = 1, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        self.channels, self.unit = channels, check_channels(channels, hidden_size)
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,)}
+
+    def gates(self) -> dict[str, int]:
+        return {}
+
+    def split(self, h: Tensor) -> Tensor:
+        """(..., c, U) of (..., n)."""
+        return h.unflatten(-1, (self.channels, self.unit))
+
+
+class DownwardStrAECell(DownwardChannelCell):
+    r"""The decomposition of StrAE and Self-StrAE, whose upward cell is :class:`dgltree.cells.StrAECell`.
+
+    .. math:: h_k = drop(\Theta_k h + \theta_k)
+
+    at place k, in each channel, with one map for all channels.
+
+    State: ``h`` (n,).
+
+    Args:
+        typed: whether each function has maps of its own; published: False.
+        vocabulary, hidden_size, options: see :class:`DownwardChannelCell`; published: 16 channels of 16, dropout 0.1.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, typed: bool = False, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, typed=typed, **options)
+        self.build()
+
+    def products(self) -> dict[str, Affine]:
+        return {"theta": Affine(self.unit, self.unit)}
+
+    def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
+        return {"h": self.drop(linear("theta", self.split(parent["h"])).flatten(-2))}
+
+
+class DownwardBanyanCell(DownwardChannelCell):
+    r"""The decomposition of Banyan, whose upward cell is :class:`dgltree.cells.BanyanCell`.
+
+    .. math:: h_k = drop(\sigma(\theta_k) \odot h + t_k)
+
+    at place k, in each channel, with the same weights for all channels, functions and arities.
+
+    State: ``h`` (n,).
+
+    Args:
+        vocabulary, hidden_size, options: see :class:`DownwardChannelCell`; published: 128 channels of 2, dropout 0.1.
+
+    Initialisation: theta U(0.6, 0.9), t 0.
+    """
+
+    fixed = frozenset({"typed"})
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, typed=False, **options)
+        places = max(vocabulary.arities, default=0)
+        self.weight = nn.Parameter(torch.empty(places, self.unit))
+        self.bias = nn.Parameter(torch.empty(places, self.unit))
+        self.build()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        nn.init.uniform_(self.weight, 0.6, 0.9)
+        nn.init.zeros_(self.bias)
+
+    def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
+        kept, added = (nn.functional.embedding(slot, each) for each in (torch.sigmoid(self.weight), self.bias))
+        return {"h": self.drop((kept.unsqueeze(-2) * self.split(parent["h"]) + added.unsqueeze(-2)).flatten(-2))}

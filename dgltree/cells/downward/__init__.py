@@ -1,1 +1,0 @@
-"""Cells from roots to leaves: what a parent hands to each child."""

@@ -1,1 +1,0 @@
-"""Training, validation and test sets, and the equal trees that must stay together."""

@@ -1,0 +1,357 @@
+"""Ordered Memory over sequences of vectors."""
+
+from typing import NamedTuple
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+from dgltree.support.arguments import check_dropout, check_size
+from dgltree.cells.compose import COMPOSITIONS
+from dgltree.encoders.latent.ordered_memory.slots import ATTENTIONS, allocate
+from dgltree.encoders.latent.ordered_memory.slots import write_slots
+from dgltree.encoders.latent.ordered_memory.gpu_words import Plan, WordReader, read_by_kernel
+from dgltree.encoders.latent.ragged import Ragged, front
+from dgltree.encoders.sequence.padding import check_vectors
+from typing import Any
+from dgltree.encoders.encoder import Attention, Encoded
+from dgltree.encoders.sequence.core import InducingCore
+from dgltree.encoders.sequence.linearization import PADDING
+from dgltree.encoders.sequence.padding import check_sequences, padding_mask
+from dgltree.encoders.sequence.recurrent import LockedDropout
+
+# Memory that Ordered Memory hands from one word to the next.
+class Slots(NamedTuple):
+    """The state of b sequences before a step: of the k slots that can have been reached, the last."""
+
+    M: Tensor
+    """(b, k, D)"""
+    M_hat: Tensor
+    """(b, k, D)"""
+    pi: Tensor
+    r"""(b, k), :math:`\overrightarrow\pi`."""
+    x: Tensor
+    """(b, D), x~ of the last word, which M_hat equals before the k slots."""
+
+    @property
+    def state(self) -> Tensor:
+        """(b, D), the last slot of M_hat."""
+        return self.M_hat[:, -1] if self.M_hat.shape[1] else self.x
+
+    def all_slots(self, count: int) -> Tensor:
+        """(b, count, D), M_hat of those that cannot have been reached, too."""
+        return torch.cat([self.x.unsqueeze(1).expand(-1, count - self.M_hat.shape[1], -1), self.M_hat], 1)
+
+    def first(self, count: int) -> "Slots":
+        """Of the first sequences; the others have ended."""
+        return Slots(*(front(part, count) for part in self))
+
+    def where(self, here: Tensor, other: "Slots") -> "Slots":
+        """Where ``here`` (b,) is true; ``other`` elsewhere."""
+        return Slots(
+            *(part.where(here.view(-1, *[1] * (part.dim() - 1)), old) for part, old in zip(self, other, strict=True))
+        )
+
+    def opened(self, slots: int) -> "Slots":
+        """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
+        if slots == self.M.shape[1]:
+            return self
+        M, pi = pad(self.M, (0, 0, 1, 0)), pad(self.pi, (1, 0))
+        return Slots(M, torch.cat([self.x.unsqueeze(1), self.M_hat], 1), pi, self.x)
+
+
+OPERATORS = ("tree_cell", "grc", "tree_rnn")
+"""Those of the compositions that the papers run in it."""
+
+
+class MemorySteps(NamedTuple):
+    """The output of one direction of Ordered Memory for B sequences of T steps."""
+
+    root: Tensor
+    """(B, D), the last slot after the last word read."""
+    states: Tensor
+    """(B, T, D), the last slot after each word; 0 at padding."""
+    p: Tensor
+    """(B, T, N), the attention over the slots, of which a tree can be read; 0 at padding and at the first word read."""
+    computed: int
+    """For how many of the B * T * N rows, steps and slots the cell ran."""
+    slots: Tensor | None = None
+    r"""(B, T, N, D), :math:`\hat M` after each word, if it is traced; 0 at padding."""
+    pi: Tensor | None = None
+    r"""(B, T, N), :math:`\overrightarrow\pi` of each word, if it is traced; 0 at padding."""
+
+    @property
+    def share(self) -> float:
+        """The part of all B * T * N for which the cell ran."""
+        return self.computed / self.p.numel()
+
+
+class OrderedMemory(WordReader):
+    r"""Ordered Memory over vectors (Shen et al. 2019, arXiv 1910.13466), from the first to the last.
+
+    Examples:
+        >>> import torch
+        >>> from dgltree.encoders import OrderedMemory
+        >>> memory = OrderedMemory(5, 8, num_slots=6)
+        >>> steps = memory(torch.randn(2, 7, 5))
+        >>> steps.root.shape, steps.p.shape  # (B, D), (B, T, N)
+        (torch.Size([2, 8]), torch.Size([2, 7, 6]))
+
+    Slots i = 1 ... N; memories M and :math:`\hat M`, (N, D), at first 0; :math:`\tilde x_t = LN(W x_t + b)`. At each
+    step the attention over the slots of :math:`\hat M_{t-1}`
+    (:mod:`dgltree.encoders.latent.ordered_memory.slots`) gives p; at the first word p = 0.
+    Then, for i = 1 ... N in order,
+
+    .. math::
+        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j \\
+        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i \\
+        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t \\
+        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i
+
+    The state of a step is :math:`\hat M_t^N`. The cell's LayerNorm is that of the input.
+
+    Where :math:`\overrightarrow\pi_i` is exactly 0 the cell changes neither a value nor a gradient, and does not run:
+    at slots which no row can have reached yet; and on the CPU for each row by itself. A GPU computes all rows of a
+    slot, because it would have to be waited for to know which ones are needed.
+
+    Args:
+        input_size: of a vector.
+        hidden_size: D.
+        num_slots: N of a call that names no other number.
+        operator: the cell: "tree_cell" is the Gated Recursive Cell, "grc" the same with GELU, as the papers on latent
+            trees run it (arXiv 2305.19999), "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
+        attention: "published" or "paper".
+        allowed_maximum: as in :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`.
+        dynamic: whether the CPU leaves out single rows; the results are the same up to rounding.
+        cell_dropout: probability, in training only, on [h_1; h_2], and in the Gated Recursive Cell before W_2.
+        attention_dropout: probability, in training only, before W_q, before W_k and before w.
+
+    Initialisation: torch's of ``Linear`` and ``LayerNorm``.
+
+    Raises ``ValueError`` for a size below 1, a dropout outside of 0 to below 1, another operator or attention.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        num_slots: int = 12,
+        operator: str = "tree_cell",
+        attention: str = "published",
+        allowed_maximum: bool = False,
+        dynamic: bool = True,
+        cell_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_size("input_size", input_size)
+        check_size("hidden_size", hidden_size)
+        check_size("num_slots", num_slots)
+        for dropout in (cell_dropout, attention_dropout):
+            check_dropout(dropout)
+        if operator not in OPERATORS:
+            raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
+        if attention not in ATTENTIONS:
+            raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
+        self.input_size, self.num_slots = input_size, num_slots
+        self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
+        self.input = nn.Linear(input_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size)
+        self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
+        self.cell = COMPOSITIONS[operator](hidden_size, cell_dropout)
+
+    def forward(
+        self, x: Tensor, padding: Tensor | None = None, num_slots: int | None = None, trace: bool = False
+    ) -> MemorySteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
+
+        No weight depends on the number of slots, so it may differ from call to call. With ``trace`` all slots are kept.
+
+        Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
+        """
+        check_vectors(x, padding, self.input_size)
+        num_slots = self.num_slots if num_slots is None else num_slots
+        check_size("num_slots", num_slots)
+        padding = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device) if padding is None else padding
+        ends, length = Ragged.of(padding), x.shape[1]
+        x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
+        attends = present & (present.cumsum(1) > 1)  # all words but the first
+        packed, queries, present, attends = map(ends.packed, (x, self.attention.queries(x), present, attends))
+        plan = Plan(present, attends, ends, num_slots)
+        by_kernel = None if trace or type(self) is not OrderedMemory else read_by_kernel(self, packed, queries, plan)
+        if by_kernel is None:
+            states, p, computed, kept = self.read(packed, queries, plan, trace)
+        else:
+            states, p = by_kernel
+            computed, kept = sum(min(t, num_slots) * count for t, count in enumerate(ends.counts)), []
+        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
+        steps = MemorySteps(ends.last(states), at_words, ends.padded(p, length), computed)
+        if not trace:
+            return steps
+        slots = ends.padded(torch.cat([each.all_slots(num_slots).flatten(1) for each in kept]), length)
+        wide = torch.cat([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept])
+        pi = ends.padded(wide, length)
+        slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
+        return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
+
+    def read(
+        self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False
+    ) -> tuple[Tensor, Tensor, int, list[Slots]]:
+        present, attended, ends, num_slots = plan
+        states, attention, kept, computed = [], [], list[Slots](), 0
+        at_step = zip(*(part.split(ends.counts) for part in (x, queries, present, attended)), strict=True)
+        first = x[: ends.counts[0]]
+        none = first.unsqueeze(1)[:, :0]
+        slot = Slots(none, none, first[:, :0], torch.zeros_like(first))
+        for t, (x_t, query, here, attends) in enumerate(at_step):
+            before = slot.first(len(x_t)).opened(min(t, num_slots))
+            p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
+            slot, ran = self._step(before, x_t, p)
+            slot = slot if ends.complete[t] else slot.where(here, before)
+            states.append(slot.state)
+            attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
+            kept += [slot] if trace else []
+            computed += ran
+        return torch.cat(states), torch.cat(attention), computed, kept
+
+    def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
+        """p (b, k) over the k open slots, from the query (b, D).
+
+        Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
+        are left out even if the maximum is over all slots. With dropout their scores could be others, but p does not
+        depend on the maximum.
+        """
+        if not slot.M_hat.shape[1]:
+            return slot.pi
+        return allocate(self.attention(query, slot.M_hat, num_slots), slot.pi, self.allowed_maximum)
+
+    def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
+        """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
+        left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
+        M = before.M.lerp(before.M_hat, left.unsqueeze(2))
+        M_hat, computed = self._write(x, M, right)
+        return Slots(M, M_hat, right, x), computed
+
+    def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
+        if not M.shape[1]:
+            return M, 0
+        if self.dynamic and x.device.type == "cpu" and not pi.all():
+            return self._write_used(x, M, pi)
+        rows, slots = pi.shape
+        M = M.transpose(0, 1).flatten(0, 1)
+        written = write_slots(self.cell, self.norm, x, self.cell.of_right(M), M, pi.t().reshape(-1, 1), [rows] * slots)
+        return written.view(slots, rows, -1).transpose(0, 1), rows * slots
+
+    def _write_used(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """As ``_write``, where ->pi is not 0: from some slot on, because it never falls. Elsewhere M_hat is x~."""
+        used = pi != 0
+        order = used.sum(1).argsort(descending=True, stable=True)
+        slot, rank = used[order].t().nonzero(as_tuple=True)
+        place = order[rank] * pi.shape[1] + slot  # slot after slot, in each the rows that use most slots first
+        M_used, pi_used = M.flatten(0, 1).index_select(0, place), pi.reshape(-1, 1).index_select(0, place)
+        counts, of_right = used.sum(0).tolist(), self.cell.of_right(M_used)
+        written = write_slots(self.cell, self.norm, x.index_select(0, order), of_right, M_used, pi_used, counts)
+        source = torch.arange(len(x)).repeat_interleave(pi.shape[1])
+        source[place] = torch.arange(len(x), len(x) + len(place))
+        return torch.cat([x, written]).index_select(0, source).view_as(M), len(place)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ordered Memory over sequences of ids.
+
+
+class SequenceOrderedMemory(InducingCore):
+    """The state of :class:`OrderedMemory` after the last id of each sequence.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n, the width of the state; D is n, or n / 2 for each of two directions.
+        num_slots: N in training.
+        num_evaluation_slots: N in evaluation; None: as many.
+        bidirectional: whether a second memory, with weights of its own, reads from the last id to the first; the states
+            of both are side by side.
+        embedding_size: of the ids; None: n.
+        dropout: probability, in training only, on the embeddings.
+        locked: whether the embeddings' dropout mask is one for all steps.
+        operator, attention, allowed_maximum, cell_dropout, attention_dropout: as in :class:`OrderedMemory`.
+        max_length: of a sequence; None: any.
+
+    Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
+
+    Raises ``ValueError`` as :class:`OrderedMemory` does, and for an odd n if there are two directions.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        num_slots: int = 12,
+        num_evaluation_slots: int | None = None,
+        bidirectional: bool = False,
+        embedding_size: int | None = None,
+        operator: str = "tree_cell",
+        attention: str = "published",
+        allowed_maximum: bool = False,
+        dropout: float = 0.0,
+        locked: bool = False,
+        cell_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        memory: dict[str, Any] = {
+            "operator": operator,
+            "attention": attention,
+            "allowed_maximum": allowed_maximum,
+            "cell_dropout": cell_dropout,
+            "attention_dropout": attention_dropout,
+        }
+        own = {"num_slots": num_slots, "num_evaluation_slots": num_evaluation_slots, "bidirectional": bidirectional}
+        embedded = {"embedding_size": embedding_size, "dropout": dropout, "locked": locked}
+        super().__init__(size, max_length, hidden_size=hidden_size, **own, **embedded, **memory)
+        check_size("hidden_size", hidden_size)
+        check_size("num_slots", num_slots)
+        check_dropout(dropout)
+        self.num_slots = num_slots
+        self.num_evaluation_slots = num_slots if num_evaluation_slots is None else num_evaluation_slots
+        check_size("num_evaluation_slots", self.num_evaluation_slots)
+        width = hidden_size if embedding_size is None else embedding_size
+        check_size("embedding_size", width)
+        directions = 2 if bidirectional else 1
+        if hidden_size % directions:
+            raise ValueError(
+                f"hidden_size is {hidden_size}; each of the two directions has half of it, so it must be even"
+            )
+        self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
+        self.dropout = LockedDropout(dropout) if locked else nn.Dropout(dropout)
+        self.memories = nn.ModuleList(
+            OrderedMemory(width, hidden_size // directions, **memory) for _ in range(directions)
+        )
+
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """The parse is the attention of the memory that reads from the first word to the last.
+
+        The trace has its ``states`` (B, T, D), the last slot after each word, all ``slots`` (B, T, N, D) of M^, and
+        ``pi`` (B, T, N), the sums of the attention up to each slot.
+        """
+        steps, kept = self._read(ids, lengths, trace), None
+        if steps[0].slots is not None and steps[0].pi is not None:
+            kept = {"states": steps[0].states, "slots": steps[0].slots, "pi": steps[0].pi}
+        return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p, lengths), trace=kept)
+
+    def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
+        """Each direction's states for ids (B, T) and lengths (B,), at the places of the ids.
+
+        Raises ``ValueError`` as a call does.
+        """
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return self._read(ids, lengths)
+
+    def _read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> list[MemorySteps]:
+        x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)
+        num_slots = self.num_slots if self.training else self.num_evaluation_slots
+        steps = [self.memories[0](x, padding, num_slots, trace)]
+        for memory in self.memories[1:]:  # the other direction, with its padding in front
+            root, states, p, computed, *_ = memory(x.flip(1), padding.flip(1), num_slots)
+            steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
+        return steps

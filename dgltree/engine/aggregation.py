@@ -1,0 +1,154 @@
+"""Aggregations: what a node sees of its children's messages, or a tree's vector of its nodes' states."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.support.arguments import nearest
+
+Messages = dict[str, Tensor]
+"""``h`` (rows, n), and by name what else belongs to each row, (rows, *shape)."""
+
+
+class Aggregation(nn.Module, ABC):
+    """Many rows to one for each group: the messages of children to what their parent reads.
+
+    A subclass states ``forward``; an own one is given to a cell as an object, and is differentiable torch.
+
+    Args:
+        size: n, the width of h.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    @abstractmethod
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        """Name to (count, *shape) from name to (rows, *shape), ``h`` among them; a group without rows has 0.
+
+        Args:
+            rows: what is aggregated.
+            group: (rows,) int64, ascending: the group of each row.
+            count: the number of groups.
+        """
+
+    def of_slots(self, slots: Sequence[Messages]) -> Messages:
+        """The same for groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
+        lead = torch.broadcast_shapes(*(slot["h"].shape[:-1] for slot in slots))
+        count = lead.numel()
+        rows = {}
+        for name, first in slots[0].items():
+            shape = first.shape[slots[0]["h"].dim() - 1 :]
+            each = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
+            rows[name] = torch.cat(each, 1).flatten(0, 1)
+        group = torch.arange(count, device=rows["h"].device).repeat_interleave(
+            len(slots), output_size=count * len(slots)
+        )
+        return {name: found.view(*lead, *found.shape[1:]) for name, found in self(rows, group, count).items()}
+
+
+class SumAggregation(Aggregation):
+    r""":math:`\sum_k m_k`."""
+
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        return {name: _sum(each, group, count) for name, each in rows.items()}
+
+    def of_slots(self, slots: Sequence[Messages]) -> Messages:
+        """One by one: what is equal for many rows is added without being copied for each."""
+        total = dict(slots[0])
+        for slot in slots[1:]:
+            total = {name: each + slot[name] for name, each in total.items()}
+        return total
+
+
+class MeanAggregation(Aggregation):
+    r""":math:`\frac 1 N \sum_k m_k`."""
+
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        share = 1 / _sum(rows["h"].new_ones(len(group)), group, count).clamp(min=1)
+        return {name: _sum(each, group, count) * _like(share, each) for name, each in rows.items()}
+
+
+class MaxAggregation(Aggregation):
+    r""":math:`\max_k m_k`, element by element; equal maxima share the gradient."""
+
+    reduction = "amax"
+
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        return {name: _extreme(each, group, count, self.reduction) for name, each in rows.items()}
+
+
+class MinAggregation(MaxAggregation):
+    r""":math:`\min_k m_k`, element by element; equal minima share the gradient."""
+
+    reduction = "amin"
+
+
+class AttentionAggregation(Aggregation):
+    r""":math:`\sum_k \alpha_k m_k` with :math:`\alpha = softmax_k(q \cdot h_k / \sqrt n)`, one weight for all of a row.
+
+    Initialisation: q is U(-1, 1).
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.query = nn.Parameter(torch.empty(size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.uniform_(self.query, -1, 1)
+
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        score = rows["h"] @ self.query * self.size**-0.5
+        highest = _extreme(score.detach(), group, count, "amax")
+        weight = (score - highest.index_select(0, group)).exp()
+        weight = weight / _sum(weight, group, count).index_select(0, group)
+        return {name: _sum(_like(weight, each) * each, group, count) for name, each in rows.items()}
+
+
+AGGREGATIONS: dict[str, type[Aggregation]] = {
+    "sum": SumAggregation,
+    "mean": MeanAggregation,
+    "max": MaxAggregation,
+    "min": MinAggregation,
+    "attention": AttentionAggregation,
+}
+"""By name: what the option ``aggregation`` of a :class:`dgltree.cells.SumCell` takes, and ``pooling`` of an encoder."""
+
+
+def aggregation_named(given: str | Aggregation, size: int) -> Aggregation:
+    """The aggregation of a name, for rows of this width, or the object that is given.
+
+    Raises ``ValueError`` for another name, and for an object of another width; ``TypeError`` for neither.
+    """
+    if isinstance(given, Aggregation):
+        if given.size != size:
+            raise ValueError(f"{type(given).__name__} is of size {given.size}; the states have {size}")
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"an aggregation is a name or an Aggregation, but got {given!r}")
+    if given not in AGGREGATIONS:
+        raise ValueError(f"{given!r} is not an aggregation; {nearest(given, AGGREGATIONS)}")
+    return AGGREGATIONS[given](size)
+
+
+def name_of(aggregation: Aggregation) -> str | Aggregation:
+    """Its name, as options have it; an own one itself."""
+    return next((name for name, kind in AGGREGATIONS.items() if kind is type(aggregation)), aggregation)
+
+
+def _sum(rows: Tensor, group: Tensor, count: int) -> Tensor:
+    return rows.new_zeros(count, *rows.shape[1:]).index_add(0, group, rows)
+
+
+def _extreme(rows: Tensor, group: Tensor, count: int, reduction: str) -> Tensor:
+    index = _like(group, rows).expand_as(rows)
+    return rows.new_zeros(count, *rows.shape[1:]).scatter_reduce(0, index, rows, reduction, include_self=False)
+
+
+def _like(column: Tensor, rows: Tensor) -> Tensor:
+    """(rows,) as (rows, 1, ...), of as many dimensions as ``rows``."""
+    return column.view(-1, *[1] * (rows.dim() - 1))

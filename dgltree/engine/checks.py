@@ -1,0 +1,160 @@
+"""Inputs that a cell refuses: batches of another vocabulary, and inputs that it would lose."""
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch, check_vocabulary, place, shares_numbers
+from dgltree.batching.number_scales import ranks_of
+from dgltree.batching.vocabulary import NO_TOKEN
+from dgltree.engine.contract import CellBase
+from dgltree.engine.contract import CellContract
+from dgltree.engine.contract import State
+
+
+def check_batch(cell: CellContract, batch: TreeBatch) -> None:
+    """``ValueError`` for a batch of another vocabulary, or with inputs that the cell cannot read; on any device."""
+    check_vocabulary(batch, cell.vocabulary, "cell")
+    if batch.x is not None:
+        _check_x(cell, batch, batch.x, next(cell.parameters()).dtype)
+
+
+def check_device(cell: CellBase, batch: TreeBatch) -> None:
+    """``ValueError`` for a batch that is on another device than the cell."""
+    own = next(cell.parameters()).device
+    if own != batch.device:
+        raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
+
+
+def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.device) -> None:
+    """``RuntimeError``, as torch's operations raise it, naming a map whose tensors no pass on this device can multiply.
+
+    Compiled code reads by address: behind a short tensor it would read whatever lies there.
+    """
+    maps, dtypes = cell.named_maps(), {tensor.dtype for tensor in weights.values()}
+    for name, tensor in weights.items():
+        linear, kind = name.rsplit(".", 1)
+        shape = maps[linear].shapes[kind]
+        if tensor.shape != shape:
+            raise RuntimeError(f"{name} has shape {tuple(tensor.shape)}; this cell's map needs {shape}")
+        if tensor.device != device:
+            raise RuntimeError(
+                f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)"
+            )
+    if len(dtypes) > 1:
+        each = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
+        raise RuntimeError(f"the maps have different dtypes: {each}; convert the cell by cell.to(dtype)")
+
+
+def check_first_states(cell: CellBase, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:
+    """``RuntimeError`` if the states that a pass begins with, (rows, *shape), have not the cell's shape or dtype."""
+    dtype = next((tensor.dtype for tensor in weights.values()), None)
+    for (part, shape), rows in zip(cell.state.items(), states, strict=True):
+        if rows.shape[1:] != shape:
+            raise RuntimeError(f"leaves have a state {part} of shape {tuple(rows.shape[1:])}; this cell's is {shape}")
+        if dtype is not None and rows.dtype != dtype:
+            raise RuntimeError(
+                f"leaves have a state {part} of {rows.dtype}, the maps are {dtype}: a cell has one, cell.to(...)"
+            )
+
+
+def read_of(cell: CellContract) -> tuple[object, ...]:
+    """The parts of nodes that a cell reads: equal for cells that :func:`check_nodes` treats alike."""
+    return cell.numbers, cell.leaf, cell.input_size
+
+
+def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
+    """``ValueError`` if a cell would lose something that a node carries, or lacks something at one."""
+    inner, token = batch.arity > 0, batch.token != NO_TOKEN
+
+    def refuse(wrong: Tensor, what: str) -> None:
+        if wrong.any():
+            raise ValueError(f"{place(batch, int(torch.nonzero(wrong)[0]))} {what}")
+
+    carries = token
+    if batch.value is not None:
+        number = ~batch.value.isnan()
+        carries = token | number
+        refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
+        refuse(number & token, "has a token and a number; a leaf carries one of them")
+        if cell.vocabulary.scales is not None and shares_numbers(batch):
+            refuse(
+                _at_places_of_other_scales(cell, batch),
+                "carries a number, which is scaled differently under each of its parents: give each parent its own "
+                "leaf",
+            )
+        if not cell.numbers:
+            refuse(number, "carries a number; build the cell with numbers=True")
+        if cell.input_size is not None and cell.leaf == "gates" and batch.x is not None:
+            refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
+    if cell.leaf != "gates":
+        refuse(~(inner | carries), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
+    if cell.input_size is None:
+        refuse(inner & token, "is an inner node with a token, which a cell without input_size ignores")
+    if cell.leaf != "gates" and batch.x is not None:
+        refuse(
+            ~inner & (batch.x != 0).any(1),
+            f"is a leaf with an input vector, which leaf={cell.leaf!r} would lose: use leaf='gates', or 0 there",
+        )
+
+
+def _at_places_of_other_scales(cell: CellContract, batch: TreeBatch) -> Tensor:
+    """(N,), whether a leaf is read as different numbers under several parents."""
+    batch, table = batch.within(cell.vocabulary), cell.vocabulary.scale_table
+    numbers = batch.numbers
+    assert numbers is not None and batch.value is not None and table is not None
+    table, child = table.on(batch.device), batch.child_index
+    rows = table.rows(batch.function[child], batch.function[batch.parent_index], batch.slot, ranks_of(batch))
+    read = table.distances(batch.value[child], rows).asinh()
+    other = (read != numbers[child]) & ~read.isnan()
+    return torch.zeros_like(batch.function, dtype=torch.bool).index_fill(0, child[other], True)
+
+
+def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
+    if cell.input_size is None:
+        raise ValueError("the batch carries input vectors x, but this cell has no input_size and would ignore them")
+    if x.shape != (batch.num_nodes, cell.input_size):
+        expected = f"({batch.num_nodes} nodes, input_size {cell.input_size})"
+        raise ValueError(f"x has shape {tuple(x.shape)}; this batch and cell need {expected}")
+    if x.dtype != dtype:
+        raise ValueError(f"x is {x.dtype}; the cell's weights are {dtype}")
+    if x.device != batch.device:
+        raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
+
+
+def check_finite(cell: CellBase, batch: TreeBatch, states: State, order: Tensor, before: str = "below") -> None:
+    """``ValueError`` naming the first node, by ``order`` (N,), whose state is not finite, and what is not finite there.
+
+    ``before`` is where the nodes lie that come earlier.
+    """
+    bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
+    wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
+    if not len(wrong):
+        return
+    j = int(wrong[order[wrong].argmin()])
+    parts = ", ".join(part for part, rows in bad.items() if rows[j])
+    name, _ = cell.vocabulary.functions[int(batch.function[j])]
+    own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
+    cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
+    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node {before} is like that; {cause}")
+
+
+def check_up(cell: CellBase, batch: TreeBatch, up: State | None) -> None:
+    """``ValueError`` for upward states that a downward cell cannot start from."""
+    if up is None or "h" not in up:
+        raise ValueError(
+            f"up is {'missing' if up is None else 'without h'}: a {type(cell).__name__} starts from upward states, "
+            "up=dgltree.propagate(batch, an upward cell)"
+        )
+    shape, weight = (batch.num_nodes, cell.hidden_size), next(cell.parameters(), up["h"])
+    for part, rows in up.items():
+        if len(rows) != batch.num_nodes or (part == "h" and rows.shape != shape):
+            raise ValueError(
+                f"up[{part!r}] has shape {tuple(rows.shape)}; this batch and cell need {batch.num_nodes} rows"
+                + (f" of hidden_size {cell.hidden_size}" if part == "h" else "")
+            )
+        if rows.dtype != weight.dtype or rows.device != weight.device:
+            raise ValueError(
+                f"up[{part!r}] is {rows.dtype} on {rows.device}; the cell is {weight.dtype} on {weight.device}"
+            )

@@ -1,0 +1,157 @@
+"""Affine maps of which each function has its own, or of which all functions share one."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.support.torch_internals import hooks_of
+
+Segments = list[tuple[int, int, int]]
+"""``(function id, start, stop)``: runs of rows with one function."""
+Linear = Callable[[str, Tensor], Tensor]
+"""``linear(name, v)``: the map ``name`` of rows ``v``, (rows, ..., in) to (rows, ..., out)."""
+Runs = list[tuple[int, int, int]]
+"""``(matrix, start, stop)``: runs of rows with one matrix."""
+
+
+class Affine(NamedTuple):
+    """The size of a map, and whether it has a bias."""
+
+    fan_in: int
+    fan_out: int
+    bias: bool = True
+    shared: bool = False
+    """All functions of an arity share one map, whatever the cell's other maps do."""
+
+
+class Weights(NamedTuple):
+    """The tensors of K maps, as parameters, parametrizations or ``functional_call`` give them."""
+
+    weight: Tensor
+    """(K, out, in)"""
+    bias: Tensor | None
+    """(K, out)"""
+
+
+class TypedLinear(nn.Module):
+    """K affine maps in one tensor, and for each function which of them is its own.
+
+    Initialisation: that of a torch ``Linear`` of the same fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m)), U and
+    V as well.
+
+    Args:
+        affine: the size of each map.
+        position: function id to its map, 0 to K - 1; equal numbers share.
+        rank: 0, or the rank of what is a map's own: its matrix is W + U_k V_k, where all share W.
+    """
+
+    def __init__(self, affine: Affine, position: Mapping[int, int], rank: int = 0) -> None:
+        super().__init__()
+        self.count = max(position.values()) + 1
+        self.affine = affine
+        self.position = dict(position)
+        self.rank = rank if self.count > 1 and affine.fan_in else 0
+        self.weight = nn.Parameter(torch.empty(1 if self.rank else self.count, affine.fan_out, affine.fan_in))
+        self.bias = nn.Parameter(torch.empty(self.count, affine.fan_out)) if affine.bias else None
+        if self.rank:
+            self.own_out = nn.Parameter(torch.empty(self.count, affine.fan_out, self.rank))
+            self.own_in = nn.Parameter(torch.empty(self.count, self.rank, affine.fan_in))
+        self.reset_parameters()
+
+    def reset_parameters(self, bound: float | None = None) -> None:
+        """Draw again from U(-bound, bound), by default 1/sqrt(fan-in)."""
+        bound = max(self.affine.fan_in, 1) ** -0.5 if bound is None else bound
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -bound, bound)
+
+    def extra_repr(self) -> str:
+        rank = f", of rank {self.rank} around a shared one" if self.rank else ""
+        return f"{self.count} maps, {self.affine.fan_in} to {self.affine.fan_out}{rank}"
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of what :meth:`weights` gives, of a bias that somebody gave the map, too."""
+        fan_in, fan_out, *_ = self.affine
+        return {"weight": (self.count, fan_out, fan_in), "bias": (self.count, fan_out)}
+
+    def runs(self, segments: Segments) -> Runs:
+        """The runs of rows with one matrix, for rows sorted by function."""
+        runs: Runs = []
+        for function, start, stop in segments:
+            matrix = self.position[function]
+            if runs and runs[-1][0] == matrix:
+                start = runs.pop()[1]
+            runs.append((matrix, start, stop))
+        return runs
+
+    def forward(self, v: Tensor, segments: Segments) -> Tensor:
+        """(rows, ..., in) to (rows, ..., out), for rows sorted by function; of rows of width 0 the biases."""
+        return product(v, self.weights(), self.runs(segments))
+
+    def weights(self) -> Weights:
+        """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
+        if not self.rank:
+            return Weights(self.weight, self.bias)
+        return Weights(self.weight + torch.bmm(self.own_out, self.own_in), self.bias)  # @ would spread one over all
+
+    def patches(self) -> tuple[object, ...]:
+        """The parts that only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
+        forward = vars(self).get("forward", type(self).forward)
+        return hooks_of(self) + (() if forward is TypedLinear.forward else (forward,))
+
+
+def product(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+    """(rows, ..., in) to (rows, ..., out): each run of rows through its matrix; of rows of width 0 the biases."""
+    weight, bias = weights
+    weight = weight if v.shape[-1] else weight[..., :0]
+    if len(runs) > 1 and not torch.is_grad_enabled():  # autograd does not know products that are written in place
+        return _written(v, Weights(weight, bias), runs)
+    biases = [None] * len(weight) if bias is None else bias
+    parts = [nn.functional.linear(v[start:stop], weight[m], biases[m]) for m, start, stop in runs]
+    if not parts:  # DGL asks for the messages of no edges at the leaves
+        return v.new_zeros(*v.shape[:-1], weight.shape[1])
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _written(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+    """The same, each product where it belongs."""
+    weight, bias = weights
+    out = v.new_empty(*v.shape[:-1], weight.shape[1])
+    for m, start, stop in runs:
+        rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
+        if bias is None:
+            torch.mm(rows, weight[m].t(), out=written)
+        else:
+            torch.addmm(bias[m], rows, weight[m].t(), out=written)
+    return out
+
+
+def split(pre: Tensor, widths: Mapping[str, int]) -> dict[str, Tensor]:
+    """(..., sum of widths) to name -> (..., width)."""
+    return dict(zip(widths, pre.split(list(widths.values()), -1), strict=True))
+
+
+def concatenate(parts: Sequence[Tensor]) -> Tensor:
+    """(..., n) each, with leading sizes that broadcast, to (..., N * n)."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(torch.broadcast_tensors(*parts), -1)
+
+
+def sort_rows(function: Tensor) -> tuple[Tensor, Segments, Tensor]:
+    """The order that sorts rows by function, its segments, and the order that puts them back."""
+    known = function.cpu()  # all that a GPU has to be waited for
+    order = torch.argsort(known, stable=True)
+    ids, counts = torch.unique_consecutive(known[order], return_counts=True)
+    order = order.to(function.device, non_blocking=True)
+    return order, list(_segments(ids.tolist(), counts.tolist())), torch.argsort(order)
+
+
+def _segments(ids: list[int], counts: list[int]) -> Iterator[tuple[int, int, int]]:
+    start = 0
+    for function, count in zip(ids, counts, strict=True):
+        yield function, start, start + count
+        start += count

@@ -1,0 +1,151 @@
+"""The process that runs SymPy: a JSON line with a question on its input, a JSON line with the answer on its output.
+
+``python -m dgltree.equations.algebra.server``. Expressions are infix text. It ends with its input, and by itself when a
+question takes more CPU time, or longer, than was said.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from dgltree.read.notation import IMAGINARY_UNIT, number
+from dgltree.read.sympy import from_sympy, to_sympy
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
+import json
+import resource
+import signal
+import sys
+from typing import Any
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
+from dgltree.trees.equation import Equation
+
+if TYPE_CHECKING:
+    import sympy
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions to SymPy: the expanded, factored and simplified forms of a tree, and the solutions of an equation.
+#
+# Its laws of logarithms and powers are those of positive numbers, and it may be wrong or slow: callers judge what
+# comes
+# back, and run this in a process that they can end.
+
+
+MAX_FORM_NODES = 120
+"""Nodes of a form."""
+_UNIT_NAME = "imaginary_unit_of_sympy"
+
+
+def forms(tree: Tree) -> dict[str, list[Tree]]:
+    """``expanded``, ``factored`` and ``simplified``, of each what SymPy has; some may be the tree itself."""
+    expression = _expression(tree)
+    return {name: _trees(_tried(expression, ways)) for name, ways in _ways().items()}
+
+
+def solutions(equation: Equation) -> list[Tree]:
+    """The values of the blank, complex ones last; nothing if SymPy finds none that a tree can say."""
+    import sympy
+
+    left, right = map(_expression, equation)
+    try:
+        found = sympy.solve(left - right, sympy.Symbol(BLANK.function))
+    except Exception:  # SymPy raises errors of many kinds
+        return []
+    return _trees(sorted(found, key=lambda solution: bool(solution.has(sympy.I))))
+
+
+def _expression(tree: Tree) -> "sympy.Expr":
+    """The expression of a tree, worked out, with fractions in place of decimals."""
+    decimals = {leaf for leaf in tree.distinct() if leaf.function == "Float"}
+    return to_sympy(substitute(tree, {leaf: _fraction(leaf) for leaf in decimals})).doit()
+
+
+def _fraction(leaf: Tree) -> Tree:
+    from fractions import Fraction
+
+    return number(str(Fraction(leaf.token or "")))
+
+
+def _ways() -> dict[str, list[Callable[[Any], Any]]]:
+    """By form, what SymPy is asked to do for it."""
+    import sympy
+
+    def expanded(expression: Any) -> Any:
+        return sympy.expand(sympy.expand_log(sympy.expand_trig(sympy.expand(expression)), force=True))
+
+    def combined(expression: Any) -> Any:
+        return sympy.logcombine(expression, force=True)
+
+    return {
+        "expanded": [expanded],
+        "factored": [sympy.factor],
+        "simplified": [
+            lambda expression: expression,
+            sympy.simplify,
+            sympy.trigsimp,
+            sympy.radsimp,
+            sympy.cancel,
+            combined,
+            lambda expression: sympy.powdenest(sympy.powsimp(expression), force=True),
+            lambda expression: sympy.simplify(sympy.expand(expression)),
+            lambda expression: sympy.expand(expression, complex=True) if expression.has(sympy.I) else expression,
+        ],
+    }
+
+
+def _tried(expression: Any, ways: list[Callable[[Any], Any]]) -> Iterator[Any]:
+    for way in ways:
+        with suppress(Exception):  # SymPy raises errors of many kinds
+            yield way(expression)
+
+
+def _trees(expressions: Any) -> list[Tree]:
+    import sympy
+
+    unit, found = sympy.Symbol(_UNIT_NAME), dict[Tree, None]()
+    for expression in expressions:
+        with suppress(ValueError, TypeError, AttributeError, RecursionError):
+            tree = from_sympy(expression.xreplace({sympy.I: unit}))
+            if isinstance(tree, Tree) and tree.size <= MAX_FORM_NODES:
+                found[substitute(tree, {Tree("Symbol", token=_UNIT_NAME): IMAGINARY_UNIT})] = None
+    return list(found)
+
+
+BYTES = 2 << 30
+"""Of memory."""
+
+
+def answer(question: dict[str, Any]) -> Any:
+    """The answer of :mod:`dgltree.equations.algebra.server` to a question, as texts."""
+    trees = [read_infix(text) for text in question["trees"]]
+    if question["what"] == "forms":
+        return {name: _texts(found) for name, found in forms(trees[0]).items()}
+    return _texts(solutions(Equation(*trees)))
+
+
+def _texts(trees: list[Tree]) -> list[str]:
+    return [write_infix(tree) for tree in trees]
+
+
+def main() -> None:
+    """Answer until the input ends; null for a question that SymPy cannot answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    import sympy  # noqa: F401 - loaded before the first question
+
+    print(flush=True)  # ready
+    for line in sys.stdin:
+        question = json.loads(line)
+        signal.alarm(question["wait"])
+        signal.setitimer(signal.ITIMER_PROF, question["seconds"])
+        try:
+            found = answer(question)
+        except Exception:  # SymPy raises errors of many kinds
+            found = None
+        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+from dgltree.equations.marking.checker import Checker
+from dgltree.equations.marking.marks import Checked, Mark, unjudged
+from dgltree.equations.marking.sentences import Cause
+from collections.abc import Collection
+from dgltree.equations.marking.marks import Checked, Mark
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Marks within a time: answers are judged by further processes, which are ended if one takes too long.
+
+
+START = 60.0
+"""Seconds that the start of a process may take on a busy machine; they do not count."""
+MAX_CHECKERS = 256
+"""Questions that a process keeps in mind."""
+
+
+class MarkingTask(NamedTuple):
+    """An answer to mark.
+
+    Args:
+        question: as a person types it.
+        answer: to it.
+        settings: the other arguments of :class:`dgltree.equations.marking.checker.Checker`.
+    """
+
+    question: str
+    answer: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+class Marking:
+    """Marks tasks, and keeps the questions of the last ones in mind."""
+
+    def __init__(self) -> None:
+        self._checkers: dict[tuple[Any, ...], Checker | str] = {}
+
+    def mark(self, task: MarkingTask) -> Checked:
+        """The mark of an answer whatever it is, and ``not-asked`` if the question cannot be read."""
+        checker = self._checker(task)
+        if isinstance(checker, str):
+            return unjudged(Mark.NOT_ASKED, task.answer.strip(), error=checker)
+        return checker.mark(task.answer)
+
+    def _checker(self, task: MarkingTask) -> Checker | str:
+        key = (task.question, task.settings)
+        if key not in self._checkers:
+            if len(self._checkers) >= MAX_CHECKERS:
+                self._checkers.clear()
+            self._checkers[key] = _open(task.question, dict(task.settings))
+        return self._checkers[key]
+
+
+def _open(question: str, settings: Mapping[str, Any]) -> Checker | str:
+    """A checker of answers to a question, or why it cannot be read."""
+    if not question.strip():
+        return "there is no question"
+    try:
+        return Checker(question.strip(), **settings)
+    except ValueError as error:
+        return str(error)
+
+
+class TimedMarking:
+    """The same in a process of its own, which ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._owner = 0
+
+    def mark(self, task: MarkingTask, seconds: float) -> Checked:
+        """The mark of an answer; ``out-of-time`` if there is none within so many seconds."""
+        connection = self._running()
+        try:
+            connection.send(task)
+            if connection.poll(seconds):
+                found: Checked = connection.recv()
+                return found
+        except (EOFError, OSError):
+            self.stop()
+            ended = unjudged(Mark.OUT_OF_TIME, task.answer.strip())
+            return ended._replace(cause=Cause("ended"))
+        except BaseException:  # an interrupt: its answer must not answer another question
+            self.stop()
+            raise
+        self.stop()
+        return unjudged(Mark.OUT_OF_TIME, task.answer.strip(), seconds=f"{seconds:g}")
+
+    def stop(self) -> None:
+        """End the process; another task starts another one."""
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
+
+    def _running(self) -> "Connection[Any, Any]":
+        if self._process is None or self._connection is None or self._owner != os.getpid():
+            here, there = socket.socketpair()
+            paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # the modules that this process has
+            with there:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "dgltree.equations.marking.mark_server", str(there.fileno())],
+                    env={**os.environ, "PYTHONPATH": paths},
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[there.fileno()],
+                )
+            self._connection, self._owner = Connection(here.detach()), os.getpid()
+            if not self._connection.poll(START) or self._connection.recv() != "ready":
+                self.stop()
+                raise OSError("the process that marks answers could not be started")
+        return self._connection
+
+
+_idle: list[TimedMarking] = []
+_lock = threading.Lock()
+
+
+def mark_within(task: MarkingTask, seconds: float) -> Checked:
+    """The mark of an answer within a time, by a process that no other thread uses."""
+    with _lock:
+        if not _idle:
+            atexit.register(_end)
+        marking = _idle.pop() if _idle else TimedMarking()
+    try:
+        return marking.mark(task, seconds)
+    finally:
+        with _lock:
+            _idle.append(marking)
+
+
+def _end() -> None:
+    """End the processes that wait for tasks."""
+    with _lock:
+        for marking in _idle:
+            marking.stop()
+        _idle.clear()
+
+
+__all__ = ["Checker", "Mark", "check"]
+
+
+def check(
+    equation: str | Equation,
+    answer: str | Tree,
+    form: str | None = None,
+    names: Collection[str] = (),
+    rounded: bool | int = False,
+    mixed: bool = False,
+    units: bool = False,
+    significant: int | None = None,
+    decimal: str | None = None,
+    seconds: float | None = None,
+    assume: Collection[str] = (),
+) -> Checked:
+    """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
+
+    Examples:
+        >>> import dgltree
+        >>> print(dgltree.check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored"))
+        right: holds everywhere (proved)
+        >>> dgltree.check("x^2 - 9 = _", "(x - 3)^2").mark
+        <Mark.WRONG: 'wrong'>
+        >>> dgltree.check("x^2 = 4, x = _", "2; 5").counts
+        SolutionCounts(right=1, given=2, required=2)
+
+    Args:
+        equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read
+            already.
+        answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
+        form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
+        names: runs of letters that are one name; others are products, as :func:`dgltree.complete` has it.
+        rounded: whether a decimal is right that is the value rounded to its digits; or to how many places behind the
+            point it has to be rounded.
+        mixed: whether ``2 1/2`` is 2 + 1/2; else it is refused, as it can be a product.
+        units: whether names after numbers are units, compared by pint (the extra ``units``); else they are refused.
+        significant: to how many significant digits a value has to be rounded.
+        decimal: ``comma`` or ``point``, the mark of decimals in the question and in answers; None: that of the
+            decimals in the question. If that has none, what can mean two numbers is refused.
+        assume: of the variables, as ``["T > 0", "x in [0, 2π)"]``; what is right there is right, and a solution that
+            is elsewhere is wrong.
+        seconds: that an answer may take, in a further process, which is ended then: the mark is ``out-of-time``. The
+            equation and the answer have to be texts.
+
+    An answer is right if it makes the equation true wherever the rest of the equation has a real value. If an
+    unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
+
+    Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
+    :meth:`dgltree.equations.marking.checker.Checker.mark` has marks for these, too.
+
+    See also: :func:`dgltree.complete` for the answer, :func:`dgltree.distractors` for wrong ones.
+    """
+    if seconds is None:
+        return Checker(equation, form, names, rounded, mixed, units, significant, decimal, assume).check(answer)
+    if not isinstance(equation, str) or not isinstance(answer, str):
+        raise ValueError("a time limit is only for texts; trees are marked without one")
+    settings = {"form": form, "names": tuple(names), "rounded": rounded, "mixed": mixed, "units": units}
+    settings |= {"significant": significant, "decimal": decimal, "assume": tuple(assume)}
+    found = mark_within(MarkingTask(equation, answer, tuple(settings.items())), seconds)
+    if found.mark in (Mark.UNREADABLE, Mark.NOT_ASKED):
+        raise ValueError(found.error)
+    return found

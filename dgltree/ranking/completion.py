@@ -1,0 +1,177 @@
+"""How many equations are completed: by a search, or by the ranking of a list."""
+
+from collections.abc import Collection
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+from dgltree.equations.completion.verification import question
+from dgltree.equations.completion.assumptions import as_assumed, read_assumptions
+from dgltree.equations.completion.completer import Completer, Guesser
+from dgltree.equations.completion.result import Completion
+from dgltree.equations.search.search import BUDGET
+from dgltree.ranking.equation_size import is_small
+from dgltree.ranking.pretrained_files import model_file
+from dgltree.equations.typed import read_question
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+from dgltree.equations.typed import Question
+
+if TYPE_CHECKING:
+    from dgltree.models.tree_model import EquationModel
+    from dgltree.ranking.filler_list import FillerList
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Guesses from the shipped list of fillers, for equations to which a search finds no answer.
+
+
+GUESS_DEPTH = 50
+"""Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
+
+
+class ListGuesser(Guesser):
+    """Guesses from the shipped list, ranked by a network.
+
+    Args:
+        model: a shipped model, a file, or a model; opened when something is to be guessed, as most equations need none.
+
+    Raises ``FileNotFoundError`` for a name or a file that is not there.
+    """
+
+    def __init__(self, model: "str | EquationModel") -> None:
+        if isinstance(model, str):
+            model_file(model)
+        self.model = model
+
+    def guess(self, equation: Equation) -> list[Tree]:
+        return self._fillers.guess(equation) if is_small(equation, GUESS_DEPTH) else []
+
+    @cached_property
+    def _fillers(self) -> "FillerList":
+        from dgltree.ranking.filler_list import FillerList, readable
+        from dgltree.ranking.pretrained_files import shipped_fillers
+        from dgltree.ranking.pretrained import open_model
+
+        opened = open_model(self.model) if isinstance(self.model, str) else self.model
+        return FillerList(opened, readable(shipped_fillers(), opened.cell.vocabulary))
+
+
+def complete(
+    equation: str | Equation,
+    top: int = 10,
+    model: str | Any = "default",
+    budget: int = BUDGET,
+    seconds: float | None = None,
+    names: Collection[str] = (),
+    assume: Collection[str] = (),
+) -> Completion:
+    """Find the fillers of an equation's blanks: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
+
+    Examples:
+        >>> import dgltree
+        >>> found = dgltree.complete("x^2 - 5x + 6 = (x - 2)_")
+        >>> [dgltree.write_infix(tree) for tree in found.fillers[0].trees]
+        ['x - 3']
+        >>> print(found.fillers[0].verdict)
+        holds everywhere (proved)
+
+    ``complete("2x + 3 = 11, x = _")`` solves an equation, ``complete("factor x^2 - 4")`` rewrites an expression.
+
+    Args:
+        equation: as a person types it (:func:`dgltree.equations.typed.read_question`), or read already.
+        top: how many fillers.
+        model: what guesses if nothing is found: a shipped model, a file, or a :class:`dgltree.models.EquationModel`.
+        budget: how many values the search looks at, at most.
+        seconds: after which it answers with what it has; None for no limit.
+        names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.
+        assume: of the variables, as ``["T > 0"]``: solutions for an unknown that are not so are left out.
+
+    Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
+    without a blank, and a function without a value.
+
+    See also: :func:`dgltree.verify`, :func:`dgltree.check`.
+    """
+    asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
+    return as_assumed(completer(model, budget, seconds).answer(asked, top), read_assumptions(assume))
+
+
+@lru_cache(maxsize=4)  # a model takes a moment to open
+def completer(model: str | Any = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
+    """An object that answers as :func:`complete` does, for many equations."""
+    return Completer(ListGuesser(model), budget, seconds)
+
+
+A = TypeVar("A")
+R = TypeVar("R")
+BATCH_SIZE = 64
+"""Equations that are ranked together."""
+
+
+@dataclass(frozen=True)
+class BatchCompletion:
+    """The settings.
+
+    Args:
+        model: what guesses or ranks: a shipped model, a file, or a model.
+        top: how many fillers.
+        seconds: after which a search answers with what it has; None for no limit.
+        budget: how many values a search looks at, at most; None: as many as by default.
+        by_score: rank a list by the network's score, instead of searching.
+        fillers: the list; None: the shipped one.
+        any_variables: of a list also fillers with variables that the equation lacks.
+    """
+
+    model: "str | EquationModel" = "default"
+    top: int = 10
+    seconds: float | None = None
+    budget: int | None = None
+    by_score: bool = False
+    fillers: tuple[Tree, ...] | None = None
+    any_variables: bool = False
+
+    @property
+    def together(self) -> int:
+        """Equations that are best answered by one call."""
+        return BATCH_SIZE if self.by_score else 1
+
+    def answer(self, several: list[Question], spent: float = 0.0) -> list[Completion]:
+        """The answers. Raises ``ValueError`` if one of the questions cannot be answered.
+
+        ``spent`` are the seconds that reading each of them took.
+        """
+        if self.by_score:
+            return self._ranked(several)
+        made = completer(self.model, self.budget or BUDGET, self.seconds)
+        return [made.answer(asked, self.top, spent=spent) for asked in several]
+
+    def _ranked(self, several: list[Question]) -> list[Completion]:
+        for asked in several:
+            if asked.form:
+                raise ValueError(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
+        equations = [asked.equation for asked in several]
+        return _filler_list(self.model, self.fillers).complete(equations, self.top, self.any_variables)
+
+
+@lru_cache(maxsize=1)
+def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None) -> "FillerList":
+    """A list is encoded once."""
+    from dgltree.ranking.filler_list import FillerList
+    from dgltree.ranking.pretrained_files import shipped_fillers
+    from dgltree.ranking.pretrained import open_model
+
+    opened = open_model(model) if isinstance(model, str) else model
+    return FillerList(opened, shipped_fillers() if fillers is None else fillers)
+
+
+def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:
+    """The answers; if one equation is bad, each is answered alone, and of that one there is the error."""
+    try:
+        yield from answer(asked)
+    except ValueError as error:
+        if len(asked) == 1:
+            yield error
+            return
+        for one in asked:
+            yield from each(answer, [one])

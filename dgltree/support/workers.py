@@ -1,0 +1,94 @@
+"""Further processes of this machine, and the cores that it may use."""
+
+import os
+from math import ceil
+from pathlib import Path
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from typing import Any
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The cores of the machine that this process may use.
+
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""Of a container: microseconds of all its cores in a period, and the period; or "max"."""
+
+
+def cores() -> int:
+    """Those that this process may use, by its affinity and its container's quota."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        most, period = QUOTA.read_text(encoding="ascii").split()
+        return count if most == "max" else max(1, min(count, ceil(int(most) / int(period))))
+    except (OSError, ValueError):
+        return count
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Further processes of this machine, which work for this one and end with it.
+
+
+@contextmanager
+def workers(count: int, begin: Callable[..., None] | None = None, *given: Any) -> Iterator[ProcessPoolExecutor]:
+    """A block with processes that begin when there is work for them, and are ended if the block raises.
+
+    Args:
+        count: how many there are at most.
+        begin: a function of a module, which each of them calls first; None for none.
+        given: its arguments.
+    """
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin, *given))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in active_children():
+            child.terminate()
+        raise
+    pool.shutdown()
+
+
+def result_of(work: "Future[Any]", what: str) -> Any:
+    """The result of a process. Raises its error, and ``MemoryError`` if it ended, which names ``what`` it does."""
+    try:
+        return work.result()
+    except BrokenProcessPool:
+        raise MemoryError(
+            f"a process that {what} ended, probably for lack of memory; --processes 1 needs less"
+        ) from None
+
+
+@contextmanager
+def pool_map(count: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """A block with a ``map`` over so many processes, or over none: with one, ``map`` itself."""
+    if count == 1:
+        yield map
+        return
+    with workers(count) as pool:
+        yield pool.map
+
+
+def end_with_parent() -> None:
+    """In a worker: end when the parent has, which may be killed and then cannot say so."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _begin(begin: Callable[..., None] | None, *given: Any) -> None:
+    """Leave Ctrl-C to the process that began this one, and end when that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    if begin is not None:
+        begin(*given)
