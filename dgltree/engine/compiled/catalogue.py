@@ -1,0 +1,231 @@
+"""Which program a node has: found by running the functions for each in-degree when it is first met.
+
+PassFunctions may do anything with the number of messages and of nodes: divide by it, branch on it, loop over it. So no
+program is taken for a degree on which the functions were not run. Recordings at four *probes*, two numbers of nodes by
+two degrees, show which of their numbers follow which count; the program of one holds for a degree, or a number of
+nodes, if the recording there has the same operations, and the numbers that the probes foretell.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import isclose
+from typing import NamedTuple
+
+from dgltree.engine.compiled.follows import Follows, followed_numbers
+from dgltree.engine.compiled.programs import NodeProgram
+from dgltree.engine.compiled.recording import Kind, PassFunctions, Recording, record
+from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.compiled.translate import translate
+
+MOST_CHILDREN = 32
+"""Of a node whose messages are computed one by one."""
+MOST_PROGRAMS = 6
+"""Of one set of functions: more are no gain over torch's operations, and take seconds to compile."""
+ROWS_TRIED = (1, 2, 11, 1009)
+"""Numbers of nodes for which a program is compared with the functions before it is used."""
+FEWER_ROWS_TRIED = (1, 2, 11, 101)
+"""The same for a degree above 16, where 1,009 nodes have too many messages."""
+PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
+SMALL_PRIMES = (13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
+
+
+class KnownProgram(NamedTuple):
+    """A program, and what a recording must be like for it to hold there."""
+
+    program: NodeProgram
+    probe: Recording
+    followed: dict[int, Follows]
+
+    def holds_for(self, recording: Recording) -> bool:
+        """Whether functions did the same there as the program says."""
+        if recording.skeleton != self.probe.skeleton or len(recording.numbers) != len(self.probe.numbers):
+            return False
+        for place, (number, probed) in enumerate(zip(recording.numbers, self.probe.numbers, strict=True)):
+            follows = self.followed.get(place)
+            if follows is None:
+                if number != probed and not (number != number and probed != probed):
+                    return False
+            elif not _equal(number, follows.at(recording.rows, recording.degree)):
+                return False
+        return True
+
+
+def _equal(number: float, foretold: Fraction | float) -> bool:
+    """Whole numbers exactly; others up to the rounding of a power of the degree."""
+    if isinstance(number, int):
+        return number == foretold
+    return isclose(number, foretold, rel_tol=1e-14)
+
+
+class Situation(NamedTuple):
+    """All but values that decides what the functions of a node compute."""
+
+    nodes: Mapping[str, Kind]
+    """The fields that nodes have by then."""
+    degree: int
+    zeros: Mapping[str, Kind] | None = None
+    """What is reduced as 0 where others of a frontier have messages, and the node has none."""
+
+
+class Catalogue:
+    """The programs of one set of functions, by in-degree.
+
+    Args:
+        functions: of a pass.
+        nodes: the fields that were given for nodes: their kinds.
+        edges: those of edges.
+    """
+
+    def __init__(self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind]) -> None:
+        self.functions, self.given, self.edges = functions, dict(nodes), dict(edges)
+        self.entries: list[KnownProgram] = []
+        self.written: dict[str, Kind] = {}
+        """The fields that programs write."""
+        self._found: dict[tuple[int, bool], KnownProgram | None] = {}
+        self._reduced: dict[str, Kind] | None = None
+        self._one_by_one: dict[tuple[object, ...], NotAProgramError] = {}
+        """The reasons why recordings are no programs for any degree, by their skeletons."""
+        sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
+        first, second, *_ = [prime for prime in PRIMES if all(size % prime for size in sizes)]
+        self._probed_rows = first, second  # of which no size of a field is a multiple
+
+    def program(self, degree: int, others: int = 0) -> NodeProgram | None:
+        """What is written at nodes of a degree; None if they keep what they have.
+
+        Args:
+            degree: the number of messages of each.
+            others: for nodes without messages, the lowest number that others of their frontier have: what is reduced
+                there is 0 for them.
+
+        Raises :class:`NotAProgramError` with the reason, and the user's line where there is one.
+        """
+        key = degree, bool(others)
+        if key not in self._found:
+            self._found[key] = self._entry(self._situation(degree, others))
+        entry = self._found[key]
+        return entry and entry.program
+
+    def programs(self) -> dict[int, NodeProgram]:
+        """By the degrees that were met, of nodes that do not keep what they have."""
+        return {degree: entry.program for (degree, others), entry in self._found.items() if entry and not others}
+
+    def _situation(self, degree: int, others: int) -> Situation:
+        """Of nodes of a degree. Those that have in-edges come after leaves, and have what leaves wrote."""
+        if degree == 0 and not others:
+            return Situation(self.given, 0)
+        leaf = self.program(0)
+        nodes = self.given if leaf is None else {**self.given, **leaf.kinds}
+        if others:
+            self.program(others)
+        return Situation(nodes, degree, self._reduced if others else None)
+
+    def _entry(self, situation: Situation) -> KnownProgram | None:
+        functions, degree = self.functions, situation.degree
+        if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
+            return None
+        recording = self._record(self._probed_rows[0], situation)
+        self._check_fields(recording)
+        for entry in self.entries:
+            if entry.holds_for(recording):
+                return entry
+        if len(self.entries) == MOST_PROGRAMS:
+            why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
+            raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different numbers of messages{why}")
+        entry = self._new_entry(recording, situation)
+        late = {name: kind for name, kind in recording.kinds.items() if degree and name not in situation.nodes}
+        if late:  # later frontiers have these fields, with 0
+            later = situation._replace(nodes={**situation.nodes, **late})
+            other = self._new_entry(self._record(recording.rows, later), later)
+            if other.program.text() != entry.program.text():
+                raise NotAProgramError(f"what is computed depends on whether there is a field {min(late)!r}")
+        self.entries.append(entry)
+        return entry
+
+    def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
+        """A program for a recording, for all degrees if it can be."""
+        found, why = self._for_any_degree(recording, situation) if recording.degree else (None, None)
+        if found is None:
+            found = self._for_one_degree(recording, situation, why)
+        for rows in ROWS_TRIED if recording.degree <= 16 else FEWER_ROWS_TRIED:
+            if not found.holds_for(self._record(rows, situation)):
+                raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
+        return found
+
+    def _record(self, rows: int, situation: Situation) -> Recording:
+        """A recording. What the functions raise at made-up nodes is a reason like others."""
+        nodes, degree, zeros = situation
+        try:
+            return record(self.functions, nodes, self.edges, rows, degree, zeros)
+        except NotAProgramError:
+            raise
+        except Exception as error:
+            text = str(error).splitlines()[0] if str(error) else ""
+            raise NotAProgramError(f"the functions raise {type(error).__name__} at made-up nodes: {text}") from error
+
+    def _for_any_degree(
+        self, recording: Recording, situation: Situation
+    ) -> tuple[KnownProgram | None, NotAProgramError | None]:
+        """The program for whatever degree that a recording is one of; or none, and the reason if it has a line."""
+        degrees = self._probed_degrees(recording.degree)
+        places = [(rows, situation._replace(degree=degree)) for rows in self._probed_rows for degree in degrees]
+        try:
+            corners = [self._record(*places[0])]
+            if (known := self._one_by_one.get(corners[0].skeleton)) is not None:
+                return None, known
+            corners += [self._record(*place) for place in places[1:]]
+        except NotAProgramError as error:  # functions for some degrees alone
+            return None, error
+        followed = followed_numbers(corners)
+        if followed is None or any(corner.skeleton != recording.skeleton for corner in corners):
+            return None, None
+        try:
+            first, last = (translate(corner, followed, by_child=False) for corner in (corners[0], corners[-1]))
+        except NotAProgramError as error:
+            self._one_by_one[corners[0].skeleton] = error
+            return None, error
+        entry = KnownProgram(first, corners[0], followed)
+        return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
+
+    def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
+        """The program of a degree alone, each of whose messages has values of its own."""
+        if recording.degree > MOST_CHILDREN:
+            raise why or NotAProgramError(
+                f"{recording.degree} messages would be computed one by one{_asked(recording)}"
+            )
+        other = self._record(self._probed_rows[1], situation)
+        followed = followed_numbers([recording, recording, other, other])
+        first = translate(recording, followed or {}, by_child=True)
+        if followed is None or other.skeleton != recording.skeleton:
+            raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
+        if translate(other, followed, by_child=True).text() != first.text():
+            raise NotAProgramError(f"the number of nodes goes into what is computed{_asked(recording)}")
+        return KnownProgram(first, recording, followed)
+
+    def _check_fields(self, recording: Recording) -> None:
+        """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
+        for name, kind in recording.kinds.items():
+            known = self.given.get(name) or self.written.get(name, kind)
+            if known != kind:
+                raise NotAProgramError(
+                    f"{name!r} is {kind} where nodes have {recording.degree} messages, and {known} elsewhere"
+                )
+            self.written[name] = kind
+        if recording.degree:
+            self._reduced = self._reduced or recording.reduced
+            if self._reduced != recording.reduced:
+                raise NotAProgramError(
+                    f"reduce_func returns other fields for {recording.degree} messages than for other numbers"
+                )
+
+    def _probed_degrees(self, degree: int) -> tuple[int, int]:
+        """Two degrees that are no size of a field; above those of a program that does not hold for this one."""
+        taken = any(entry.probe.degree >= SMALL_PRIMES[0] for entry in self.entries)
+        least = degree if taken or degree > SMALL_PRIMES[0] else 0
+        sizes = {size for kind in (*self.given.values(), *self.edges.values()) for size in kind.shape}
+        first, second, *_ = [prime for prime in (*SMALL_PRIMES, *PRIMES) if prime > least and prime not in sizes]
+        return first, second
+
+
+def _asked(recording: Recording) -> str:
+    """The first line that asked about a count, for messages."""
+    return next((f": {question.line}" for question in recording.questions if question.line is not None), "")

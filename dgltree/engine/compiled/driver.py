@@ -1,0 +1,266 @@
+"""The two functions of a pass: forward over its runs in their order, and backward from the last to the first."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from llvmlite import ir
+
+from dgltree.engine.compiled.derivative import Derivative
+from dgltree.engine.compiled.printer import ARGUMENTS, I8, I64, Access, Function, Printer
+from dgltree.engine.compiled.programs import NodeProgram, Product
+from dgltree.engine.compiled.sweeps import Store
+from dgltree.engine.compiled.values import Location, Space, Value
+
+RUN = ("low", "high", "program", "slots", "edge_slots")
+"""Columns of the table of runs: rows, the number of their program, what is added to a row or an edge for its slot."""
+DRIVEN = {
+    "runs": I64.as_pointer(),
+    "count": I64,
+    **{name: kind for name, kind in ARGUMENTS.items() if name not in RUN},
+    "out_edges": I64.as_pointer(),
+    "first_out": I64.as_pointer(),
+    "product": I64,
+}
+"""Arguments of both functions: the table, how many runs it has, the arrays, the edges that lead from each row, and the
+address of BLAS's product."""
+
+
+class Wanted(NamedTuple):
+    """What needs a gradient, apart from fields that are written."""
+
+    nodes: frozenset[str]
+    edges: frozenset[str]
+
+
+class PassPrinter(Printer):
+    """The module of a pass.
+
+    Args:
+        is_double: whether floats are float64.
+        programs: of the nodes, by number.
+        states: the fields that they write.
+        wanted: None for a pass without gradients.
+    """
+
+    def __init__(
+        self,
+        is_double: bool,
+        programs: Sequence[tuple[NodeProgram, Derivative]],
+        states: frozenset[str],
+        wanted: Wanted | None,
+    ) -> None:
+        super().__init__(is_double)
+        self.programs, self.states, self.wanted = programs, states, wanted
+        self.sent: dict[str, int] = {}
+        """Fields whose gradient goes along edges, and how many columns they have."""
+        forward = [self._forward(number, program) for number, (program, _) in enumerate(programs)]
+        _Driver(self, "forward", forward, {}, is_backward=False).build()
+        if wanted is not None:
+            backward = [self._backward(number, *each) for number, each in enumerate(programs)]
+            _Driver(self, "backward", backward, self.sent, is_backward=True).build()
+        self.sizes[0] = self.widest
+
+    def _placed(self, number: int, program: NodeProgram) -> Callable[[Value | Store], Access]:
+        """Where a program's loads and stores are."""
+
+        def place(of: Value | Store) -> Access:
+            if isinstance(of, Store):
+                array, name, _ = of.location
+                is_whole = array == "state" and not program.kinds[str(name)].dtype.is_floating_point
+                return self._access(number, program, of.location, is_whole)
+            if of.operation == "look_up":
+                return Access(f"held {number} {of.arguments[1]}", "one")
+            return self._access(number, program, of.arguments[0], of.kind != "float")
+
+        return place
+
+    def _access(self, number: int, program: NodeProgram, location: Location, is_whole: bool) -> Access:
+        array, name, part = location
+        field = "state" if name in self.states else "node"
+        if array in ("product", "d product", "input", "product_input", "mask"):
+            kind = program.masks[name] if array == "mask" else program.products[name]  # type: ignore[index]
+            count = kind.rows if array == "mask" else len(kind.rows)  # type: ignore[arg-type]
+            row = "edge_slot" if kind.space == Space.EDGE else "slot"
+            return Access(f"{array} {number} {name}", row, part, count)  # type: ignore[arg-type]
+        rows = {
+            "node": (f"node {name}", "row"),
+            "state": (f"state {name}", "row"),
+            "given": (f"d state {name}", "row"),
+            "source": (f"{field} {name}", "child"),
+            "child": (f"{field} {name}", "part_child"),
+            "edge": (f"edge {name}", "edge"),
+            "child_edge": (f"edge {name}", "part_edge"),
+            "held": (f"held {number} {name}", "one"),
+            "d node": (f"d node {name}", "row"),
+            "d edge": (f"d edge {name}", "edge"),
+            "d child_edge": (f"d edge {name}", "part_edge"),
+            "d source": (f"sent {name}", "edge"),
+            "d child": (f"sent {name}", "part_edge"),
+            "d held": (f"d held {number} {name}", "one"),
+        }
+        memory, row = rows[array]
+        return Access(memory, row, part, 1, is_whole)
+
+    def _forward(self, number: int, program: NodeProgram) -> list["DriverStep"]:
+        """Functions of rows and products of matrices, in their order."""
+        place, levels = self._placed(number, program), program.levels()
+        steps = []
+        for level in range(max(levels, default=-1) + 1):
+            mine = [k for k, of in enumerate(levels) if of == level]
+            stores = [
+                Store(Location("input", k, part), program.products[k].space, *segment)
+                for k in mine
+                for part, row in enumerate(program.products[k].rows)
+                for segment in row
+            ]
+            steps.append(self._rows(f"inputs {number} {level}", stores, place))
+            steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
+        stores = [
+            Store(Location("state", name), Space.NODE, *segment)
+            for name, segments in program.outputs.items()
+            for segment in segments
+        ]
+        steps.append(self._rows(f"states {number}", stores, place))
+        return [step for step in steps if step is not None]
+
+    def _rows(self, name: str, stores: list[Store], place: Callable[[Value | Store], Access]) -> "DriverStep | None":
+        return DriverStep(self.rows_function(name, stores, place), 0, 0, None) if stores else None
+
+    def _backward(self, number: int, program: NodeProgram, gradients: Derivative) -> list["DriverStep"]:
+        place, levels = self._placed(number, program), program.levels()
+        steps = []
+        for level in reversed(range(max(levels, default=-1) + 1)):
+            mine = [k for k, of in enumerate(levels) if of == level]
+            stores = [
+                Store(Location("d product", k, part), program.products[k].space, *segment)
+                for k in mine
+                for part, row in enumerate(gradients.products[k])
+                for segment in row
+            ]
+            steps.append(self._rows(f"gradients {number} {level}", stores, place))
+            steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
+        stores = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
+        steps.append(self._rows(f"loads {number}", stores, place))
+        return [step for step in steps if step is not None]
+
+    def _gradient(self, loaded: Value, gradient: Value) -> list[Store]:
+        """Adds a gradient to that of what was loaded, if it is wanted."""
+        assert self.wanted is not None
+        space = max(loaded.space, Space.NODE)
+        if loaded.operation == "look_up":
+            index, held, first = loaded.arguments
+            return [Store(Location("d held", held), space, first, loaded.width, gradient, True, index)]
+        location, first = loaded.arguments
+        array, name, part = location
+        if array in ("source", "child"):
+            is_wanted = name in self.states or name in self.wanted.nodes
+            if is_wanted:
+                self.sent[name] = max(self.sent.get(name, 0), first + loaded.width)
+        else:
+            is_wanted = array == "held" or name in (self.wanted.nodes if array == "node" else self.wanted.edges)
+        store = Store(Location(f"d {array}", name, part), space, first, loaded.width, gradient, True)
+        return [store] if is_wanted else []
+
+
+class DriverStep(NamedTuple):
+    """A call: of a function of rows, or of the product of a program."""
+
+    function: ir.Function | None
+    program: int
+    number: int
+    product: Product | None
+
+
+class _Driver(Function):
+    """A loop over runs, each by the steps of its program."""
+
+    def __init__(
+        self,
+        printer: PassPrinter,
+        name: str,
+        steps: Sequence[list[DriverStep]],
+        sent: dict[str, int],
+        is_backward: bool,
+    ) -> None:
+        super().__init__(printer, name, False, DRIVEN)
+        self.pass_printer, self.steps, self.sent, self.is_backward = printer, steps, sent, is_backward
+        entry = self.builder
+        self.kinds = [entry.alloca(I8) for _ in range(2)]
+        self.whole = [entry.alloca(I64) for _ in range(6)]
+        self.factors = [entry.alloca(self.float) for _ in range(2)]
+
+    def build(self) -> None:
+        builder = self.builder
+        for memory, factor in zip(self.factors, (1.0, 0.0), strict=True):
+            builder.store(ir.Constant(self.float, factor), memory)
+        with self.loop(self.number(0), self.given["count"], down=self.is_backward) as run:
+            place = builder.mul(run, self.number(len(RUN)))
+            of_run = {
+                name: self.at(self.given["runs"], builder.add(place, self.number(k))) for k, name in enumerate(RUN)
+            }
+            if self.is_backward:
+                self._pull(of_run)
+            for number, steps in enumerate(self.steps):
+                with builder.if_then(builder.icmp_signed("==", of_run["program"], self.number(number))):
+                    for step in steps:
+                        self._take(step, of_run)
+        builder.ret_void()
+
+    def _take(self, step: DriverStep, of_run: dict[str, ir.Value]) -> None:
+        if step.function is not None:
+            arguments = {**self.given, **of_run}
+            self.builder.call(step.function, [arguments[name] for name in ARGUMENTS])
+        elif step.product is not None:
+            self._multiply(step, of_run, step.product)
+
+    def _memory(self, name: str) -> tuple[ir.Value, ir.Value]:
+        index = self.number(self.printer.array(name))
+        memory = self.builder.bitcast(self.at(self.given["bases"], index), self.float.as_pointer())
+        return memory, self.at(self.given["strides"], index)
+
+    def _multiply(self, step: DriverStep, of_run: dict[str, ir.Value], product: Product) -> None:
+        """Rows times a matrix by BLAS, whose matrices lie column by column: ours are their transposes."""
+        builder = self.builder
+        low, high, shift = of_run["low"], of_run["high"], of_run["slots"]
+        if product.space == Space.EDGE:
+            low, high = (self.at(self.given["first_edge"], row) for row in (low, high))
+            shift = of_run["edge_slots"]
+        count = self.number(len(product.rows))
+        first = builder.mul(builder.add(low, shift), count)
+        rows = builder.mul(builder.sub(high, low), count)
+        names = ("d product", "product_input") if self.is_backward else ("input", "product")
+        given, result = (self._memory(f"{name} {step.program} {step.number}") for name in names)
+        weight, _ = self._memory(f"held {step.program} {product.weight}")
+        rows_of, into = (builder.gep(memory, [builder.mul(first, stride)]) for memory, stride in (given, result))
+        fan_in, fan_out = given[1], result[1]
+        # weights (fan_in, fan_out) of the product forward, and their transpose backward
+        sizes = [fan_out, rows, fan_in, fan_in if self.is_backward else fan_out, fan_in, fan_out]
+        for memory, letter in zip(self.kinds, "TN" if self.is_backward else "NN", strict=True):
+            builder.store(ir.Constant(I8, ord(letter)), memory)
+        for memory, size in zip(self.whole, sizes, strict=True):
+            builder.store(size, memory)
+        m, n, k, of_weight, of_rows, of_result = self.whole
+        one, zero = self.factors
+        arguments = [*self.kinds, m, n, k, one, weight, of_weight, rows_of, of_rows, zero, into, of_result]
+        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+        with builder.if_then(builder.icmp_signed(">", rows, self.number(0))):
+            builder.call(builder.inttoptr(self.given["product"], kind.as_pointer()), arguments)
+
+    def _pull(self, of_run: dict[str, ir.Value]) -> None:
+        """Adds to the gradient of each row what was sent along the edges that lead from it."""
+        builder = self.builder
+        for name in self.sent:
+            sent, stride = self._memory(f"sent {name}")
+            kind = "d state" if name in self.pass_printer.states else "d node"
+            gradient, width = self._memory(f"{kind} {name}")
+            with self.loop(of_run["low"], of_run["high"]) as row:
+                begin = self.at(self.given["first_out"], row)
+                end = self.at(self.given["first_out"], builder.add(row, self.number(1)))
+                to = builder.gep(gradient, [builder.mul(row, width)])
+                with self.loop(begin, end) as place:
+                    edge = self.at(self.given["out_edges"], place)
+                    start = builder.gep(sent, [builder.mul(edge, stride)])
+                    with self.loop(self.number(0), stride) as column:
+                        memory = builder.gep(to, [column])
+                        number = builder.load(builder.gep(start, [column]))
+                        builder.store(builder.fadd(builder.load(memory), number), memory)

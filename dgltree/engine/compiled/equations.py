@@ -1,0 +1,108 @@
+"""Operations that torch computes in ways that no program can say, by their equations.
+
+Recurrent cells add in place inside; an einsum does something else where a size is 1.
+"""
+
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+from torch.overrides import TorchFunctionMode
+
+
+def gru_cell(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None) -> Tensor:
+    """``torch.nn.GRUCell``: (rows, n) of (rows, d) and (rows, n)."""
+    x_r, x_z, x_n = linear(x, w_x, b_x).chunk(3, -1)
+    h_r, h_z, h_n = linear(h, w_h, b_h).chunk(3, -1)
+    r = torch.sigmoid(x_r + h_r)
+    z = torch.sigmoid(x_z + h_z)
+    n = torch.tanh(x_n + r * h_n)
+    return n + z * (h - n)
+
+
+def lstm_cell(
+    x: Tensor, state: tuple[Tensor, Tensor], w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """``torch.nn.LSTMCell``: h and c, (rows, n) each."""
+    h, c = state
+    i, f, g, o = (linear(x, w_x, b_x) + linear(h, w_h, b_h)).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def rnn_tanh_cell(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None) -> Tensor:
+    """``torch.nn.RNNCell``."""
+    return torch.tanh(linear(x, w_x, b_x) + linear(h, w_h, b_h))
+
+
+def rnn_relu_cell(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None) -> Tensor:
+    """``torch.nn.RNNCell(nonlinearity="relu")``."""
+    return torch.relu(linear(x, w_x, b_x) + linear(h, w_h, b_h))
+
+
+def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
+    """``torch.nn.functional.one_hot``, which looks at the numbers to find that they are in range."""
+    if num_classes < 0:
+        return torch.nn.functional.one_hot(x)
+    return (x.unsqueeze(-1) == torch.arange(num_classes)).long()
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """``torch.einsum`` of tensors none of whose axes is repeated, one product of matrices after the other."""
+    inputs, _, output = equation.replace(" ", "").partition("->")
+    names = inputs.split(",")
+    plain = all(len(set(each)) == len(each) and "." not in each for each in names)
+    if len(operands) != len(names) or not plain or "->" not in equation or not set(output) <= set(inputs):
+        return torch.einsum(equation, *operands)
+    found, axes = operands[0], names[0]
+    for number in range(1, len(names)):
+        needed = "".join(names[number + 1 :]) + output
+        kept = "".join(dict.fromkeys(name for name in axes + names[number] if name in needed))
+        found, axes = _product(found, axes, operands[number], names[number], kept), kept
+    found, axes = _without(found, axes, output)
+    return found.permute([axes.index(name) for name in output])
+
+
+def _product(x: Tensor, x_axes: str, y: Tensor, y_axes: str, output: str) -> Tensor:
+    """An einsum of two tensors as a product of matrices, for each index of the axes that all three have."""
+    x, x_axes = _without(x, x_axes, y_axes + output)
+    y, y_axes = _without(y, y_axes, x_axes + output)
+    shared = [name for name in x_axes if name in y_axes and name in output]
+    summed = [name for name in x_axes if name in y_axes and name not in output]
+    left = [name for name in x_axes if name not in y_axes]
+    right = [name for name in y_axes if name not in x_axes]
+    sizes = dict(zip(x_axes, x.shape, strict=True)) | dict(zip(y_axes, y.shape, strict=True))
+    x = x.permute([x_axes.index(name) for name in (*shared, *left, *summed)])
+    y = y.permute([y_axes.index(name) for name in (*shared, *summed, *right)])
+    batch, rows, inner, columns = (prod(sizes[name] for name in group) for group in (shared, left, summed, right))
+    if shared:
+        product = torch.bmm(x.reshape(batch, rows, inner), y.reshape(batch, inner, columns))
+    else:
+        product = torch.mm(x.reshape(rows, inner), y.reshape(inner, columns))
+    axes = [*shared, *left, *right]
+    return product.reshape([sizes[name] for name in axes]).permute([axes.index(name) for name in output])
+
+
+def _without(x: Tensor, axes: str, kept: str) -> tuple[Tensor, str]:
+    """A tensor summed over the axes that nothing else has."""
+    summed = [place for place, name in enumerate(axes) if name not in kept]
+    return (x.sum(summed) if summed else x), "".join(name for name in axes if name in kept)
+
+
+WRITTEN_OUT: dict[Any, Any] = {
+    torch.einsum: einsum,
+    torch.nn.functional.one_hot: one_hot,
+    torch.gru_cell: gru_cell,
+    torch.lstm_cell: lstm_cell,
+    torch.rnn_tanh_cell: rnn_tanh_cell,
+    torch.rnn_relu_cell: rnn_relu_cell,
+}
+
+
+class Equations(TorchFunctionMode):
+    """While it is on, these operations are computed by the functions above."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return WRITTEN_OUT.get(function, function)(*args, **(kwargs or {}))

@@ -1,0 +1,630 @@
+"""Programs printed as LLVM IR: one call for a pass forward, one for a pass backward, the same text for all widths."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import binding, ir
+
+from dgltree.engine.compiled.sweeps import ACROSS_COLUMNS, Store, sweep
+from dgltree.engine.compiled.values import Value, number_of, ordered
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+SUMMED = ("reassoc", "nsz")
+"""Freedoms of sums, so that they are taken several columns at a time. All other arithmetic is as written: a value is
+computed again in each loop that needs it, and an extreme must be equal to one of the numbers that it is of."""
+LIBRARY = {"erf": "erf", "expm1": "expm1", "log1p": "log1p"}
+INTRINSIC = {"sqrt": "sqrt", "norm": "sqrt", "log": "log", "sin": "sin", "cos": "cos", "absolute": "fabs"}
+FMA = {True: "llvm.fma.f64", False: "llvm.fma.f32"}
+COMPARED = {
+    "greater": ">",
+    "less": "<",
+    "greater_equal": ">=",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+
+
+class Array(NamedTuple):
+    """Memory of a pass."""
+
+    name: str
+    is_whole: bool
+    """Whether it has int64, not the floats of the pass."""
+
+
+class Printer:
+    """A module of functions that share arrays.
+
+    Args:
+        is_double: whether floats are float64, not float32.
+    """
+
+    def __init__(self, is_double: bool) -> None:
+        self.is_double = is_double
+        self.float = ir.DoubleType() if is_double else ir.FloatType()
+        self.module = ir.Module("pass")
+        self.module.triple = binding.get_default_triple()
+        self.arrays: dict[Array, int] = {}
+        """The arrays that functions use, and their numbers."""
+        self.sizes: list[int] = []
+        """Numbers that depend on widths: arguments of the functions, so that the text does not."""
+        self.scratch = 0
+        """The most values that a function keeps in scratch memory."""
+        self.widest = 1
+        self.sizes.append(0)  # the widest value, known at the end
+        self.exponentials = _Exponentials(self.module, self.float, is_double)
+
+    def array(self, name: str, is_whole: bool = False) -> int:
+        return self.arrays.setdefault(Array(name, is_whole), len(self.arrays))
+
+    def size(self, number: int) -> int:
+        """The place of a number among the sizes."""
+        if number not in self.sizes[1:]:
+            self.sizes.append(number)
+        return self.sizes.index(number, 1)
+
+    def rows_function(
+        self, name: str, stores: Sequence[Store], place: Callable[[Value | Store], "Access"]
+    ) -> ir.Function:
+        """A function that computes what is stored for some rows."""
+        made = _RowsFunction(self, name, stores, place)
+        made.build()
+        return made.function
+
+
+class Access(NamedTuple):
+    """Where a column lies: a row of an array."""
+
+    array: str
+    row: str
+    """``row``, ``edge``, ``child``, ``part_child``, ``part_edge``, ``slot``, ``edge_slot`` or ``one``."""
+    part: int = 0
+    rows: int = 1
+    """Of each node or edge, for products and masks."""
+    is_whole: bool = False
+
+
+ARGUMENTS = {
+    "low": I64,
+    "high": I64,
+    "slots": I64,
+    "edge_slots": I64,
+    "bases": I8.as_pointer().as_pointer(),
+    "strides": I64.as_pointer(),
+    "sizes": I64.as_pointer(),
+    "first_edge": I64.as_pointer(),
+    "child": I64.as_pointer(),
+    "scratch": I8.as_pointer(),
+}
+"""Of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of products
+of its program, the arrays and their strides, sizes, where the edges of each row begin, and the row of each edge's
+child."""
+
+
+class Function:
+    """A function in progress, with what all of ours need."""
+
+    def __init__(self, printer: Printer, name: str, is_internal: bool, arguments: dict[str, ir.Type]) -> None:
+        self.printer, self.float = printer, printer.float
+        kind = ir.FunctionType(ir.VoidType(), list(arguments.values()))
+        self.function = ir.Function(printer.module, kind, name)
+        if is_internal:
+            self.function.linkage = "internal"
+        self.function.attributes.add("nounwind")
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.given = dict(zip(arguments, self.function.args, strict=True))
+
+    def number(self, value: int) -> ir.Constant:
+        return ir.Constant(I64, value)
+
+    def at(self, array: ir.Value, index: ir.Value) -> ir.Value:
+        return self.builder.load(self.builder.gep(array, [index]))
+
+    @contextmanager
+    def loop(self, low: ir.Value, high: ir.Value, down: bool = False) -> Iterator[ir.Value]:
+        """``for i in range(low, high)``, or from high - 1 down to low."""
+        builder = self.builder
+        before = builder.block
+        head, body, after = (self.function.append_basic_block(name) for name in ("head", "body", "after"))
+        first, last = (builder.sub(high, self.number(1)), low) if down else (low, high)
+        builder.branch(head)
+        builder.position_at_end(head)
+        index = builder.phi(I64)
+        index.add_incoming(first, before)
+        builder.cbranch(builder.icmp_signed(">=" if down else "<", index, last), body, after)
+        builder.position_at_end(body)
+        yield index
+        index.add_incoming(builder.add(index, self.number(-1 if down else 1)), builder.block)
+        builder.branch(head)
+        builder.position_at_end(after)
+
+
+Put = Callable[["_Memo", ir.Value, ir.Value], None]
+"""What is done with the number of a value at a column."""
+
+
+class _RowsFunction(Function):
+    """Columns of nodes and edges, for the rows of a run."""
+
+    def __init__(
+        self, printer: Printer, name: str, stores: Sequence[Store], place: Callable[[Value | Store], Access]
+    ) -> None:
+        super().__init__(printer, name, True, ARGUMENTS)
+        self.stores, self.place = stores, place
+        self.sweep = sweep(stores)
+        printer.scratch = max(printer.scratch, len(self.sweep.scratch) + len(self.sweep.extremes))
+        indices = [store.row_index for store in stores if store.row_index is not None]
+        values = ordered([*(store.value for store in stores), *indices])
+        printer.widest = max(printer.widest, *(value.width for value in values), *(store.width for store in stores))
+        self.bases: dict[str, tuple[ir.Value, ir.Value]] = {}
+        """Of each array: its memory and its stride."""
+        self.sized: dict[int, ir.Value] = {}
+        for accessed in self._accessed(values):
+            self._open(accessed)
+        self.row: ir.Value = self.number(0)
+        self.edge = self.begin = self.degree = self.row
+
+    def _accessed(self, values: Iterable[Value]) -> list[Access]:
+        loads = [self.place(value) for value in values if value.operation in ("load", "look_up")]
+        return loads + [self.place(store) for store in self.stores]
+
+    def _open(self, access: Access) -> None:
+        if access.array in self.bases:
+            return
+        index = self.number(self.printer.array(access.array, access.is_whole))
+        memory = self.at(self.given["bases"], index)
+        kind = (I64 if access.is_whole else self.float).as_pointer()
+        self.bases[access.array] = self.builder.bitcast(memory, kind), self.at(self.given["strides"], index)
+
+    def size(self, number: int) -> ir.Value:
+        """A number that depends on widths."""
+        if number == 0:
+            return self.number(0)
+        place = self.printer.size(number)
+        if place not in self.sized:
+            with self.builder.goto_entry_block():
+                self.sized[place] = self.at(self.given["sizes"], self.number(place))
+        return self.sized[place]
+
+    def build(self) -> None:
+        scratch = self.builder.bitcast(self.given["scratch"], self.float.as_pointer())
+        self.widest = self.at(self.given["sizes"], self.number(0))
+        with self.loop(self.given["low"], self.given["high"]) as self.row:
+            self.begin = self.at(self.given["first_edge"], self.row)
+            end = self.at(self.given["first_edge"], self.builder.add(self.row, self.number(1)))
+            self.degree = self.builder.sub(end, self.begin)
+            self.scratch = scratch
+            for part in self.sweep.rounds:
+                self._columns(part.node_stores, part.kept, [])
+                if not part.edge_stores and not part.folds:
+                    continue
+                for fold in part.folds:
+                    self._begin_fold(fold)
+                with self.loop(self.begin, end) as self.edge:
+                    self._columns(part.edge_stores, [], part.folds)
+        self.builder.ret_void()
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Columns of one node or one edge.
+
+    def _columns(self, stores: Sequence[Store], kept: Sequence[Value], folds: Sequence[Value]) -> None:
+        """Computes what is stored, kept in scratch memory or folded over edges, in loops over columns."""
+        jobs: list[tuple[int, Value, Put]] = []
+        for store in stores:
+            jobs.append((store.width, store.value, self._storing(store)))
+        for value in kept:
+            jobs.append((value.width, value, self._keeping(value)))
+        for fold in folds:
+            jobs.append((fold.arguments[0].width, fold.arguments[0], self._folding(fold)))
+        known = self.sweep.scratch.keys() - set(kept)
+        indices = [store.row_index for store in stores if store.row_index is not None]
+        needed = ordered([*(value for _, value, _ in jobs), *indices], without=known)
+        stage: dict[Value, int] = {}
+        for value in needed:
+            below = 0 if value in known else max((stage[each] for each in value.operands), default=0)
+            stage[value] = below + (value not in known and value.operation in ACROSS_COLUMNS)
+        rows = _Memo(self, known)
+        for number in range(max(stage.values(), default=-1) + 1):
+            self._stage(number, stage, jobs, needed, rows)
+
+    def _stage(
+        self,
+        number: int,
+        stage: dict[Value, int],
+        jobs: Sequence[tuple[int, Value, Put]],
+        needed: Sequence[Value],
+        rows: "_Memo",
+    ) -> None:
+        """What can be computed when the column sums of earlier stages are known."""
+        sums = [
+            value
+            for value in needed
+            if value.operation in ACROSS_COLUMNS and value not in rows.known and stage[value] == number + 1
+        ]
+        mine = [job for job in jobs if stage[job[1]] == number]
+        totals = {value: self._begin_sum(value) for value in sums}
+        widths = sorted({value.arguments[0].width for value in sums} | {width for width, _, _ in mine})
+        for width in widths:
+            if width == 1:
+                for _, value, put in (job for job in mine if job[0] == 1):
+                    put(rows, rows.of(value, self.number(0)), self.number(0))
+                continue
+            with self.loop(self.number(0), self.size(width)) as column:
+                memo = _Memo(self, rows.known, rows)
+                for value in (each for each in sums if each.arguments[0].width == width):
+                    self._add_to_sum(value, totals[value], memo.of(value.arguments[0], column), column)
+                for _, value, put in (job for job in mine if job[0] == width):
+                    put(memo, memo.of(value, column), column)
+        for value, (total, place) in totals.items():
+            found = self.builder.load(place if value.operation.startswith("which") else total)
+            is_cut = value.kind == "whole" and found.type != I64
+            rows.found[value] = self.builder.fptosi(found, I64) if is_cut else found
+
+    def _alloca(self, kind: ir.Type) -> ir.Value:
+        with self.builder.goto_entry_block():
+            return self.builder.alloca(kind)
+
+    def _begin_sum(self, value: Value) -> tuple[ir.Value, ir.Value]:
+        """Memory for a sum or an extreme of columns, and for the column where the extreme is."""
+        total, place = self._alloca(self.float), self._alloca(I64)
+        self.builder.store(self._neutral(value.operation), total)
+        self.builder.store(self.number(0), place)
+        return total, place
+
+    def _neutral(self, operation: str) -> ir.Constant:
+        if operation.startswith("sum"):
+            return ir.Constant(self.float, 0.0)
+        return ir.Constant(self.float, -math.inf if "largest" in operation else math.inf)
+
+    def _add_to_sum(self, value: Value, memory: tuple[ir.Value, ir.Value], number: ir.Value, column: ir.Value) -> None:
+        total, place = memory
+        number = self.as_float(number)
+        before = self.builder.load(total)
+        if value.operation == "sum_columns":
+            self.builder.store(self.builder.fadd(before, number, flags=SUMMED), total)
+            return
+        beyond = self._beyond(value.operation, number, before)
+        self.builder.store(self.builder.select(beyond, number, before), total)
+        self.builder.store(self.builder.select(beyond, column, self.builder.load(place)), place)
+
+    def _beyond(self, operation: str, number: ir.Value, before: ir.Value) -> ir.Value:
+        """Whether a number is more extreme than all before; the first NaN is, and stays."""
+        builder = self.builder
+        is_more = builder.fcmp_ordered(">" if "largest" in operation else "<", number, before)
+        is_first_nan = builder.and_(
+            builder.fcmp_unordered("uno", number, number), builder.fcmp_ordered("ord", before, before)
+        )
+        return builder.or_(is_more, is_first_nan)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Scratch memory and sums over edges.
+
+    def _scratch(self, value: Value, column: ir.Value) -> ir.Value:
+        return self._slot(self.sweep.scratch[value], column)
+
+    def _slot(self, slot: int, column: ir.Value) -> ir.Value:
+        offset = self.builder.mul(self.number(slot), self.widest)
+        return self.builder.gep(self.scratch, [self.builder.add(offset, column)])
+
+    def kept(self, value: Value, column: ir.Value) -> ir.Value:
+        """A value from scratch memory, which has floats alone."""
+        number = self.builder.load(self._scratch(value, column if value.width > 1 else self.number(0)))
+        if value.kind == "whole":
+            return self.builder.fptosi(number, I64)
+        if value.kind == "truth":
+            return self.builder.fcmp_ordered("!=", number, ir.Constant(self.float, 0.0))
+        return number
+
+    def _keeping(self, value: Value) -> "Put":
+        def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
+            self.builder.store(self.as_float(number), self._scratch(value, column))
+
+        return put
+
+    def _begin_fold(self, fold: Value) -> None:
+        with self.loop(self.number(0), self.size(fold.width)) as column:
+            for memory in self._of_fold(fold, column):
+                self.builder.store(self._neutral(fold.operation), memory)
+
+    def _of_fold(self, fold: Value, column: ir.Value) -> list[ir.Value]:
+        """Scratch memory of a sum or an extreme; for the place of an extreme also that of the extreme itself."""
+        slots = [self.sweep.extremes[fold]] if fold in self.sweep.extremes else []
+        return [self._slot(slot, column) for slot in [*slots, self.sweep.scratch[fold]]]
+
+    def _folding(self, fold: Value) -> "Put":
+        """Adds an edge's number to a sum over edges, or takes it for the extreme."""
+
+        def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
+            builder = self.builder
+            number = self.as_float(number)
+            memory, *places = self._of_fold(fold, column)
+            before = builder.load(memory)
+            if fold.operation == "sum_edges":
+                builder.store(builder.fadd(before, number, flags=SUMMED), memory)
+                return
+            beyond = self._beyond(fold.operation, number, before)
+            builder.store(builder.select(beyond, number, before), memory)
+            for place in places:
+                position = builder.sitofp(self.position(), self.float)
+                builder.store(builder.select(beyond, position, builder.load(place)), place)
+
+        return put
+
+    def position(self) -> ir.Value:
+        """Of the edge in its mailbox."""
+        return self.builder.sub(self.edge, self.begin)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Memory of the pass.
+
+    def address(self, access: Access, first: int, column: ir.Value) -> ir.Value:
+        builder = self.builder
+        memory, stride = self.bases[access.array]
+        start = builder.mul(self._row_of(access), stride)
+        start = builder.add(start, self.size(first))
+        return builder.gep(memory, [builder.add(start, column)])
+
+    def table(self, access: Access, index: ir.Value, first: int, column: ir.Value) -> ir.Value:
+        """The address of a column in the row of an index."""
+        memory, stride = self.bases[access.array]
+        start = self.builder.add(self.builder.mul(index, stride), self.size(first))
+        return self.builder.gep(memory, [self.builder.add(start, column)])
+
+    def _row_of(self, access: Access) -> ir.Value:
+        builder = self.builder
+        if access.row == "row":
+            return self.row
+        if access.row == "edge":
+            return self.edge
+        if access.row == "child":
+            return self.at(self.given["child"], self.edge)
+        if access.row in ("part_edge", "part_child"):
+            edge = builder.add(self.begin, self.number(access.part))
+            return edge if access.row == "part_edge" else self.at(self.given["child"], edge)
+        if access.row == "one":
+            return self.number(0)
+        if access.row == "slot":
+            slot = builder.add(self.row, self.given["slots"])
+        else:
+            slot = builder.add(self.edge, self.given["edge_slots"])
+        return builder.add(builder.mul(slot, self.number(access.rows)), self.number(access.part))
+
+    def _storing(self, store: Store) -> "Put":
+        access = self.place(store)
+
+        def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
+            builder = self.builder
+            if store.row_index is None:
+                memory = self.address(access, store.first, column)
+            else:
+                memory = self.table(access, memo.of(store.row_index, self.number(0)), store.first, column)
+            if access.is_whole:
+                builder.store(self.as_whole(number), memory)
+                return
+            number = self.as_float(number)
+            if store.adds:
+                number = builder.fadd(builder.load(memory), number, flags=SUMMED)
+            builder.store(number, memory)
+
+        return put
+
+    def as_float(self, number: ir.Value) -> ir.Value:
+        if number.type == I64:
+            return self.builder.sitofp(number, self.float)
+        return self.builder.uitofp(number, self.float) if number.type == I1 else number
+
+    def as_whole(self, number: ir.Value) -> ir.Value:
+        return self.builder.zext(number, I64) if number.type == I1 else number
+
+
+class _Memo:
+    """Values of one column, each computed once.
+
+    Args:
+        function: that is built.
+        known: values that lie in scratch memory.
+        outer: those of the row, for values of width 1.
+    """
+
+    def __init__(self, function: _RowsFunction, known: Iterable[Value], outer: "_Memo | None" = None) -> None:
+        self.function, self.known, self.outer = function, set(known), outer
+        self.found: dict[Value, ir.Value] = {}
+
+    def of(self, value: Value, column: ir.Value) -> ir.Value:
+        for each in ordered([value], without=self._is_known):
+            if each not in self.found:
+                self.found[each] = self._compute(each, column)
+        return self.found[value]
+
+    def _is_known(self, value: Value) -> bool:
+        return value in self.found or value in self.known or (self.outer is not None and value in self.outer.found)
+
+    def _compute(self, value: Value, column: ir.Value) -> ir.Value:
+        if self.outer is not None and value in self.outer.found:
+            return self.outer.found[value]
+        if value in self.known:
+            return self.function.kept(value, column)
+        function, builder = self.function, self.function.builder
+        if value.width == 1:
+            column = function.number(0)
+        operation, kind = value.operation, value.kind
+        if operation == "constant":
+            types = {"float": function.float, "whole": I64, "truth": I1}
+            return ir.Constant(types[kind], number_of(value))
+        if operation == "degree":
+            return function.degree
+        if operation == "position":
+            return function.position()
+        if operation == "column_numbers":
+            return builder.add(column, function.size(value.arguments[0]))
+        if operation == "load":
+            number = builder.load(function.address(function.place(value), value.arguments[1], column))
+            return builder.icmp_signed("!=", number, function.number(0)) if kind == "truth" else number
+        if operation == "look_up":
+            index, _, first = value.arguments
+            return builder.load(function.table(function.place(value), self.found[index], first, column))
+        return _arithmetic(function, value, [self.found[each] for each in value.operands])
+
+
+def _arithmetic(function: _RowsFunction, value: Value, given: list[ir.Value]) -> ir.Value:
+    """An operation on numbers of one column."""
+    builder, operation = function.builder, value.operation
+    if operation == "where":
+        condition, x, y = given
+        if value.kind == "float":
+            x, y = function.as_float(x), function.as_float(y)
+        return builder.select(condition, x, y)
+    if operation in ("and", "or"):
+        return (builder.and_ if operation == "and" else builder.or_)(*given)
+    if operation == "not":
+        return builder.not_(given[0])
+    if operation in ("detach", "value_of"):
+        return given[0]
+    is_whole = all(number.type != function.float for number in given)
+    if operation in COMPARED:
+        if is_whole:
+            return builder.icmp_signed(COMPARED[operation], *map(function.as_whole, given))
+        compare = builder.fcmp_unordered if operation == "not_equal" else builder.fcmp_ordered
+        return compare(COMPARED[operation], *map(function.as_float, given))
+    if value.kind == "whole":
+        return _whole_arithmetic(function, operation, [function.as_whole(number) for number in given])
+    x, *rest = [function.as_float(number) for number in given]
+    if operation in ("add", "subtract", "multiply", "divide"):
+        names = {"add": builder.fadd, "subtract": builder.fsub, "multiply": builder.fmul, "divide": builder.fdiv}
+        return names[operation](x, rest[0])
+    if operation == "negative":
+        return builder.fneg(x)
+    if operation == "as_float":
+        return x
+    if operation in ("maximum", "minimum", "largest", "smallest"):
+        sign = ">=" if operation in ("maximum", "largest") else "<="
+        takes = builder.fcmp_ordered(sign, x, rest[0])
+        return builder.select(builder.or_(takes, builder.fcmp_unordered("uno", x, x)), x, rest[0])
+    if operation == "sign":
+        zero, one = ir.Constant(function.float, 0.0), ir.Constant(function.float, 1.0)
+        below = builder.select(builder.fcmp_ordered("<", x, zero), ir.Constant(function.float, -1.0), zero)
+        return builder.select(builder.fcmp_ordered(">", x, zero), one, below)
+    module = function.printer.module
+    if operation == "power":
+        power = module.declare_intrinsic("llvm.pow", [function.float])
+        return builder.call(power, [x, ir.Constant(function.float, value.arguments[1])])
+    if operation in INTRINSIC:
+        return builder.call(module.declare_intrinsic(f"llvm.{INTRINSIC[operation]}", [function.float]), [x])
+    if operation in LIBRARY:
+        name = LIBRARY[operation] + ("" if function.printer.is_double else "f")
+        known = module.globals.get(name)
+        kind = ir.FunctionType(function.float, [function.float])
+        return builder.call(known or ir.Function(module, kind, name), [x])
+    return builder.call(function.printer.exponentials.named(operation), [x])
+
+
+def _whole_arithmetic(function: _RowsFunction, operation: str, given: list[ir.Value]) -> ir.Value:
+    builder = function.builder
+    if operation == "negative":
+        return builder.neg(given[0])
+    if operation in ("maximum", "largest", "minimum", "smallest"):
+        sign = ">=" if operation in ("maximum", "largest") else "<="
+        return builder.select(builder.icmp_signed(sign, *given), *given)
+    if operation in ("absolute", "sign"):
+        raise NotImplementedError(operation)
+    names = {"add": builder.add, "subtract": builder.sub, "multiply": builder.mul}
+    return names[operation](*given)
+
+
+class _Exponentials:
+    """exp, sigmoid and tanh without branches, so that loops over columns are vectorised.
+
+    A number is k ln 2 + f with whole k, and e^f a Taylor polynomial, whose error at |f| <= ln(2) / 2 is below a tenth
+    of the last bit; the power of 2 is put into the exponent's bits.
+    """
+
+    def __init__(self, module: ir.Module, kind: ir.Type, is_double: bool) -> None:
+        self.module, self.kind, self.is_double = module, kind, is_double
+        self.floor = module.declare_intrinsic("llvm.floor", [kind])
+        has_fma = "+fma" in binding.get_host_cpu_features().flatten().split(",")
+        self.fma = ir.Function(module, ir.FunctionType(kind, [kind] * 3), FMA[is_double]) if has_fma else None
+        self._made: dict[str, ir.Function] = {}
+
+    def named(self, name: str) -> ir.Function:
+        if name not in self._made:
+            self._made[name] = {"exp": self._exp, "sigmoid": self._sigmoid, "tanh": self._tanh}[name]()
+        return self._made[name]
+
+    def _begin(self, name: str) -> tuple[ir.IRBuilder, ir.Value, ir.Function]:
+        function = ir.Function(self.module, ir.FunctionType(self.kind, [self.kind]), f"columns.{name}")
+        function.linkage = "internal"
+        function.attributes.add("alwaysinline")
+        return ir.IRBuilder(function.append_basic_block()), function.args[0], function
+
+    def _number(self, number: float) -> ir.Constant:
+        return ir.Constant(self.kind, number)
+
+    def _clamped(self, builder: ir.IRBuilder, x: ir.Value, low: float, high: float) -> ir.Value:
+        x = builder.select(builder.fcmp_ordered("<", x, self._number(low)), self._number(low), x)
+        return builder.select(builder.fcmp_ordered(">", x, self._number(high)), self._number(high), x)
+
+    def _reduced(self, builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """2^k, and f."""
+        high = math.log(2) if self.is_double else float(np.float32(math.log(2)))
+        bits = 26 if self.is_double else 9  # so many of ln 2 that k times them is exact
+        high = math.ldexp(math.floor(math.ldexp(high, bits)), -bits)
+        low = math.log(2) - high
+        scaled = builder.fadd(builder.fmul(x, self._number(1 / math.log(2))), self._number(0.5))
+        k = builder.call(self.floor, [scaled])
+        f = builder.fsub(x, builder.fmul(k, self._number(high)))
+        f = builder.fsub(f, builder.fmul(k, self._number(low)))
+        whole = builder.fptosi(k, I32)
+        if self.is_double:
+            shifted = builder.shl(builder.add(builder.sext(whole, I64), ir.Constant(I64, 1023)), ir.Constant(I64, 52))
+        else:
+            shifted = builder.shl(builder.add(whole, ir.Constant(I32, 127)), ir.Constant(I32, 23))
+        return builder.bitcast(shifted, self.kind), f
+
+    def _polynomial(self, builder: ir.IRBuilder, f: ir.Value, first: int) -> ir.Value:
+        """The sum of f^(k - first) / k! from k = first on."""
+        last = 14 if self.is_double else 7
+        total = self._number(1 / math.factorial(last))
+        for k in range(last - 1, first - 1, -1):
+            total = self._multiply_add(builder, total, f, self._number(1 / math.factorial(k)))
+        return total
+
+    def _multiply_add(self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+        """x y + z, rounded once where the processor can do that."""
+        if self.fma is not None:
+            return builder.call(self.fma, [x, y, z])
+        return builder.fadd(builder.fmul(x, y), z)
+
+    def _exp(self) -> ir.Function:
+        builder, x, function = self._begin("exp")
+        low, high = (-708.0, 709.7) if self.is_double else (-87.0, 88.7)
+        power, f = self._reduced(builder, self._clamped(builder, x, low, high))
+        found = builder.fmul(self._polynomial(builder, f, 0), power)
+        found = builder.select(builder.fcmp_ordered(">", x, self._number(high)), self._number(math.inf), found)
+        found = builder.select(builder.fcmp_ordered("<", x, self._number(low)), self._number(0.0), found)
+        builder.ret(builder.select(builder.fcmp_ordered("ord", x, x), found, x))
+        return function
+
+    def _sigmoid(self) -> ir.Function:
+        builder, x, function = self._begin("sigmoid")
+        limit = 700.0 if self.is_double else 86.0
+        power, f = self._reduced(builder, self._clamped(builder, builder.fneg(x), -limit, limit))
+        grown = builder.fmul(self._polynomial(builder, f, 0), power)
+        found = builder.fdiv(self._number(1.0), builder.fadd(self._number(1.0), grown))
+        builder.ret(builder.select(builder.fcmp_ordered("ord", x, x), found, x))
+        return function
+
+    def _tanh(self) -> ir.Function:
+        """(e^2x - 1) / (e^2x + 1), where e^2x - 1 has no cancellation."""
+        builder, x, function = self._begin("tanh")
+        limit = 40.0 if self.is_double else 20.0
+        power, f = self._reduced(builder, self._clamped(builder, builder.fadd(x, x), -limit, limit))
+        less_one = builder.fmul(self._polynomial(builder, f, 1), f)
+        grown = builder.fmul(less_one, power)
+        grown = builder.fadd(grown, builder.fsub(power, self._number(1.0)))
+        found = builder.fdiv(grown, builder.fadd(grown, self._number(2.0)))
+        builder.ret(builder.select(builder.fcmp_ordered("ord", x, x), found, x))
+        return function

@@ -1,0 +1,349 @@
+"""Recordings of functions: they are called once, on made-up nodes and messages, and each operation of torch is kept.
+
+A recording belongs to one number of nodes and one degree. Whether a program that was made of one holds for others is
+found by recording again and comparing operation by operation: the *skeleton* of a recording is all that must be equal,
+and its *numbers* are those that may follow the number of nodes and the degree.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from linecache import getline
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+import torch.utils._python_dispatch
+from torch import Tensor
+
+from dgltree.engine.autograd import device_generator_state, restore_generator
+from dgltree.engine.compiled.counts import CountMode, CountQuestion
+from dgltree.engine.compiled.equations import Equations
+from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.message_graph import EDGE, NODE
+from dgltree.engine.runner import EdgeBatch, Frame, NodeBatch
+
+FEW_NUMBERS = 64
+"""Of a tensor that a function makes of a list at each call: it is known again by them."""
+MOST_FIELDS = 200
+"""Of nodes and edges together: each is one more argument of a program."""
+DECIDES = {"_local_scalar_dense", "equal", "is_nonzero", "item", "masked_select", "nonzero", "unique", "_unique2"}
+"""Operations whose results are for Python, or whose shape depends on values."""
+OWN = (str(Path(torch.__file__).parent), str(Path(__file__).parent.parent))
+"""Folders whose lines no user wrote."""
+
+
+class UserLine(NamedTuple):
+    """A line of a user's function."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f'"{getline(self.file, self.number).strip()}" ({Path(self.file).name}:{self.number})'
+
+
+class Kind(NamedTuple):
+    """Of a field: what its rows are."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+def kind_of(dtype: torch.dtype) -> str:
+    return "truth" if dtype == torch.bool else "float" if dtype.is_floating_point else "whole"
+
+
+def kinds_of(fields: Mapping[str, Tensor]) -> dict[str, Kind]:
+    return {name: Kind(tuple(column.shape[1:]), column.dtype) for name, column in fields.items()}
+
+
+class PassFunctions(NamedTuple):
+    """What runs at each node: messages, what is reduced of them, what is applied to that."""
+
+    message: Callable[[Any], Mapping[str, Tensor]]
+    reduce: Callable[[Any], Mapping[str, Tensor]]
+    reduces_all: bool
+    """Whether nodes without messages are reduced too, as DGL's built-in functions do, which give them 0."""
+    apply: Callable[[Any], Mapping[str, Tensor]] | None
+
+
+class Ref(NamedTuple):
+    """A tensor of a recording."""
+
+    origin: str
+    """``input``, ``result`` of an operation, or ``outside``: a parameter or what else the functions hold."""
+    number: int
+    """Of the input, the operation or the tensor outside."""
+    part: int = 0
+    """Which of an operation's results."""
+
+
+class Operation(NamedTuple):
+    """One call of torch."""
+
+    function: Any
+    arguments: tuple[Any, ...]
+    """Numbers, and refs in place of tensors."""
+    options: dict[str, Any]
+    results: tuple[Tensor, ...]
+    line: UserLine | None
+
+    @property
+    def name(self) -> str:
+        return self.function.overloadpacket.__name__
+
+
+class Input(NamedTuple):
+    """A field that the functions may read."""
+
+    array: str
+    """``node``, ``source`` or ``target`` (of the nodes that edges join) or ``edge``."""
+    name: str
+    kind: Kind
+
+
+@dataclass
+class Recording:
+    """A run of message, reduce and apply functions on some nodes with equally many messages each."""
+
+    rows: int
+    degree: int
+    inputs: list[Input]
+    operations: list[Operation]
+    outside: list[Tensor]
+    """Tensors that the functions hold, in the order of their first use."""
+    outputs: dict[str, Ref]
+    """The fields that are written."""
+    kinds: dict[str, Kind]
+    """Of what is written."""
+    reduced: dict[str, Kind]
+    """What the reduce function returned."""
+    questions: list[CountQuestion]
+    """What the functions asked about numbers of nodes and messages."""
+    skeleton: tuple[Any, ...] = field(init=False)
+    """All that is equal in recordings of one program."""
+    numbers: list[float] = field(init=False)
+    """What may follow the numbers of nodes and messages: sizes, bounds of slices, factors."""
+
+    def __post_init__(self) -> None:
+        self.numbers = []
+        bones: list[Any] = [tuple(self.outputs.items()), tuple(self.kinds.items()), tuple(self.reduced.items())]
+        fresh = {operation.arguments[0] for operation in self.operations if operation.name.startswith("lift_fresh")}
+        for number, tensor in enumerate(self.outside):
+            is_fresh = Ref("outside", number) in fresh and tensor.numel() <= FEW_NUMBERS
+            bones.append((tensor.dtype, tuple(tensor.shape), str(tensor.tolist())) if is_fresh else id(tensor))
+        for operation in self.operations:
+            shapes = [tuple(result.shape) for result in operation.results]
+            dtypes = tuple(result.dtype for result in operation.results)
+            bone = _bone((operation.arguments, operation.options, shapes), self.numbers)
+            bones.append((operation.function, dtypes, bone))
+        self.skeleton = tuple(bones)
+
+
+def _bone(argument: Any, numbers: list[float]) -> Any:
+    """An argument without its numbers, which go into a list."""
+    if isinstance(argument, Ref):
+        return argument
+    if isinstance(argument, tuple | list):
+        return tuple(_bone(each, numbers) for each in argument)
+    if isinstance(argument, dict):
+        return tuple((name, _bone(each, numbers)) for name, each in argument.items())
+    if isinstance(argument, int | float) and not isinstance(argument, bool):
+        numbers.append(argument)
+        return type(argument).__name__
+    return argument if argument is None or isinstance(argument, bool | str) else str(argument)
+
+
+def record(
+    functions: PassFunctions,
+    nodes: Mapping[str, Kind],
+    edges: Mapping[str, Kind],
+    rows: int,
+    degree: int,
+    zeros: Mapping[str, Kind] | None = None,
+) -> Recording:
+    """The operations of functions on ``rows`` nodes with ``degree`` messages each.
+
+    Args:
+        functions: of a pass.
+        nodes: the fields that nodes have, given or written by earlier frontiers.
+        edges: those of edges.
+        rows, degree: how many there are; without messages the apply function runs alone.
+        zeros: what the reduce function returns, for nodes without messages in a frontier where others have some: they
+            get 0 of it.
+
+    Torch's random numbers are put back afterwards. Raises :class:`NotAProgramError`, with the user's line, for what
+    cannot be recorded, and what the functions themselves raise.
+    """
+    if len(nodes) + len(edges) > MOST_FIELDS:
+        raise NotAProgramError(f"{len(nodes) + len(edges)} fields; a program has at most {MOST_FIELDS}")
+    inputs = [Input("node", name, kind) for name, kind in nodes.items()]
+    if degree or functions.reduces_all:
+        inputs += [Input(array, name, kind) for array in ("source", "target") for name, kind in nodes.items()]
+        inputs += [Input("edge", name, kind) for name, kind in edges.items()]
+    counts = CountMode(rows, degree, user_line)
+    recorder = _Recorder()
+    device = torch.device("cpu")
+    generator = device_generator_state(device)
+    names: list[str] = []
+    reduced: dict[str, Kind] = {}
+
+    def run(*given: Tensor) -> tuple[Tensor, ...]:
+        reduced.update(zeros or {})
+        written = _run(functions, inputs, given, counts.of(rows), degree, reduced)
+        names[:] = written
+        return tuple(written.values())
+
+    try:
+        count = rows * max(degree, 1)
+        tensors = [_sample(each.kind, rows if each.array == "node" else count) for each in inputs]
+        with torch.no_grad(), counts, Equations(), recorder:
+            results = torch.func.functionalize(run, remove="mutations_and_views")(*tensors)
+    finally:
+        restore_generator(generator, device)
+    operations = recorder.operations(tensors)
+    refs = [recorder.ref(result) for result in results]
+    kinds = [Kind(tuple(result.shape[1:]), result.dtype) for result in results]
+    return Recording(
+        rows=rows,
+        degree=degree,
+        inputs=inputs,
+        operations=operations,
+        outside=recorder.outside,
+        outputs=dict(zip(names, refs, strict=True)),
+        kinds=dict(zip(names, kinds, strict=True)),
+        reduced=reduced,
+        questions=counts.questions,
+    )
+
+
+def _sample(kind: Kind, count: int) -> Tensor:
+    """Rows of a field. Whole numbers are 0, which every table has."""
+    if kind.dtype.is_floating_point:
+        return torch.randn(count, *kind.shape, dtype=kind.dtype)
+    return torch.zeros(count, *kind.shape, dtype=kind.dtype)
+
+
+def _run(
+    functions: PassFunctions,
+    inputs: list[Input],
+    given: tuple[Tensor, ...],
+    rows: int,
+    degree: int,
+    reduced_kinds: dict[str, Kind],
+) -> Mapping[str, Tensor]:
+    """What the functions write. Each gets copies of its fields, as what it changes in place is its own."""
+    fields: dict[str, dict[str, Tensor]] = {"node": {}, "source": {}, "target": {}, "edge": {}}
+    for each, tensor in zip(inputs, given, strict=True):
+        fields[each.array][each.name] = tensor
+    data = fields["node"]
+    reduced: Mapping[str, Tensor] = {
+        name: torch.zeros(rows, *kind.shape, dtype=kind.dtype) for name, kind in reduced_kinds.items()
+    }
+    if degree or functions.reduces_all:
+        sent_to_each = max(degree, 1)  # without messages their shapes are needed
+        messages = _messages(functions, fields, rows * sent_to_each)
+        mailbox = {name: sent.view(rows, sent_to_each, *sent.shape[1:])[:, :degree] for name, sent in messages.items()}
+        nodes = NodeBatch(_frame(data), _frame(mailbox), rows, _refuse_ids, _refuse_ends, NODE)
+        reduced = _checked("reduce_func", functions.reduce(nodes), rows)
+        reduced_kinds |= {name: Kind(tuple(new.shape[1:]), new.dtype) for name, new in reduced.items()}
+    if functions.apply is None:
+        return reduced
+    nodes = NodeBatch(_frame({**data, **reduced}), None, rows, _refuse_ids, _refuse_ends, NODE)
+    return _checked("apply_node_func", functions.apply(nodes), rows)
+
+
+def _messages(functions: PassFunctions, fields: Mapping[str, dict[str, Tensor]], count: int) -> Mapping[str, Tensor]:
+    """(count, *shape) each."""
+    source, target, edge = (_frame(fields[array]) for array in ("source", "target", "edge"))
+    return _checked(
+        "message_func", functions.message(EdgeBatch(source, target, edge, count, _refuse_ends, EDGE)), count
+    )
+
+
+def _frame(fields: Mapping[str, Tensor]) -> Frame:
+    return Frame(fields, lambda name: fields[name], "functions", clone=True)
+
+
+def _checked(function: str, returned: Any, count: int) -> Mapping[str, Tensor]:
+    """What a function returned, if it is what a pass takes."""
+    if not isinstance(returned, Mapping):
+        raise NotAProgramError(f"{function} returned {type(returned).__name__}, not a dict of tensors")
+    for name, rows in returned.items():
+        if not isinstance(rows, Tensor) or not rows.dim() or len(rows) != int(count):
+            raise NotAProgramError(f"{function} returned {name!r} as what is not a tensor of as many rows")
+    return returned
+
+
+def _refuse_ids() -> NoReturn:
+    raise NotAProgramError(f"the numbers of nodes are asked for: {user_line()}")
+
+
+def _refuse_ends() -> NoReturn:
+    raise NotAProgramError(f"the ends of edges are asked for: {user_line()}")
+
+
+def user_line() -> UserLine | None:
+    """The line of a user's function that runs."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(OWN):
+        frame = frame.f_back
+    return None if frame is None else UserLine(frame.f_code.co_filename, frame.f_lineno)
+
+
+class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
+    """Keeps each operation that runs while it is on, and its tensors, so that no other one takes their place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Any, Any, Any, Any, UserLine | None]] = []
+        self.outside: list[Tensor] = []
+        self._refs: dict[int, Ref] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise the first call of a process imports SymPy, 1.3 s
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        line = user_line()
+        if function.overloadpacket.__name__ in DECIDES:
+            raise NotAProgramError(f"a value decides what is computed: {line}")
+        if function._schema.is_mutable:  # what functions made themselves was changed into new tensors before
+            raise NotAProgramError(f"{function.overloadpacket.__name__} changes what is there after the call: {line}")
+        results = function(*args, **(kwargs or {}))
+        self.calls.append((function, args, kwargs or {}, results, line))
+        return results
+
+    def operations(self, inputs: list[Tensor]) -> list[Operation]:
+        """The calls, with refs to the inputs, to results of earlier calls and to tensors from outside."""
+        self._refs = {id(tensor): Ref("input", number) for number, tensor in enumerate(inputs)}
+        found = []
+        for number, (function, args, kwargs, results, line) in enumerate(self.calls):
+            tensors = _tensors(results)
+            found.append(Operation(function, self._named(args), self._named(kwargs), tuple(tensors), line))
+            for part, result in enumerate(tensors):  # which may be an argument itself
+                self._refs[id(result)] = Ref("result", number, part)
+        return found
+
+    def ref(self, tensor: Tensor) -> Ref:
+        """Of any tensor, once the operations are known."""
+        if id(tensor) not in self._refs:
+            self._refs[id(tensor)] = Ref("outside", len(self.outside))
+            self.outside.append(tensor)
+        return self._refs[id(tensor)]
+
+    def _named(self, argument: Any) -> Any:
+        """An argument with refs in place of tensors."""
+        if isinstance(argument, Tensor):
+            return self.ref(argument)
+        if isinstance(argument, dict):
+            return {name: self._named(each) for name, each in argument.items()}
+        if isinstance(argument, tuple | list):
+            return type(argument)(self._named(each) for each in argument)
+        return argument
+
+
+def _tensors(results: Any) -> list[Tensor]:
+    return [results] if isinstance(results, Tensor) else [each for each in results if isinstance(each, Tensor)]
