@@ -13,8 +13,7 @@ from benchmarks.row import Row, Skipped, Timing, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeLSTM, TreeLSTM, TreeSMU
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.kernels.dispatch import BACKENDS
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, kernels
 from dgltree.models import EquationModel, EquationReadout
 
 SIZES = (32, 256, 1024)

@@ -7,6 +7,7 @@ import torch
 
 from benchmarks.earlier import EARLIER, ROOT, probed
 from benchmarks.inputs import equations
+from benchmarks.operations import Operations
 from benchmarks.propagate import training_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch, plan, root_states
@@ -46,7 +47,7 @@ def rows(checkout: Path | None, device: str, repeats: int) -> Iterator[Row | Ski
 
 
 def _launches(cell: Cell) -> Row:
-    from benchmarks.no_device import Operations, no_device
+    from benchmarks.no_device import no_device
 
     with no_device() as launches:
         planned = plan(batch(equations(1024), cell.vocabulary), cell).to("meta")
@@ -74,7 +75,7 @@ def _reading(name: str, words: int) -> Callable[[], None]:
 
 
 def _launches_of_a_word(name: str) -> float:
-    from benchmarks.no_device import Operations, no_device
+    from benchmarks.no_device import no_device
 
     counts = []
     with no_device() as launches:

@@ -12,17 +12,13 @@ from typing import Any
 from unittest import mock
 
 import triton
-from torch.utils._python_dispatch import TorchDispatchMode
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import CompiledKernel
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
-from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, Backend
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, Backend, kernels
 
-FREE = ("aten::empty", "aten::new_empty", "aten::detach", "profiler::")
-"""The beginnings of the names of operations that launch nothing, in addition to views."""
 LAUNCHES: Counter[str] = Counter()
 """Of kernels, by name, since it was emptied."""
 
@@ -75,19 +71,6 @@ def no_device() -> Iterator[Counter[str]]:
         stack.enter_context(kernels("on"))
         LAUNCHES.clear()
         yield LAUNCHES
-
-
-class Operations(TorchDispatchMode):
-    """Counts torch's operations that would launch something, by name."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.launches: Counter[str] = Counter()
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not function.is_view and not function.name().startswith(FREE):
-            self.launches[function.name()] += 1
-        return function(*args, **(kwargs or {}))
 
 
 if triton.knobs.runtime.interpret:

@@ -20,8 +20,8 @@ import pyarrow
 from pyarrow.parquet import ParquetWriter
 
 from dgltree.scale import Encode
-from dgltree.scale.running import OutFolder
 from dgltree.scale.job import join_rows
+from dgltree.scale.running import OutFolder
 from dgltree.scale.tables import open_tables
 
 DIFFERENT = 100_000  # trees, of which a longer table is made

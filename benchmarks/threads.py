@@ -12,10 +12,10 @@ from benchmarks.propagate import squared_step, training_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, ChildSumTreeLSTM, TreeSMU
-from dgltree.support.workers import cores
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.support.workers import cores
 
 Step = Callable[[], object]
 AIMS = {

@@ -2,7 +2,9 @@
 
 import importlib.util
 import multiprocessing
+import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
@@ -13,7 +15,9 @@ import torch
 from torch import Tensor, nn
 
 import dgltree
+from benchmarks.dgl_programs import PROGRAMS, Library, Program, from_dgl, ours
 from benchmarks.inputs import equations, treebank
+from benchmarks.operations import operations_of
 from benchmarks.row import Row, Skipped, against, in_turn
 from benchmarks.scale import STATUS, resident
 from benchmarks.sst_example import BATCH, CLASSES, SIZE, AsCell, Fields, Sentiment, TreeLSTM, by_dgl, training_step
@@ -23,6 +27,8 @@ from dgltree.engine import Graph
 
 BATCHES = (BATCH, 256, 1024)
 CHAINS, LEVELS = 16, (200, 800)
+STATES, GRAPHS, MANY_GRAPHS = 16, 8, 60
+"""Of the programs: the size of states, and how many times the smallest number of graphs, for time and for memory."""
 
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
@@ -40,8 +46,10 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         cell = TreeSMU(trees.vocabulary, 50, stack_size=5, no_op=True)  # type: ignore[arg-type]
         yield from _rows(f"Tree-SMU's functions, n = 50, {count:,} equations", cell, trees, repeats)
     yield from _chains(repeats)
+    yield _operations()
     yield from _example(repeats)
     yield from _memory()
+    yield from _programs(repeats)
 
 
 def chain(levels: int) -> Tree:
@@ -161,6 +169,61 @@ def replay(calls: list[Call]) -> None:
                 rows.grad = None
 
 
+def _operations() -> Row:
+    """What a GPU would have to start for each frontier: a first pass of the binary Tree-LSTM over 25 sentences."""
+    trees = batched([tree for tree in treebank(BATCH) if tree.children])
+    model, plan, graph = TreeLSTM(binary=True), topo_plan(trees), Graph(trees)
+    graph.ndata.update(model.fields(trees))
+    functions = model.message_func, model.reduce_func
+    found = operations_of(lambda: prop_nodes_topo(graph, *functions, apply_node_func=model.apply_node_func, plan=plan))
+    return Row("binary Tree-LSTM, forward", found.per_frontier, "operations a frontier", falling=True)
+
+
+def _programs(repeats: int) -> Iterator[Row | Skipped]:
+    """Programs written for DGL, in training: by DGL, and by ours without DGL; nothing is planned in advance."""
+    ratios = []
+    for make in PROGRAMS:
+        program = make(STATES, GRAPHS)
+        steps = {peer: partial(_program_step, program, library) for peer, library in _libraries().items()}
+        row = against(make.__name__, "dgl", in_turn(steps, repeats, clock=time.process_time))
+        ratios.append(row.ratio)
+        yield row
+    yield Row(f"{len(PROGRAMS)} programs, geometric mean", statistics.geometric_mean(ratios), "times dgl")
+    if not STATUS.exists():
+        yield Skipped("memory of the programs", "it is read from /proc")
+        return
+    ratios = []
+    for number, make in enumerate(PROGRAMS):
+        used = {peer: _in_new_process(_peak_of_program, number, peer) for peer in ("ours", "dgl")}
+        ratios.append(used["ours"] / used["dgl"])
+        yield Row(f"{make.__name__}: memory of a step", ratios[-1], "of DGL's", falling=True)
+    mean = statistics.geometric_mean(ratios)
+    yield Row(f"{len(PROGRAMS)} programs, memory, geometric mean", mean, "of DGL's", falling=True)
+
+
+def _libraries() -> dict[str, Library]:
+    import dgl
+
+    return {"ours": ours(), "dgl": from_dgl(dgl, dgl)}
+
+
+def _program_step(program: Program, library: Library) -> None:
+    net, run = program
+    net.zero_grad()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")
+        run(library).sum().backward()
+
+
+def _peak_of_program(number: int, peer: str, send: Connection) -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    library = _libraries()[peer]
+    _program_step(PROGRAMS[number](STATES, 1), library)  # what the first pass of a process loads is not the program's
+    program = PROGRAMS[number](STATES, MANY_GRAPHS)
+    send.send(_peak_over(lambda: _program_step(program, library)))
+
+
 def _memory() -> Iterator[Row | Skipped]:
     """What a training step takes more than there was before it, in processes of their own."""
     if not STATUS.exists():
@@ -169,11 +232,7 @@ def _memory() -> Iterator[Row | Skipped]:
     for name, trees in (("1,024 sentences", "treebank"), (f"{CHAINS} chains of {LEVELS[0]} levels", "chains")):
         used = {}
         for peer in ("ours", "dgl"):
-            receive, send = multiprocessing.Pipe(duplex=False)
-            process = multiprocessing.get_context("spawn").Process(target=_peak, args=(trees, peer, send))
-            process.start()
-            nodes, used[peer] = receive.recv()
-            process.join()
+            nodes, used[peer] = _in_new_process(_peak, trees, peer)
         what = f"binary Tree-LSTM, {name}: memory of a step, {used['ours'] / nodes:,.0f} bytes per node"
         yield Row(what, used["ours"] / used["dgl"], "of DGL's", 0.8, 1, falling=True)
 
@@ -182,7 +241,24 @@ def _peak(which: str, peer: str, send: Connection) -> None:
     torch.set_num_threads(1)
     trees = batched(treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS)
     step = steps(TreeLSTM(SIZE if which == "treebank" else 50, binary=True), trees)[peer]
+    send.send((trees.num_nodes, _peak_over(step)))
+
+
+def _in_new_process(measure: Callable[..., None], *arguments: Any) -> Any:
+    """What a function sends, whose last argument is where to: this process's memory has no part in it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "benchmarks.topo", "dgl"])  # else each process imports them again
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=measure, args=(*arguments, send))
+    process.start()
+    found = receive.recv()
+    process.join()
+    return found
+
+
+def _peak_over(step: Callable[[], object]) -> int:
+    """Bytes that a step takes at its peak, more than there were before it."""
     STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak again
     before = resident("VmRSS")
     step()
-    send.send((trees.num_nodes, resident("VmHWM") - before))
+    return resident("VmHWM") - before

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.row import Row
+from benchmarks.verdicts.mutations import equation
 from dgltree import verify, write_equation
-from tasks.evidence.verdicts.mutations import equation
 
 LINES = 1_000
 MEDIAN, LATE = (20, 30), (200, 300)

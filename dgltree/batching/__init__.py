@@ -1,11 +1,9 @@
-"""Trees to flat tensors: vocabulary, batch and its DGL form, selections, duplicate subtrees."""
+"""Trees as flat tensors: vocabulary, batch (also as a DGLGraph), selections, duplicate subtrees."""
 
-from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.subtrees import Entangled, entangle
+from dgltree.batching.batch import TreeBatch, supervised, unbatch
 from dgltree.batching.joining import join
-from dgltree.batching.batch import supervised
 from dgltree.batching.number_scales import NumberScales
-from dgltree.batching.subtrees import number_subtrees
+from dgltree.batching.subtrees import Entangled, entangle, number_subtrees
 from dgltree.batching.vocabulary import Vocabulary
 
 __all__ = [

@@ -1,27 +1,32 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
 import torch
 from torch import Tensor
-from dgltree.batching.run_lengths import ranges
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING
-from dgltree.batching.dgl_graph import columns_of, to_dgl
-from dgltree.batching.dgl_graph import has_types, with_types, without_types
+
+from dgltree.batching.dgl_graph import columns_of, has_types, to_dgl, with_types, without_types
 from dgltree.batching.moving import Movable
-from dgltree.batching.node_columns import children_by_object, children_in_preorder, class_numbers, column, node_ids, numbers, read_fields
+from dgltree.batching.node_columns import (
+    children_by_object,
+    children_in_preorder,
+    class_numbers,
+    column,
+    node_ids,
+    numbers,
+    read_fields,
+)
 from dgltree.batching.number_scales import parents_of
+from dgltree.batching.run_lengths import ranges
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
+from dgltree.support.lazy import cached_property
 from dgltree.support.torch_internals import version_of
 from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, node_name, tree_svg
 from dgltree.trees.tree import Tree, flat_trees
-from collections.abc import Sequence
-from typing import Literal
-from dgltree.batching.vocabulary import NO_LABEL
 
 if TYPE_CHECKING:
     import dgl
@@ -456,10 +461,11 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
         >>> dgltree.unbatch(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))) == trees
         True
 
-    Raises ``ValueError`` if the batch has no vocabulary to name its functions by.
+    Raises ``ValueError`` if the batch has no vocabulary to name its functions by, or ids or arities that it lacks.
     """
     if batch.vocabulary is None:
         raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")
+    check_ids(batch, batch.vocabulary)
     functions, tokens = batch.vocabulary.functions, batch.vocabulary.tokens
     function, token, label = batch.function.tolist(), batch.token.tolist(), batch.label.tolist()
     pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
@@ -496,13 +502,16 @@ def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
 
 
 def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> None:
-    """``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has."""
-    if batch.vocabulary is None:
-        check_ids(batch, vocabulary)
-    elif batch.vocabulary != vocabulary:
+    """``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has, or of other ids.
+
+    Ids of a batch with a vocabulary are looked at on a CPU alone: a GPU would have to be waited for.
+    """
+    if batch.vocabulary not in (None, vocabulary):
         raise ValueError(
             f"the batch was made with a different vocabulary from the {owner}'s; batch with {owner}.vocabulary"
         )
+    if batch.vocabulary is None or batch.device.type == "cpu":
+        check_ids(batch, vocabulary)
 
 
 def place(batch: TreeBatch, node: int) -> str:

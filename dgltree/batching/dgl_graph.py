@@ -2,17 +2,18 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import torch
 from torch import Tensor
-from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
-from collections.abc import Mapping, Sequence
+
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 
 if TYPE_CHECKING:
     import dgl
+
 
 def to_dgl(
     edges: tuple[Tensor, Tensor], slot: Tensor, ndata: Mapping[str, Tensor], num_nodes: Tensor, num_edges: Tensor

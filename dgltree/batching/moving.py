@@ -6,9 +6,11 @@ from dataclasses import fields
 from math import prod
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor
+
+ARRAYS = "pickled as arrays"
+"""The key of the names of tensors that were pickled so."""
 
 
 # How batches and plans travel from a data loader's worker to the model.
@@ -21,11 +23,12 @@ class PickledAsArrays:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: value.numpy() if _is_plain(value) else value for name, value in state.items()}
+        arrays = {name: value.numpy() for name, value in state.items() if _is_plain(value)}
+        return {**state, **arrays, ARRAYS: list(arrays)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            self.__dict__[name] = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+        arrays = {name: torch.from_numpy(state[name]) for name in state.pop(ARRAYS)}
+        self.__dict__.update(state, **arrays)
 
 
 def _is_plain(value: Any) -> bool:
@@ -120,7 +123,8 @@ def _one_piece(tensors: Sequence[Tensor]) -> Tensor:
             or tensor.storage_offset() * tensor.element_size() != place
             or not tensor.is_contiguous()
         ):
-            return torch.cat([each.reshape(-1).view(torch.uint8) for each in tensors])
+            filled = [each.reshape(-1).view(torch.uint8) for each in tensors if each.numel()]  # 0 bytes have no view
+            return torch.cat([torch.empty(0, dtype=torch.uint8, device=first.device), *filled])
         place += prod(tensor.shape) * tensor.element_size()
     return first.view(-1).view(torch.uint8).as_strided((total,), (1,), start)
 

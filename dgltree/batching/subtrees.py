@@ -2,13 +2,15 @@
 
 import hashlib
 from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.run_lengths import run_lengths
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.batching.vocabulary import NO_LABEL
+from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
+
 
 def number_subtrees(batch: TreeBatch) -> TreeBatch:
     """The same batch with ``subtree``, for a data set: all that ``dgltree.select`` takes of it knows its duplicates.

@@ -1,23 +1,21 @@
 """Names to numbers: the functions and tokens that a model knows, saved with it."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-import torch
-from torch import Tensor
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import repeat
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, repeat
 from operator import index
 from typing import Any
-from dgltree.support.arguments import nearest
-from dgltree.batching.number_scales import NumberScales, ScaleTable
-from dgltree.trees.tree import Tree, flat_trees
-from collections.abc import Mapping
+
+import torch
 from torch import Tensor, nn
+
+from dgltree.batching.number_scales import NumberScales, ScaleTable
+from dgltree.support.arguments import nearest
+from dgltree.support.lazy import cached_property
+from dgltree.trees.tree import Tree, flat_trees
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The words that tokens are made of, such as ``user`` and ``name`` of ``userName``: what unknown tokens are read by.
@@ -298,8 +296,6 @@ class Vocabulary:
 
 EXTRA = "_extra_state"
 """Ends the name by which torch has the extra state of a module in a state dict."""
-NAME = "vocabulary"
-"""Of the digest in the metadata of state dicts before 0.3, which copying, averaging and safetensors lose."""
 
 
 class VocabularySigned(nn.Module):
@@ -348,13 +344,12 @@ def _check(
     errors: list[str],
 ) -> None:
     key, digest = prefix + EXTRA, module.vocabulary.digest
-    given = bytes(state_dict[key].tolist()).hex() if key in state_dict else local_metadata.get(NAME)
-    if given is None:  # torch names it where strict=True
+    if key not in state_dict:  # torch names it where strict=True
         missing.append(
             f"{key} (the digest of a vocabulary: compare the order of the functions and tokens of the weights "
             f"with that of this {type(module).__name__}, then load them with strict=False)"
         )
-    elif given != digest:
+    elif bytes(state_dict[key].tolist()).hex() != digest:
         whose = f"the weights{f' {prefix[:-1]!r}' * bool(prefix)}"
         errors.append(
             f"{whose} are those of another vocabulary, or of this one in another order: build the "

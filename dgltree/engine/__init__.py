@@ -1,16 +1,19 @@
-"""A cell along a batch: schedule, level engine, message-passing runner, trace, memory check."""
+"""Passes over a batch: schedule, plans, a cell by levels, anyone's message functions, compiled kernels."""
 
-from dgltree.engine.frontiers import TopoPlan, topo_plan
+from dgltree.engine.frontiers import TopoPlan, topo_plan, topological_nodes_generator
+from dgltree.engine.graph import Graph
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.propagate import root_states
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.runner import prop_nodes, prop_nodes_topo
 
 __all__ = [
     "Graph",
     "PlannedBatch",
     "TopoPlan",
     "plan",
+    "prop_nodes",
     "prop_nodes_topo",
     "root_states",
     "topo_plan",
+    "topological_nodes_generator",
 ]

@@ -1,14 +1,15 @@
 """Backward passes by hand, and gradients of their gradients: refused, or those of torch's operations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
+
 import torch
 from torch import Tensor
-from dgltree.support.torch_internals import failing_backward
-from collections.abc import Iterator
-from contextlib import contextmanager
+
 from dgltree.engine.contract import CellBase
+from dgltree.support.torch_internals import failing_backward
 
 Backward = Callable[..., tuple[Tensor | None, ...]]
 
@@ -47,7 +48,10 @@ def origin(*tensors: Tensor) -> Tensor | None:
 
 
 def differentiable_gradients(
-    compute: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor | None], grad_outputs: Sequence[Tensor | None]
+    compute: Callable[..., Sequence[Tensor]],
+    inputs: Sequence[Tensor | None],
+    grad_outputs: Sequence[Tensor | None],
+    create_graph: bool = True,
 ) -> list[Tensor | None]:
     """Gradients of ``compute(*inputs)`` that can be differentiated in turn; None for inputs that require none.
 
@@ -61,7 +65,7 @@ def differentiable_gradients(
     if not pairs or not wanted:
         return [None] * len(inputs)
     outs, given = zip(*pairs, strict=True)
-    gradients = torch.autograd.grad(outs, list(wanted.values()), given, create_graph=True, allow_unused=True)
+    gradients = torch.autograd.grad(outs, list(wanted.values()), given, create_graph=create_graph, allow_unused=True)
     by_place = dict(zip(wanted, gradients, strict=True))
     return [by_place.get(k) for k in range(len(inputs))]
 
@@ -87,8 +91,15 @@ def generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
         yield
         return
     with torch.random.fork_rng([] if device.type == "cpu" else [device]):
-        if device.type == "cpu":
-            torch.set_rng_state(state)
-        else:
-            torch.cuda.set_rng_state(state, device)
+        restore_generator(state, device)
         yield
+
+
+def restore_generator(state: Tensor | None, device: torch.device) -> None:
+    """The generator as it was."""
+    if state is None:
+        return
+    if device.type == "cpu":
+        torch.set_rng_state(state)
+    else:
+        torch.cuda.set_rng_state(state, device)

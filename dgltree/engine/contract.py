@@ -1,30 +1,19 @@
 """Contract of a cell: its state, its gates, how they are combined, and what the engine asks of it."""
 
-from typing import NamedTuple
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-from torch import Tensor
-from dgltree.engine.aggregation import Aggregation
-from dgltree.engine.typed_linear import Linear
 from itertools import chain
-from typing import Any, ClassVar, cast
-from torch import Tensor, nn
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.typed_linear import TypedLinear
-from dgltree.batching.vocabulary import VocabularySigned
-from dgltree.support.arguments import Configured
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Literal
-from dgltree.support.arguments import check_dropout, check_size
-from dgltree.batching.batch import TreeBatch
-from dgltree.engine.typed_linear import Affine, Linear, Segments
-from typing import cast
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
 import torch
+from torch import Tensor, nn
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary, VocabularySigned
 from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.engine.positions import Positions
-from dgltree.engine.typed_linear import Affine, Linear, Segments, sort_rows, split
+from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
+from dgltree.support.arguments import Configured, check_dropout, check_size
 
 # ---------------------------------------------------------------------------------------------------------------------
 # How a cell says by which kernel its options are covered.
@@ -101,8 +90,6 @@ class CellBase(Configured, VocabularySigned, ABC):
     hidden_size: int
     dropout: float
     maps: nn.ModuleDict
-    apart: ClassVar[tuple[str, ...]] = ()
-    """Modules that no step reads."""
 
     @property
     @abstractmethod
@@ -148,8 +135,8 @@ class CellBase(Configured, VocabularySigned, ABC):
     def map_weights(self) -> dict[str, Tensor]:
         """``{map}.weight`` and ``{map}.bias``, looked up once for a pass; those of maps that are called are left out.
 
-        A pass computes their products itself, and its backward pass reads these tensors, never the module: they may be
-        what a parametrization computed, or what ``torch.func.functional_call`` put there for the time of a call.
+        A pass computes their products itself, from these tensors and never from the module: a parametrization computes
+        them once, and the gradients of a matrix are put together once.
         """
         called = self.called_maps()
         return {
@@ -178,15 +165,6 @@ class CellBase(Configured, VocabularySigned, ABC):
         """Overrides on this one cell: functions in place of its class's, and reasons to call its maps."""
         own = (value for name, value in vars(self).items() if callable(value) and hasattr(type(self), name))
         return (*own, *chain.from_iterable(self.called_maps().values()))
-
-    def own_parameters(self) -> dict[str, Tensor]:
-        """A step's tensors in addition to ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
-
-        Under ``torch.func.functional_call`` these are the tensors that it was given.
-        """
-        ours = [*self.apart, *(f"maps.{name}" for name in self.maps.keys() - self.called_maps())]
-        beginnings = tuple(f"{name}." for name in ours)
-        return {name: p for name, p in self.named_parameters() if not name.startswith(beginnings)}
 
     @property
     def drops(self) -> bool:

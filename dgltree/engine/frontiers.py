@@ -1,109 +1,21 @@
 """The order of a pass of message functions: which nodes are computed together, and which rows they read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+import numpy as np
 import torch
 from torch import Tensor
-from dgltree.batching.batch import TreeBatch
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-import numpy as np
+
 from dgltree.batching.dgl_graph import levels
 from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import run_lengths
+from dgltree.engine.gather_plan import GatherPlan, gather_plan
+from dgltree.engine.message_graph import EdgeFields, EdgeType, MessageGraph, open_graph
 from dgltree.engine.schedule import inverse
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Graphs that message functions run on, as edges and fields: DGLGraphs, batches of trees, PyG's Data, plain tensors.
-
-
-Fields = dict[str, Tensor]
-
-
-class MessageGraph(NamedTuple):
-    """A graph of any kind: N nodes, E edges, each with fields of N or E rows."""
-
-    source: Tensor
-    """(E,) int32 or int64, the node that each edge leads from, by edge id."""
-    target: Tensor
-    """(E,), the node that it leads to."""
-    num_nodes: int
-    ndata: Fields
-    edata: Fields
-    write: Callable[[Fields], object]
-    """Puts new fields of the nodes where the graph keeps them."""
-
-
-class Graph:
-    """What message functions touch of a DGLGraph, for a batch of trees: ``ndata`` and ``edata``. It needs no DGL.
-
-    Its frames hold the fields of ``batch`` under the names that ``batch.graph`` uses, in the same order of edges.
-
-    Args:
-        batch: the trees.
-        reverse: whether its edges lead from parents to children, as those of ``dgl.reverse(batch.graph)``. (The
-            ``reverse`` of :func:`dgltree.prop_nodes_topo` turns the order of the nodes alone.)
-    """
-
-    def __init__(self, batch: TreeBatch, reverse: bool = False) -> None:
-        self.batch, self.reverse = batch, reverse
-        columns = {name: getattr(batch, name) for name in ("function", "token", "label", "value", "x")}
-        self.ndata: Fields = {name: column for name, column in columns.items() if column is not None}
-        self.edata: Fields = {"slot": batch.slot}
-
-
-def open_graph(graph: Any) -> MessageGraph:
-    """A graph as edges and fields.
-
-    Raises ``TypeError`` for what is no graph, ``ValueError`` for one of several types and for a field of other rows.
-    """
-    opened = _open(graph)
-    for fields, count, kind in ((opened.ndata, opened.num_nodes, "nodes"), (opened.edata, len(opened.source), "edges")):
-        for name, column in fields.items():
-            if len(column) != count:
-                raise ValueError(f"the field {name!r} of the {kind} has {len(column)} rows; there are {count} {kind}")
-    return opened
-
-
-def _open(graph: Any) -> MessageGraph:
-    if isinstance(graph, TreeBatch):
-        graph = Graph(graph)
-    if isinstance(graph, Graph):
-        ends = graph.batch.child_index, graph.batch.parent_index
-        source, target = reversed(ends) if graph.reverse else ends
-        return MessageGraph(source, target, graph.batch.num_nodes, graph.ndata, graph.edata, graph.ndata.update)
-    if isinstance(graph, tuple):
-        return _open_tensors(*graph)
-    if hasattr(graph, "canonical_etypes"):
-        if len(graph.canonical_etypes) != 1 or len(graph.ntypes) != 1:
-            raise ValueError("the graph has several node types or edge types: convert it by TreeBatch.from_graph")
-        source, target = graph.edges(order="eid")
-        return MessageGraph(source, target, graph.num_nodes(), dict(graph.ndata), dict(graph.edata), graph.ndata.update)
-    if hasattr(graph, "edge_index") and hasattr(graph, "node_attrs"):
-        return _open_pyg(graph)
-    raise TypeError(
-        f"graph is a {type(graph).__name__}: give a DGLGraph, a TreeBatch, a Data of PyG or (edges, ndata[, edata])"
-    )
-
-
-def _open_tensors(edges: Any, ndata: Fields, edata: Fields | None = None) -> MessageGraph:
-    """A graph of tensors: edges (2, E) or a pair of (E,), and fields, whose rows say how many nodes there are."""
-    if not ndata:
-        raise ValueError("the graph has no fields of nodes: their rows say how many nodes there are")
-    source, target = map(torch.as_tensor, edges)
-    return MessageGraph(source, target, len(next(iter(ndata.values()))), ndata, edata or {}, ndata.update)
-
-
-def _open_pyg(graph: Any) -> MessageGraph:
-    def fields(names: Iterable[str]) -> Fields:
-        return {name: graph[name] for name in names if isinstance(graph[name], Tensor) and name != "edge_index"}
-
-    def write(new: Fields) -> None:
-        for name, rows in new.items():
-            graph[name] = rows
-
-    source, target = graph.edge_index
-    return MessageGraph(source, target, graph.num_nodes, fields(graph.node_attrs()), fields(graph.edge_attrs()), write)
+from dgltree.support.torch_internals import outside_transforms, version_of
 
 
 class Bucket(NamedTuple):
@@ -113,37 +25,41 @@ class Bucket(NamedTuple):
     rows: int
     """How many they are."""
     start: int
-    """The first, among all rows of the plan."""
+    """The first of them, counted from the frontier's first, in the order of its part."""
+
+
+@dataclass
+class FrontierPart:
+    """The edges of one type that lead to a frontier. It has numbers alone: the tensors are the plan's."""
+
+    etype: EdgeType
+    edges: slice
+    """Among those of the plan."""
+    buckets: list[Bucket]
+    """By ascending degree."""
+    turned: slice | None
+    """The order of rows by this degree, among the ``turns`` of the plan; None where they lie in this order."""
+    reader: int
+    """Its number among the readers of the plan's gathers."""
+
+    @property
+    def width(self) -> int:
+        """The number of edges."""
+        return self.edges.stop - self.edges.start
 
 
 @dataclass
 class Frontier:
-    """Nodes that are computed together. It has numbers alone: the tensors are the plan's."""
+    """Nodes of one type that are computed together."""
 
+    ntype: str
     rows: slice
     """Among those of the plan."""
-    edges: slice
-    """Those that lead here, among those of the plan."""
-    buckets: list[Bucket]
-    """By ascending degree."""
-    sources: list[tuple[int, int]]
-    """The frontiers that are read, ascending, and which piece of each of them."""
-    sent: slice
-    """The rows that other frontiers read, among ``sent`` of the plan."""
-    sizes: list[int]
-    """The rows of each piece: what one frontier reads."""
-    whole: bool
-    """Whether the pieces are the first rows as they are."""
-    sorted: bool
-    """Whether the pieces that are read, one after another, are in the order of the edges."""
+    parts: list[FrontierPart]
+    """In the order in which their functions run."""
 
     def __len__(self) -> int:
         return self.rows.stop - self.rows.start
-
-    @property
-    def width(self) -> int:
-        """The number of edges that lead here."""
-        return self.edges.stop - self.edges.start
 
 
 @dataclass(frozen=True)
@@ -151,49 +67,115 @@ class TopoPlan(Movable):
     """The frontiers of a graph, for :func:`dgltree.prop_nodes_topo`. Made by :func:`topo_plan`."""
 
     frontiers: list[Frontier]
+    """First one for each node type, those that keep what they have, if any; the others are computed in order."""
+    kept: int
+    """How many are not computed: the number of node types."""
+    is_typed: bool
+    """Whether each edge type has functions of its own, which get the nodes that its edges lead to."""
     reverse: bool
     order: str | None
+    leaves: bool
+    by: str | None
+    gathers: GatherPlan | None
+    """Which rows each frontier reads of others; None for a single one that reads what was there before the pass."""
     nodes: Tensor
-    """(N,) int64, the node of each row: by frontier, then by degree, then by the first frontier that reads it."""
-    row: Tensor
-    """(N,) int64, the row of each node."""
+    """(N,) int64, the node of each row, counted in its type: by type, by frontier, by the degree of the frontier's
+    first part, and by the first frontier that reads it. Of a single frontier, its nodes alone."""
+    row: Tensor | None
+    """(N,) int64, type after type the row of each node, counted from the first of its type; None for a single one."""
+    types: dict[str, slice]
+    """The rows of each node type."""
     edges: Tensor
-    """(E,) int64, edge ids: row after row, in the order of the mailbox."""
+    """(E',) int64, the ids of the edges along which messages go: part after part, in the order of the mailbox."""
     receiver: Tensor
-    """(E,) int64, the row that each of these edges leads to, counted from its frontier's first."""
-    place: Tensor
-    """(E,) int64, where the frontier of each of these edges finds what it reads, among its pieces."""
-    sent: Tensor
-    """(E,) int64, for each frontier the rows that others read, counted from its first, sorted by reader."""
+    """(E',) int64, the row that each of these edges leads to, counted from its frontier's first."""
+    turns: Tensor
+    """(R,) int64, rows by degree, counted from the frontier's first, of the parts that need it."""
+    source: Tensor
+    """(E,) int64, the node that each edge of the graph leads from, type after type, by edge id."""
+    target: Tensor
+    """(E,) int64, the node that it leads to."""
+    relations: dict[EdgeType, slice]
+    """Where the edges of each type are among these, in the order in which their functions run."""
 
     def __repr__(self) -> str:
-        return f"<TopoPlan: {len(self.nodes)} nodes, {len(self.edges)} edges, {len(self.frontiers)} frontiers>"
+        frontiers = len(self.frontiers) - self.kept
+        return f"<TopoPlan: {len(self.nodes)} nodes, {len(self.source)} edges, {frontiers} frontiers>"
 
     @property
     def device(self) -> torch.device:
         return self.nodes.device
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "TopoPlan":
-        mapped = {name: function(value) for name, value in vars(self).items() if isinstance(value, Tensor)}
-        return replace(self, **mapped)  # type: ignore[arg-type]
+        mapped: dict[str, Any] = {
+            name: function(value) for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        gathers = self.gathers and self.gathers.map(function)
+        return replace(self, **mapped, gathers=gathers)
 
-    def check_for(self, graph: MessageGraph, reverse: bool, order: str | None) -> None:
-        """``ValueError`` if it was made for another graph, as far as its size and device show, or another order."""
-        planned, given = (len(self.nodes), len(self.edges)), (graph.num_nodes, len(graph.source))
+    def check_for(self, graph: MessageGraph, etypes: Sequence[EdgeType] | None, **options: bool | str | None) -> None:
+        """``ValueError`` if it was made for other edges, on another device, or with other options than those given."""
+        if etypes is None and self.is_typed:
+            raise ValueError(
+                f"the plan is for functions of each edge type: give {{edge type: (message_func, reduce_func)}} of "
+                f"{', '.join(map(str, self.relations))}"
+            )
+        if etypes is not None and (not self.is_typed or list(self.relations) != list(etypes)):
+            raise ValueError(
+                f"the plan is for the edge types {list(self.relations)}, the functions are for {list(etypes)}: make it "
+                "by topo_plan(graph, etypes=...), with these types in this order"
+            )
+        relations = [graph.relations[graph.etype(each)] for each in self.relations]
+        planned = len(self.nodes), len(self.source)
+        given = sum(each.count for each in graph.nodes.values()), sum(len(each.source) for each in relations)
         if planned != given:
             raise ValueError(
                 f"the plan has {planned[0]} nodes and {planned[1]} edges, the graph {given[0]} and {given[1]}"
             )
-        if self.device != graph.source.device:
-            raise ValueError(f"the plan is on {self.device}, the graph on {graph.source.device}: use plan.to(device)")
-        if (reverse and not self.reverse) or order not in (None, self.order):
+        if self.device != graph.device:
+            raise ValueError(f"the plan is on {self.device}, the graph on {graph.device}: use plan.to(device)")
+        for name, value in options.items():
+            if value not in (OPTIONS[name], getattr(self, name)):
+                raise ValueError(
+                    f"the plan was made with {name}={getattr(self, name)!r}; leave it out, or make another by topo_plan"
+                )
+        self._check_edges(relations)
+
+    def _check_edges(self, relations: list[EdgeFields]) -> None:
+        """``ValueError`` for other edges than the plan's; the same memory, unchanged, is not compared again.
+
+        On a GPU a comparison waits for the device.
+        """
+        ends = [end for each in relations for end in (each.source, each.target)]
+        seen = vars(self).get("_seen")
+        if seen is not None and all(_is_unchanged(*each) for each in zip(ends, seen, strict=True)):
+            return
+        with outside_transforms():
+            source, target = (torch.cat(ends[k::2]) if len(relations) > 1 else ends[k] for k in (0, 1))
+            same = len(source) == len(self.source)
+            same = same and bool(((source == self.source) & (target == self.target)).all())  # one wait
+        if not same:
             raise ValueError(
-                f"the plan was made with reverse={self.reverse} and order={self.order!r}; "
-                "leave both out, or make another by topo_plan"
+                "the plan was made for other edges, or the edges were changed since: make another by topo_plan"
             )
+        # Not a field, so it does not travel; a tensor that is kept cannot give its memory to another one.
+        self.__dict__["_seen"] = tuple((each, None if each.is_inference() else version_of(each)) for each in ends)
 
 
-def topo_plan(graph: Any, reverse: bool = False, *, order: str | None = None) -> TopoPlan:
+OPTIONS: dict[str, bool | str | None] = {"reverse": False, "order": None, "leaves": True, "by": None}
+"""Of a plan, as they are by default."""
+
+
+def topo_plan(
+    graph: Any,
+    reverse: bool = False,
+    *,
+    order: str | None = None,
+    leaves: bool = True,
+    by: str | None = None,
+    frontiers: Iterable[Any] | None = None,
+    etypes: Iterable[str | EdgeType] | None = None,
+) -> TopoPlan:
     """The order in which :func:`dgltree.prop_nodes_topo` runs a graph, made once for many passes.
 
     Examples:
@@ -203,76 +185,394 @@ def topo_plan(graph: Any, reverse: bool = False, *, order: str | None = None) ->
         <TopoPlan: 4 nodes, 3 edges, 3 frontiers>
 
     Args:
-        graph, reverse, order: as of :func:`dgltree.prop_nodes_topo`.
+        graph, reverse, order, leaves, by: as of :func:`dgltree.prop_nodes_topo`.
+        frontiers: the numbers of the nodes of each frontier, instead of levels; see :func:`dgltree.prop_nodes`.
+        etypes: the edge types that have functions, in the order in which these run at a node; by default all that the
+            graph has, if it has several. Edges of other types are left out.
 
-    It depends on the edges alone, and on the field that ``order`` names. It is made on the CPU, to which edges are
-    copied once, and then is on the graph's device; ``.to(device)`` moves it. O((N + E) log N).
+    It depends on the edges alone, and on the fields that ``order`` and ``by`` name. It is made on the CPU, to which
+    edges are copied once, and then is on the graph's device; ``.to(device)`` moves it. O((N + E) log N).
 
-    Raises ``ValueError`` for a graph without nodes, or with a cycle, a node of which is named.
+    Raises ``ValueError`` for a graph without nodes, or with a cycle, a node of which is named; for an edge type that is
+    not there; for frontiers of numbers that are no nodes, of a node twice, and for a node that would be computed before
+    one that it reads.
     """
     opened = open_graph(graph)
-    n = opened.num_nodes
-    if not n:
-        raise ValueError("an empty graph: give at least one node")
-    source, target = torch.stack([opened.source, opened.target]).long().cpu().numpy()  # one copy from a GPU
-    if len(source) and not 0 <= min(source.min(), target.min()) <= max(source.max(), target.max()) < n:
-        raise ValueError(f"an edge names a node that does not exist: there are {n}, numbered from 0")
-    # A frontier is a level: the longest way from a node without predecessors, as of dgl.topological_nodes_generator. By
-    # degree within it a mailbox is one view (rows, degree, ...), and by first reader within that the rows that a later
-    # frontier reads mostly lie next to each other: many gathers are then slices.
-    level = levels(target, source, n) if reverse else levels(source, target, n)
-    degree = np.bincount(target, minlength=n)
-    reader = np.full(n, n)
-    np.minimum.at(reader, source, level[target])
-    nodes = np.lexsort((reader, degree, level))
+    is_typed = etypes is not None or len(opened.relations) > 1 or len(opened.nodes) > 1
+    flat = _flat_graph(opened, etypes)
+    source, target, relation = flat.source, flat.target, flat.relation
+    n = len(flat.ntype)
+    number = _levels(flat, reverse) + leaves if frontiers is None else _given_numbers(frontiers, flat)
+    if by is not None:
+        number = _numbers_by(number, _whole_numbers(opened, by))
+    if is_typed:
+        number = _numbers_by(number, flat.ntype)
+        number = _numbers_by(number, _sets_of_relations(target, relation, n))
+    kept = len(flat.starts)
+    block = np.where(number > 0, number + kept - 1, flat.ntype)
+
+    # By degree within a frontier a mailbox is one view (rows, degree, ...), and by first reader within that the rows
+    # that a later frontier reads mostly lie next to each other: many gathers are then slices. Nodes of one type are
+    # together, so that what is written of a field is one range.
+    degree_of_edge, degree = _degrees(target, relation, n)
+    reader = np.full(n, n + kept)
+    np.minimum.at(reader, source, block[target])
+    nodes = np.lexsort((reader, degree, block, flat.ntype))
     row = inverse(nodes)
-    bounds = np.searchsorted(level[nodes], np.arange(level.max() + 2))
-    slot = np.arange(len(source)) if order is None else _column(opened, order)
-    edges = np.lexsort((slot, row[target]))
-    above, below = level[target[edges]], level[source[edges]]
-    local = row[source[edges]] - bounds[below]
-    sending = np.lexsort((local, above, below))
-    edge_bounds = np.searchsorted(above, np.arange(len(bounds)))
-    place = inverse(np.lexsort((local, below, above))) - edge_bounds[above]
-    receiver = row[target[edges]] - bounds[above]
-    sent = local[sending]
-    frontiers = _frontiers(bounds, edge_bounds, degree[nodes], (below[sending], above[sending]), sent, place)
-    tensors = map(torch.from_numpy, (nodes, row, edges, receiver, place, sent))
-    return TopoPlan(frontiers, reverse, order, *tensors).to(opened.source.device)
+    rows = _blocks(block[nodes], max(int(block.max()) + 1, kept), flat.starts)
+    first_row = np.array([each.start for each in rows])
 
-
-def _frontiers(
-    bounds: np.ndarray,
-    edge_bounds: np.ndarray,
-    degree: np.ndarray,
-    pairs: tuple[np.ndarray, np.ndarray],
-    sent: np.ndarray,
-    place: np.ndarray,
-) -> list[Frontier]:
-    """The frontiers; ``pairs`` are who is read and who reads, in the order of ``sent``."""
-    sent_bounds = np.searchsorted(pairs[0], np.arange(len(bounds)))
-    frontiers = []
-    for (start, stop), edges, out in zip(_spans(bounds), _spans(edge_bounds), _spans(sent_bounds), strict=True):
-        rows, among, widths = sent[slice(*out)], place[slice(*edges)], degree[start:stop]
-        buckets = [Bucket(int(widths[low]), high - low, start + low) for low, high in run_lengths(widths)]
-        whole, in_order = (bool((each == np.arange(len(each))).all()) for each in (rows, among))
-        frontiers.append(Frontier(slice(start, stop), slice(*edges), buckets, [], slice(*out), [], whole, in_order))
-    for first, last in run_lengths(*pairs):
-        read, reader = int(pairs[0][first]), int(pairs[1][first])
-        frontiers[reader].sources.append((read, len(frontiers[read].sizes)))
-        frontiers[read].sizes.append(last - first)
-    return frontiers
-
-
-def _spans(bounds: np.ndarray) -> list[tuple[int, int]]:
-    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-
-
-def _column(graph: MessageGraph, name: str) -> np.ndarray:
-    """A field of the edges to sort by. ``ValueError`` if it is not there or not one number for each edge."""
-    column = graph.edata.get(name)
-    if column is None or column.dim() != 1:
-        raise ValueError(
-            f"order={name!r}: the edges have no such field of one number each; they have {list(graph.edata)}"
+    slot = np.arange(len(source)) if order is None else _column(opened, flat.etypes, order)
+    edges = np.lexsort((slot, row[target], degree_of_edge, block[target], relation))
+    edges = edges[block[target[edges]] >= kept]
+    above, below = block[target[edges]], block[source[edges]]
+    receiver = row[target[edges]] - first_row[above]
+    names = list(opened.nodes)
+    made = [Frontier(names[flat.ntype[nodes[each.start]]], each, []) for each in rows[kept:]]
+    made = [Frontier(name, each, []) for name, each in zip(names, rows, strict=False)] + made
+    runs = run_lengths(relation[edges], above)
+    turns = _add_parts(made, runs, above, receiver, [flat.etypes[relation[edges[low]]] for low, _ in runs])
+    if not is_typed:  # functions get the nodes of a frontier whether edges lead there or not
+        for frontier in made[kept:]:
+            if not frontier.parts:
+                frontier.parts.append(FrontierPart(flat.etypes[0], slice(0, 0), [Bucket(0, len(frontier), 0)], None, 0))
+    readers = np.repeat(np.arange(len(runs)), [high - low for low, high in runs])
+    gathers = gather_plan(max(len(made), len(runs)), below, row[source[edges]] - first_row[below], readers)
+    own_start = flat.starts[flat.ntype]
+    with outside_transforms():
+        arrays = {
+            "nodes": nodes - own_start[nodes],
+            "row": row - own_start,
+            "edges": edges - flat.first_edges[relation[edges]],
+            "receiver": receiver,
+            "turns": turns,
+            "source": source - own_start[source],
+            "target": target - own_start[target],
+        }
+        plan = TopoPlan(
+            frontiers=made,
+            kept=kept,
+            is_typed=is_typed,
+            reverse=reverse,
+            order=order,
+            leaves=leaves,
+            by=by,
+            gathers=gathers,
+            types=dict(zip(names, _slices(flat.starts, n), strict=True)),
+            relations=dict(zip(flat.etypes, _slices(flat.first_edges, len(source)), strict=True)),
+            **{name: torch.from_numpy(array) for name, array in arrays.items()},
         )
-    return column.detach().cpu().numpy()
+        return plan.to(opened.device)
+
+
+def single_frontier(
+    graph: MessageGraph, ntype: str, nodes: np.ndarray, etype: EdgeType | None, edges: np.ndarray
+) -> TopoPlan:
+    """The plan of one frontier, whose edges read what was there before the pass, its own nodes included.
+
+    Args:
+        graph: any graph, which may have cycles.
+        ntype: the type of its nodes.
+        nodes: (n,) int64, each once.
+        etype: of the edges; None if there are none, and no functions for them.
+        edges: (e,) int64, ids of edges that lead to these nodes, each once, in the order of mailboxes.
+    """
+    targets = edges if etype is None else as_numpy(graph.relations[etype].target)[edges]
+    place = np.full(graph.nodes[ntype].count, -1)
+    place[nodes] = np.arange(len(nodes))
+    degree = np.bincount(place[targets], minlength=len(nodes))
+    order = np.argsort(degree, kind="stable")
+    place[nodes[order]] = np.arange(len(nodes))
+    receiver = place[targets]
+    sort = np.argsort(receiver, kind="stable")
+    parts = [] if etype is None else [FrontierPart(etype, slice(0, len(edges)), _buckets(degree[order]), None, 0)]
+    unused = nodes[:0]
+    arrays = {"nodes": nodes[order], "edges": edges[sort], "receiver": receiver[sort]}
+    arrays |= {"turns": unused, "source": unused, "target": unused}
+    with outside_transforms():
+        plan = TopoPlan(
+            frontiers=[Frontier(ntype, slice(0, 0), []), Frontier(ntype, slice(0, len(nodes)), parts)],
+            kept=1,
+            is_typed=False,
+            reverse=False,
+            order=None,
+            leaves=True,
+            by=None,
+            gathers=None,
+            row=None,
+            types={ntype: slice(0, len(nodes))},
+            relations={each.etype: each.edges for each in parts},
+            **{name: torch.from_numpy(array) for name, array in arrays.items()},
+        )
+        return plan.to(graph.device)
+
+
+def topological_nodes_generator(graph: Any, reverse: bool = False) -> list[Any]:
+    """As DGL's: the nodes level after level, each (nodes,) int64 on the graph's device, for :func:`dgltree.prop_nodes`.
+
+    Examples:
+        >>> import torch, dgltree
+        >>> dgltree.topological_nodes_generator((torch.tensor([[0, 1, 2], [2, 2, 3]]), {"h": torch.ones(4)}))
+        [tensor([0, 1]), tensor([2]), tensor([3])]
+
+    Args:
+        graph, reverse: as of :func:`dgltree.prop_nodes_topo`. Edges of all types count; of a graph with several types
+            of nodes, a level is a dict of type to nodes.
+
+    Raises ``ValueError`` for a graph without nodes, or with a cycle.
+    """
+    opened = open_graph(graph)
+    flat = _flat_graph(opened, None)
+    level = _levels(flat, reverse)
+    found: list[Any] = []
+    for k in range(int(level.max()) + 1):
+        nodes = np.flatnonzero(level == k)
+        by_type = {}
+        for number, name in enumerate(opened.nodes):
+            own = nodes[flat.ntype[nodes] == number] - flat.starts[number]
+            if len(own):
+                by_type[name] = torch.from_numpy(own).to(opened.device)
+        found.append(by_type if len(opened.nodes) > 1 else next(iter(by_type.values())))
+    return found
+
+
+class FlatGraph(NamedTuple):
+    """The nodes of all types in one numbering, and the edges of some types between them."""
+
+    ntype: np.ndarray
+    """(N,) int64, the number of the type of each node."""
+    starts: np.ndarray
+    """The first node of each type."""
+    ntypes: list[str]
+    etypes: list[EdgeType]
+    source: np.ndarray
+    """(E,) int64, the node that each edge leads from, type after type."""
+    target: np.ndarray
+    """(E,) int64, the node that it leads to."""
+    relation: np.ndarray
+    """(E,) int64, the number of the type of each edge."""
+    first_edges: np.ndarray
+    """The first edge of each type."""
+
+    def name(self, node: int) -> str:
+        """A node, for messages."""
+        number = node - self.starts[self.ntype[node]]
+        if len(self.ntypes) == 1:
+            return f"node {number}"
+        return f"node {number} of type {self.ntypes[self.ntype[node]]!r}"
+
+
+def _flat_graph(graph: MessageGraph, etypes: Iterable[str | EdgeType] | None) -> FlatGraph:
+    counts = [each.count for each in graph.nodes.values()]
+    if not sum(counts):
+        raise ValueError("an empty graph: give at least one node")
+    chosen = list(graph.relations) if etypes is None else [graph.etype(each) for each in etypes]
+    if len(set(chosen)) < len(chosen) or not chosen:
+        raise ValueError(f"etypes are {chosen}: give each edge type once, and at least one")
+    starts = np.cumsum(counts) - counts
+    start_of = dict(zip(graph.nodes, starts.tolist(), strict=True))
+    ends = []
+    for etype in chosen:
+        relation = graph.relations[etype]
+        with outside_transforms():
+            both = torch.stack([relation.source, relation.target]).long().cpu().numpy()  # one copy from a GPU
+        for end, ntype in zip(both, (etype[0], etype[2]), strict=True):
+            count = graph.nodes[ntype].count
+            if len(end) and not 0 <= end.min() <= end.max() < count:
+                raise ValueError(f"an edge names a node that does not exist: there are {count}, numbered from 0")
+        ends.append(both + np.array([[start_of[etype[0]]], [start_of[etype[2]]]]))
+    sizes = [each.shape[1] for each in ends]
+    source, target = np.concatenate(ends, 1)
+    return FlatGraph(
+        ntype=np.repeat(np.arange(len(counts)), counts),
+        starts=starts,
+        ntypes=list(graph.nodes),
+        etypes=chosen,
+        source=source,
+        target=target,
+        relation=np.repeat(np.arange(len(sizes)), sizes),
+        first_edges=np.cumsum(sizes) - sizes,
+    )
+
+
+def _levels(flat: FlatGraph, reverse: bool) -> np.ndarray:
+    ends = (flat.target, flat.source) if reverse else (flat.source, flat.target)
+    return levels(*ends, len(flat.ntype))
+
+
+def _degrees(target: np.ndarray, relation: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(E,) how many edges of its type lead where each edge leads; (n,) how many of a node's first type lead to it."""
+    count = int(relation.max(initial=0)) + 1
+    if count == 1:  # counting needs no sort
+        degree = np.bincount(target, minlength=n)
+        return degree[target], degree
+    _, which, counts = np.unique(target * count + relation, return_inverse=True, return_counts=True)
+    of_edge = counts[which]
+    first = np.full(n, count)
+    np.minimum.at(first, target, relation)
+    is_first = relation == first[target]
+    of_node = np.zeros(n, np.int64)
+    of_node[target[is_first]] = of_edge[is_first]
+    return of_edge, of_node
+
+
+def _sets_of_relations(target: np.ndarray, relation: np.ndarray, n: int) -> np.ndarray:
+    """(n,) int64, the same number for nodes to which edges of the same types lead."""
+    number = np.zeros(n, np.int64)
+    made = 1
+    for k in range(int(relation.max(initial=-1)) + 1):
+        nodes = np.unique(target[relation == k])
+        before, which = np.unique(number[nodes], return_inverse=True)
+        number[nodes] = made + which
+        made += len(before)
+    return number
+
+
+def _blocks(block: np.ndarray, count: int, starts: np.ndarray) -> list[slice]:
+    """The rows of each block, from the block of each row; those that keep what they have may be none."""
+    found = [slice(int(start), int(start)) for start in starts] + [slice(0, 0)] * (count - len(starts))
+    for low, high in run_lengths(block):
+        found[block[low]] = slice(low, high)
+    return found
+
+
+def _add_parts(
+    frontiers: list[Frontier],
+    runs: list[tuple[int, int]],
+    above: np.ndarray,
+    receiver: np.ndarray,
+    etypes: list[EdgeType],
+) -> np.ndarray:
+    """Give frontiers the runs of edges that lead to them; return the order of rows by degree where it is another."""
+    turns, turned = [np.empty(0, np.int64)], 0
+    for number, ((low, high), etype) in enumerate(zip(runs, etypes, strict=True)):
+        frontier = frontiers[above[low]]
+        degree = np.bincount(receiver[low:high], minlength=len(frontier))
+        part = FrontierPart(etype, slice(low, high), [], None, number)
+        if (degree[1:] < degree[:-1]).any():
+            order = np.argsort(degree, kind="stable")
+            degree = degree[order]
+            part.turned = slice(turned, turned + len(order))
+            turned += len(order)
+            turns.append(order)
+        part.buckets = _buckets(degree)
+        frontier.parts.append(part)
+    return np.concatenate(turns)
+
+
+def _buckets(degree: np.ndarray) -> list[Bucket]:
+    """Of rows by ascending degree."""
+    return [Bucket(int(degree[low]), high - low, low) for low, high in run_lengths(degree)]
+
+
+def _slices(starts: np.ndarray, stop: int) -> list[slice]:
+    return [slice(low, high) for low, high in pairwise([*starts.tolist(), stop])]
+
+
+def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
+    """(N,) int64, the number of the frontier of each node, from 1 on; 0 for a node that is in none."""
+    source, target = flat.source, flat.target
+    number = np.zeros(len(flat.ntype), np.int64)
+    for k, given in enumerate(frontiers, 1):
+        nodes = _flat_nodes(given, k - 1, flat)
+        if len(again := nodes[number[nodes] > 0]):
+            raise ValueError(
+                f"{flat.name(again[0])} is in frontier {number[again[0]] - 1} and in frontier {k - 1}: "
+                "a pass computes each node once, so run two passes"
+            )
+        number[nodes] = k
+    late = np.flatnonzero((number[target] > 0) & (number[source] >= number[target]))
+    if len(late):
+        a, b = source[late[0]], target[late[0]]
+        raise ValueError(
+            f"{flat.name(b)} of frontier {number[b] - 1} reads {flat.name(a)}, which is computed in frontier "
+            f"{number[a] - 1}: give frontiers in the order in which nodes are read"
+        )
+    return np.unique(np.append(number, 0), return_inverse=True)[1][:-1]  # without frontiers that have no node
+
+
+def _flat_nodes(given: Any, frontier: int, flat: FlatGraph) -> np.ndarray:
+    """The nodes of a frontier, given by numbers, or by a dict of type to numbers."""
+    if not isinstance(given, Mapping):
+        if len(flat.ntypes) > 1:
+            raise ValueError(f"frontier {frontier} is no dict: give {{node type: nodes}} for a graph of several")
+        given = {flat.ntypes[0]: given}
+    found = [np.empty(0, np.int64)]
+    for ntype, numbers in given.items():
+        if ntype not in flat.ntypes:
+            raise ValueError(f"frontier {frontier} has the node type {ntype!r}; there are {', '.join(flat.ntypes)}")
+        number = flat.ntypes.index(ntype)
+        count = int((flat.ntype == number).sum())
+        found.append(numbers_of(numbers, count, f"frontier {frontier}") + flat.starts[number])
+    return np.concatenate(found)
+
+
+def as_numpy(numbers: Tensor) -> np.ndarray:
+    """The numbers of nodes, (n,) int64 on the CPU."""
+    with outside_transforms():
+        return numbers.long().cpu().numpy()
+
+
+def numbers_of(given: Any, count: int, what: str, kind: str = "node", once: bool = True) -> np.ndarray:
+    """(n,) int64, the nodes or edges that a call names, or the one.
+
+    Raises ``ValueError`` for what are no numbers from 0 to count - 1, and for one that is there twice unless it may be.
+    """
+    with outside_transforms():
+        numbers = torch.as_tensor(given).cpu().numpy()
+    if numbers.ndim > 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise ValueError(f"{what} has shape {numbers.shape} and is {numbers.dtype}: give the numbers of its {kind}s")
+    numbers = np.atleast_1d(numbers).astype(np.int64)
+    if len(wrong := numbers[(numbers < 0) | (numbers >= count)]):
+        raise ValueError(f"{what} has {kind} {wrong[0]}: there are {count}, numbered from 0")
+    different, counts = np.unique(numbers, return_counts=True)
+    if once and len(different) < len(numbers):
+        raise ValueError(f"{what} has {kind} {different[counts > 1][0]} twice")
+    return numbers
+
+
+def _numbers_by(number: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """Numbers of frontiers in the same order, in each of which all nodes are of one kind."""
+    kinds, which = np.unique(kind, return_inverse=True)
+    computed, found = number > 0, number.copy()
+    found[computed] = np.unique((number * len(kinds) + which)[computed], return_inverse=True)[1] + 1
+    return found
+
+
+def _is_unchanged(edges: Tensor, seen: tuple[Tensor, int | None]) -> bool:
+    """Whether edges are the tensor that was seen, or the same view of one, and were not changed in place since.
+
+    The same memory alone is not enough: tensors of one array of NumPy each count their own changes.
+    """
+    before, version = seen
+    same_view = edges._base is not None and edges._base is before._base
+    same_view = same_view and (edges.storage_offset(), edges.stride()) == (before.storage_offset(), before.stride())
+    same = edges is before or (same_view and edges.shape == before.shape)
+    return same and version is not None and version_of(edges) == version
+
+
+def _whole_numbers(graph: MessageGraph, name: str) -> np.ndarray:
+    """A field of the nodes to divide them by. ``ValueError`` if it is not there or not a whole number for each."""
+    found = []
+    for nodes in graph.nodes.values():
+        column = nodes.data.get(name)
+        if column is None or column.dim() != 1 or column.is_floating_point() or column.is_complex():
+            raise ValueError(
+                f"by={name!r}: the nodes have no such field of one whole number each; they have {list(nodes.data)}"
+            )
+        found.append(column.cpu().numpy())
+    return np.concatenate(found)
+
+
+def _column(graph: MessageGraph, etypes: list[EdgeType], name: str) -> np.ndarray:
+    """A field of the edges to sort by. ``ValueError`` if it is not there or not one number for each edge."""
+    found = []
+    for etype in etypes:
+        edata = graph.relations[etype].data
+        column = edata.get(name)
+        if column is None or column.dim() != 1:
+            raise ValueError(
+                f"order={name!r}: the edges have no such field of one number each; they have {list(edata)}"
+            )
+        found.append(column.detach().cpu().numpy())
+    return np.concatenate(found)

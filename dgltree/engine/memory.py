@@ -1,20 +1,20 @@
 """The memory that a pass needs at least and that there is: a batch that cannot fit is refused before it begins."""
 
 import os
-from pathlib import Path
-import torch
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
+from pathlib import Path
+
+import torch
 from torch import Tensor
-from dgltree.engine.contract import CellContract
-from dgltree.engine.contract import DownwardContract
-from dgltree.engine.typed_linear import Segments
-from dgltree.engine.level_pass import Sink
+
 from dgltree.engine.autograd import generator_at, generator_state
+from dgltree.engine.contract import CellContract, DownwardContract
+from dgltree.engine.executor import Steps
 from dgltree.engine.schedule import Schedule, Step
-from dgltree.engine.level_pass import forward_step
 from dgltree.engine.trace import Trace
+from dgltree.engine.typed_linear import Segments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # How much memory is left on a device: what the system says, and the limits of a process and of the groups it is in.
@@ -118,7 +118,9 @@ def check_downward_memory(cell: DownwardContract, schedule: Schedule, record: bo
         raise _too_large(cell, schedule, needed, left, [])
 
 
-def _too_large(cell: CellContract | DownwardContract, schedule: Schedule, needed: int, left: int, hints: list[str]) -> MemoryError:
+def _too_large(
+    cell: CellContract | DownwardContract, schedule: Schedule, needed: int, left: int, hints: list[str]
+) -> MemoryError:
     most = f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"
     return MemoryError(
         f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(schedule):,} nodes to compute, and "
@@ -165,26 +167,24 @@ def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
 def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
     """Bytes: some rows of the step are run, on states that take no memory, and what stays for later is counted."""
     few = _first(schedule, step, min(SAMPLE, step.stop - step.start))
-    rows, like = few.stop - few.start, next(cell.parameters())
-    states = {part: like.new_zeros(()).expand(len(schedule), *shape) for part, shape in cell.state.items()}
-    x_pre = None
-    if cell.input_size is not None:
-        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out)
-    kept: dict[int, int] = {}
+    rows, edges = few.stop - few.start, few.edges.stop - few.edges.start
+    like, kept = next(cell.parameters()), dict[int, int]()
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
         kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    weights = {name: tensor.detach() for name, tensor in cell.map_weights().items()}
+    given = {part: like.new_zeros(edges, *shape).requires_grad_() for part, shape in cell.state.items()}
+    x_pre = None
+    if cell.input_size is not None:
+        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out)
+    weights = cell.map_weights()
     undrawn = generator_at(generator_state(cell), like.device)
-    with undrawn, torch.autograd.graph.saved_tensors_hooks(keep, keep):
-        local, _ = forward_step(cell, schedule, few, states, weights, x_pre, Trace(cell, ()), Sink())
-    for tensor in local.inputs:
-        keep(tensor)
-    for tensor in local.x_pre:
-        kept.pop(tensor.untyped_storage().data_ptr(), None)
+    with undrawn, torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, keep):
+        Steps(cell, schedule, weights, Trace(cell, ())).compute(few, given, x_pre)
+    if x_pre is not None:
+        kept.pop(x_pre.untyped_storage().data_ptr(), None)
     for parameter in (*cell.parameters(), *weights.values()):
         kept.pop(parameter.untyped_storage().data_ptr(), None)
     return sum(kept.values()) / rows

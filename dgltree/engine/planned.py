@@ -9,13 +9,12 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
-from dgltree.engine.contract import CellContract
-from dgltree.engine.contract import DownwardContract
 from dgltree.engine.checks import check_batch, check_device, check_nodes, read_of
-from dgltree.engine.schedule import DownwardSchedule, downward_schedule
-from dgltree.engine.kernels.dispatch import computes_in_parts, planned_layout
+from dgltree.engine.contract import CellContract, DownwardContract
+from dgltree.engine.kernels.dispatch import computes_in_parts, has_kernel, planned_layout
 from dgltree.engine.kernels.layout import Layout
-from dgltree.engine.schedule import Schedule, schedule
+from dgltree.engine.schedule import Schedule, downward_schedule, schedule
+from dgltree.support.torch_internals import outside_transforms
 
 if TYPE_CHECKING:
     import dgl
@@ -39,7 +38,7 @@ class PlannedBatch(Movable):
     """What the nodes were found good for; see :func:`dgltree.engine.checks.read_of`."""
     layout: Layout | None = None
     """Where the gates of a pass through a kernel lie, if it is for a cell that has one."""
-    downward: DownwardSchedule | None = None
+    downward: Schedule | None = None
     """The schedule of the way down, if it is for a downward cell, too."""
     versions: tuple[int, ...] = field(init=False)
     """Of the batch's tensors when it was planned."""
@@ -113,7 +112,7 @@ class PlannedBatch(Movable):
             checked=self.checked if same else None,
         )
 
-    def downward_for(self, cell: DownwardContract) -> DownwardSchedule:
+    def downward_for(self, cell: DownwardContract) -> Schedule:
         """The schedule of the way down; made here if it was not planned, or for another kind of cell."""
         if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
             return self.downward
@@ -181,7 +180,11 @@ def plan(
 
     Raises ``ValueError`` if the cell cannot run on the batch.
     """
-    batch = as_batch(batch, "plan")
+    with outside_transforms():
+        return _plan(as_batch(batch, "plan"), cell, share, downward)
+
+
+def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None) -> PlannedBatch:
     any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")
     if cell is not None:
         check_batch(cell, batch)
@@ -191,6 +194,8 @@ def plan(
     in_parts = cell is not None and batch.device.type == "cpu" and computes_in_parts(cell)
     steps = schedule(flat, share, by_arity=not any_arity, in_parts=in_parts)
     layout = None if cell is None else planned_layout(cell, steps)
+    if cell is not None and not has_kernel(cell):  # torch's operations compute the pass, and read rows by a plan
+        steps = steps.with_gathers()
     layout = layout and layout.to(batch.device)
-    down = None if downward is None else downward_schedule(flat, downward, share).to(batch.device)
+    down = None if downward is None else downward_schedule(flat, downward, share).with_gathers().to(batch.device)
     return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout, down)

@@ -3,30 +3,29 @@
 from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal, cast, get_args
+
 import torch
 from torch import Tensor
-from dgltree.batching.batch import TreeBatch, as_batch
-from dgltree.engine.contract import CellContract
-from dgltree.engine.contract import DownwardContract
-from dgltree.engine.checks import check_device, check_finite, check_first_states, check_weights
-from dgltree.engine.contract import State
+
+from dgltree.batching.batch import TreeBatch, as_batch, check_vocabulary
+from dgltree.batching.subtrees import twins
+from dgltree.engine import executor
+from dgltree.engine.checks import check_device, check_finite, check_first_states, check_up, check_weights
+from dgltree.engine.contract import CellContract, DownwardContract, State
 from dgltree.engine.kernels.dispatch import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.kernels.kernel import operand
-from dgltree.engine.level_pass import LevelPass, PassContext
-from dgltree.engine.memory import check_memory
+from dgltree.engine.memory import check_downward_memory, check_memory
 from dgltree.engine.planned import PlannedBatch, plan
-from dgltree.engine.schedule import Schedule
+from dgltree.engine.schedule import Schedule, downward_schedule
 from dgltree.engine.trace import Trace
-from dgltree.support.torch_internals import exclude_from_compile, hooks_of, inside_transform, without_autocast
-from typing import TYPE_CHECKING
-from dgltree.batching.batch import TreeBatch, as_batch, check_vocabulary
-from dgltree.batching.subtrees import twins
-from dgltree.engine.checks import check_device, check_finite, check_up, check_weights
-from dgltree.engine.schedule import DownwardSchedule, downward_schedule
-from dgltree.engine.memory import check_downward_memory
-from dgltree.engine.planned import PlannedBatch
-from dgltree.support.torch_internals import exclude_from_compile, inside_transform, without_autocast
+from dgltree.support.torch_internals import (
+    exclude_from_compile,
+    hooks_of,
+    inside_transform,
+    outside_transforms,
+    without_autocast,
+)
 
 if TYPE_CHECKING:
     import dgl
@@ -68,8 +67,7 @@ def propagate(
             "o", "f", "push", ...), "*" for everything. An unknown name is an error that lists them.
         check: whether to look for states that are not finite.
         recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
-            forward pass: the same gradients, by kernels up to rounding, for a fraction of the memory and up to a half
-            more time.
+            forward pass: the same gradients up to rounding, for a fraction of the memory and up to a half more time.
         direction: "up"; "down" for a :class:`dgltree.cells.DownwardCell`, which starts from ``up`` where nodes have no
             parents, and at a node with several takes the mean, or what the cell says, of what they send.
         up: the upward states of this batch, part name to (N, *shape), which gradients reach. With ``share``, equal
@@ -84,12 +82,12 @@ def propagate(
     training (equal subtrees would get equal masks), for sharing with an ``x`` or ``up`` that requires gradients (only
     one of the equal rows would receive them), for a cell of the other direction, for upward states that are missing or
     of another batch, and with ``check`` naming the first node whose state is not finite; ``MemoryError`` for a batch
-    that the device's memory cannot hold on the way up, with what it needs and what would help; and ``RuntimeError``
-    under torch.func's transforms.
+    that the device's memory cannot hold on the way up, with what it needs and what would help.
 
-    The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
-    be repeated under ``retain_graph``, and differentiated (``create_graph``), then by torch's operations in time that
-    grows with steps times nodes; weights changed in place in between are noticed.
+    The backward pass costs O(N) time and memory. It can be repeated under ``retain_graph``, and differentiated
+    (``create_graph``), where kernels leave the second pass to torch's operations; weights changed in place in between
+    are noticed. Under torch.func's transforms (grad, jvp, vmap, ...) torch's operations compute all of it, equal
+    subtrees do not share rows on the way down, and the vectors of leaves are not checked.
 
     See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """
@@ -161,11 +159,6 @@ def _planned_states(
     cell: CellContract, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
-    if inside_transform():
-        raise RuntimeError(
-            "torch.func's transforms (vmap, grad, jvp, ...) do not reach through dgltree's backward pass, which is "
-            "made by hand: use torch.autograd.grad, and one batch of several trees instead of vmap"
-        )
     if isinstance(batch, PlannedBatch):
         batch.check_for(cell)
     else:
@@ -193,7 +186,9 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
             "outside, "
             "or compute within torch.no_grad()"
         )
-    steps = None if traced.names else fused_pass(cell, weights, schedule, record, planned.layout, recompute)
+    steps = None
+    if not traced.names and not inside_transform():  # neither traces nor transforms see what is in a kernel
+        steps = fused_pass(cell, weights, schedule, record, planned.layout, recompute)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
     if steps is not None:
         first = steps.leaf_states(batch)
@@ -205,11 +200,8 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
     check_first_states(cell, weights, [leaf[part] for part in cell.state])
     traced.keep(slice(0, schedule.leaves), leaf)
-    leaf_states, own = [leaf[part] for part in cell.state], cell.own_parameters()
     x_pre = _input_products(cell, schedule, batch)
-    run = PassContext(cell, schedule, traced, record, record and recompute, list(weights), list(own))
-    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *own.values(), *weights.values())
-    return dict(zip(cell.state, outputs, strict=True))
+    return executor.run(cell, schedule, leaf, x_pre, weights, traced, record=record, recompute=recompute)
 
 
 def _public(states: Tensor, schedule: Schedule) -> Tensor:
@@ -221,16 +213,17 @@ def _public(states: Tensor, schedule: Schedule) -> Tensor:
     return states.index_select(0, (schedule.row - base).clamp(min=0)).masked_fill_(without, 0)
 
 
-def _input_products(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> list[Tensor]:
-    """What x adds to the gates of each step, or nothing: few products of many rows, ahead of the recursion."""
+def _input_products(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> Sequence[Tensor | None]:
+    """What x adds to the gates of each step, if anything: few products of many rows, ahead of the recursion."""
+    nothing = [None] * len(schedule.steps)
     if cell.input_size is None:
-        return []
+        return nothing
     inner = schedule.node[schedule.leaves :]
     x = None if batch.x is None else batch.x.index_select(0, inner)
     token = batch.token.index_select(0, inner) if schedule.tokens_inside else None
     inputs = cell.node_inputs(batch.function.index_select(0, inner), token, None, x)
     if inputs is None:
-        return []
+        return nothing
     by_arity: dict[int | None, list[int]] = {}
     for k, step in enumerate(schedule.steps):
         by_arity.setdefault(step.arity, []).append(k)
@@ -268,16 +261,12 @@ def downward_states(
     recompute: bool,
 ) -> State:
     """What a call of the cell returns: ``dgltree.propagate(..., direction="down")`` without its hooks."""
-    if inside_transform():
-        raise RuntimeError(
-            "torch.func's transforms (vmap, grad, jvp, ...) do not reach through dgltree's backward pass, which is "
-            "made by hand: use torch.autograd.grad"
-        )
     planned = batch if isinstance(batch, PlannedBatch) else None
     trees = as_batch(batch, "propagate") if not isinstance(batch, PlannedBatch) else batch.batch
-    share = share if planned is None else planned.share
     if planned is not None:
         planned.check_unchanged()
+    wanted = share if planned is None else planned.share
+    share = wanted and not inside_transform()  # states that share a row are compared, which is no transform's business
     check_vocabulary(trees, cell.vocabulary, "cell")
     check_device(cell, trees)
     check_up(cell, trees, up)
@@ -285,7 +274,11 @@ def downward_states(
     if share:
         _check_shared(cell, trees, up)
     traced = Trace(cell, trace)
-    schedule = downward_schedule(trees, cell, share) if planned is None else planned.downward_for(cell)
+    with outside_transforms():
+        if planned is not None and share == wanted:
+            schedule = planned.downward_for(cell)
+        else:
+            schedule = downward_schedule(trees, cell, share)
     with without_autocast(trees.device):  # the buffers of states have one dtype, the cell's
         states = _run_down(cell, trees, schedule, up, traced, recompute)
     states = {part: rows.index_select(0, schedule.row) for part, rows in states.items()}
@@ -295,10 +288,10 @@ def downward_states(
 
 
 def _run_down(
-    cell: DownwardContract, trees: TreeBatch, schedule: DownwardSchedule, up: State, traced: Trace, recompute: bool
+    cell: DownwardContract, trees: TreeBatch, schedule: Schedule, up: State, traced: Trace, recompute: bool
 ) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
-    weights, own = cell.map_weights(), cell.own_parameters()
+    weights = cell.map_weights()
     check_weights(cell, weights, trees.device)
     tensors = [*cell.parameters(), *weights.values(), *up.values()]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
@@ -309,11 +302,8 @@ def _run_down(
     if cell.reads_up:
         added = cell.up_inputs(up["h"].index_select(0, others), trees.function.index_select(0, others))
     sizes = [step.stop - step.start for step in schedule.steps]
-    x_pre = [] if added is None else added.split(sizes)
-    run = PassContext(cell, schedule, traced, record, record and recompute, list(weights), list(own))
-    states = [first[part] for part in cell.state]
-    outputs = LevelPass.apply(run, *states, *x_pre, *own.values(), *weights.values())
-    return dict(zip(cell.state, outputs, strict=True))
+    x_pre = [None] * len(sizes) if added is None else added.split(sizes)
+    return executor.run(cell, schedule, first, x_pre, weights, traced, record=record, recompute=recompute)
 
 
 def _check_shared(cell: DownwardContract, trees: TreeBatch, up: State) -> None:

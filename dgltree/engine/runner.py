@@ -1,81 +1,20 @@
 """Message, reduce and apply functions along any DAG, as DGL runs them: without DGL, on any device, in O(N)."""
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
+import dis
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from types import CellType, CodeType
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from dgltree.support.torch_internals import version_of
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from dgltree.engine.frontiers import Bucket, Frontier, TopoPlan, topo_plan
-from dgltree.engine.frontiers import Fields, Graph, MessageGraph, open_graph
-from dgltree.support.torch_internals import exclude_from_compile
 
-# ---------------------------------------------------------------------------------------------------------------------
-# DGL's built-in message and reduce functions, known by their names: ``dgl.function.copy_u("h", "m")`` and the like.
-
-
-OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
-    "div": torch.div,
-    "dot": lambda a, b: (a * b).sum(-1, keepdim=True),
-}
-REDUCED: dict[str, Callable[[Tensor], Tensor]] = {
-    "sum": lambda mail: mail.sum(1),
-    "mean": lambda mail: mail.sum(1) / mail.shape[1],
-    "max": lambda mail: mail.max(1).values,
-    "min": lambda mail: mail.min(1).values,
-}
-"""(rows, degree, *shape) to (rows, *shape)."""
-
-
-def message_function(given: Any) -> Callable[[Any], Mapping[str, Tensor]]:
-    """A message function as it is, or the one that a built-in stands for. ``TypeError`` for anything else."""
-    if callable(given):
-        return given
-    name = str(getattr(given, "name", ""))
-    if copied := re.fullmatch("copy_([uve])", name):
-        return lambda edges: {given.out_field: _end(edges, copied[1])[given.in_field]}
-    if two := re.fullmatch(f"([uve])_({'|'.join(OPERATIONS)})_([uve])", name):
-        left, operation, right = two.groups()
-
-        def message(edges: Any) -> dict[str, Tensor]:
-            a, b = _end(edges, left)[given.lhs_field], _end(edges, right)[given.rhs_field]
-            width = max(a.dim(), b.dim())
-            a, b = (each.view(len(each), *(1,) * (width - each.dim()), *each.shape[1:]) for each in (a, b))
-            return {given.out_field: OPERATIONS[operation](a, b)}
-
-        return message
-    raise TypeError(
-        f"message_func is a {type(given).__name__}: give a function of edges, or a built-in one of dgl.function"
-    )
-
-
-def reduce_function(given: Any) -> tuple[Callable[[Any], Mapping[str, Tensor]], bool]:
-    """A reduce function, and whether it is a built-in, which gives 0 to nodes without a message."""
-    if callable(given):
-        return given, False
-    operation = REDUCED.get(str(getattr(given, "name", "")))
-    if operation is None:
-        raise TypeError(
-            f"reduce_func is a {type(given).__name__}: give a function of nodes, or a built-in one of dgl.function"
-        )
-
-    def reduce(nodes: Any) -> dict[str, Tensor]:
-        mail = nodes.mailbox[given.msg_field]
-        return {given.out_field: operation(mail) if mail.shape[1] else mail.new_zeros(len(mail), *mail.shape[2:])}
-
-    return reduce, True
-
-
-def _end(edges: Any, letter: str) -> Any:
-    return {"u": edges.src, "v": edges.dst, "e": edges.data}[letter]
-
+from dgltree.engine.autograd import device_generator_state, restore_generator
+from dgltree.engine.frontiers import Bucket, Frontier, FrontierPart, TopoPlan, topo_plan
+from dgltree.engine.function import message_function, reduce_function
+from dgltree.engine.message_graph import EdgeType, Fields, MessageGraph, open_graph
+from dgltree.support.torch_internals import exclude_from_compile, version_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Batches of edges and of nodes as message, reduce and apply functions see them: fields are gathered when read.
@@ -87,13 +26,24 @@ class MissingFieldError(KeyError):
     __str__ = Exception.__str__  # KeyError's is a repr
 
 
-class Frame(Mapping[str, Tensor]):
-    """Fields of a batch of nodes or edges, each gathered when it is first read."""
+class ChangedInPlaceError(Exception):
+    """A function changed rows that others may read."""
 
-    def __init__(self, names: Collection[str], gather: Callable[[str], Tensor], place: str) -> None:
-        self._names, self._gather, self.place = names, gather, place
+
+class Frame(MutableMapping[str, Tensor]):
+    """Fields of a batch of nodes or edges, each gathered when it is first read.
+
+    Args:
+        names: of the fields.
+        gather: gives the rows of one.
+        place: where in the pass they are, for messages.
+        clone: whether a function may change what it reads in place, because it gets copies.
+    """
+
+    def __init__(self, names: Collection[str], gather: Callable[[str], Tensor], place: str, clone: bool) -> None:
+        self._names, self._gather, self.place, self.clone = names, gather, place, clone
         self._read: dict[str, Tensor] = {}
-        self._versions: dict[str, int] = {}
+        self._lent: list[tuple[Tensor, int]] = []  # what others may read, whatever a function puts in its place
 
     def __getitem__(self, name: str) -> Tensor:
         rows = self._read.get(name)
@@ -103,9 +53,21 @@ class Frame(Mapping[str, Tensor]):
                     f"{self.place}: there is no field {name!r}; the fields are {', '.join(self._names)}"
                 )
             rows = self._gather(name)
-            rows = self._read[name] = rows.clone() if rows.is_inference() else rows  # torch counts no changes of those
-            self._versions[name] = version_of(rows)
+            if self.clone or rows.is_inference():  # torch counts no changes of those
+                rows = rows.clone()
+            self._read[name] = rows
+            self._lent.append((rows, version_of(rows)))
         return rows
+
+    def __setitem__(self, name: str, rows: Tensor) -> None:
+        """For the rest of this call, as in DGL; what a function returns is what is written."""
+        self._read[name] = rows
+        if name not in self._names:
+            self._names = [*self._names, name]
+
+    def __delitem__(self, name: str) -> None:
+        self._names = [other for other in self._names if other != name]
+        self._read.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -116,13 +78,10 @@ class Frame(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def check_unchanged(self, function: str) -> None:
-        """``ValueError`` if a field was changed in place since it was read: others may read the same memory."""
-        for name, rows in self._read.items():
-            if version_of(rows) != self._versions[name]:
-                raise ValueError(
-                    f"{self.place}: the {function} function changed {name!r} in place; return a new tensor"
-                )
+    def check_unchanged(self) -> None:
+        """``ChangedInPlaceError`` if a field that others may read was changed in place since it was read."""
+        if not self.clone and any(version_of(rows) != version for rows, version in self._lent):
+            raise ChangedInPlaceError
 
 
 @dataclass
@@ -135,6 +94,7 @@ class EdgeBatch:
     count: int
     edges: Callable[[], tuple[Tensor, Tensor, Tensor]]
     """Gives their sources, targets and ids, (E',) each."""
+    canonical_etype: EdgeType
 
     def batch_size(self) -> int:
         return self.count
@@ -152,14 +112,93 @@ class NodeBatch:
     count: int
     nodes: Callable[[], Tensor]
     """Gives their numbers, (N',)."""
+    ends: Callable[[], tuple[Tensor, Tensor, Tensor]]
+    """Gives the sources, targets and ids of the edges that lead to the frontier, (E',) each."""
+    ntype: str
 
     def batch_size(self) -> int:
         return self.count
 
     __len__ = batch_size
 
+    @property
+    def _graph(self) -> "FrontierGraph":
+        """DGL's programs ask it whether there are edges."""
+        source, target, _ = self.ends()
+        return FrontierGraph(source, target, self.nodes())
 
-__all__ = ["Graph", "prop_nodes_topo"]
+
+class FrontierGraph(NamedTuple):
+    """The edges that lead to a frontier."""
+
+    source: Tensor
+    target: Tensor
+    nodes: Tensor
+
+    @property
+    def device(self) -> torch.device:
+        return self.nodes.device
+
+    def srcnodes(self) -> Tensor:
+        """The nodes that the edges lead from, each once."""
+        return self.source.unique()
+
+    def dstnodes(self) -> Tensor:
+        """The nodes of the frontier."""
+        return self.nodes
+
+    def num_edges(self) -> int:
+        return len(self.source)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"nodes._graph has no {name!r}: it has srcnodes(), dstnodes(), num_edges() and device; "
+            "fields are in nodes.data, and what does not change can be taken out of the graph before the pass"
+        )
+
+
+def check_reads_no_graph(name: str, function: Any, graph: object) -> None:
+    """``ValueError`` for a function that can read the graph of its pass, in which new fields are written at the end.
+
+    Seen are the variables that it closes over, its defaults, and the globals that its code names, also in functions
+    within it.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    held = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    given = {variable: cell.cell_contents for variable, cell in held.items() if _is_filled(cell)}
+    given |= {
+        variable: function.__globals__[variable] for variable in _globals_of(code) if variable in function.__globals__
+    }
+    defaults = function.__defaults__ or ()
+    positional = code.co_varnames[: code.co_argcount]
+    given |= dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
+    given |= function.__kwdefaults__ or {}
+    for variable, value in given.items():
+        if value is graph:
+            raise ValueError(
+                f"{name} reads {variable!r}, the graph that is passed, whose fields are those from before the pass: "
+                "read edges.src, edges.dst, edges.data or nodes.data, or take what does not change out of it before"
+            )
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:  # a variable that has no value yet
+        return False
+
+
+@lru_cache(256)
+def _globals_of(code: CodeType) -> frozenset[str]:
+    """The global names that a piece of code reads, and what is defined within it."""
+    names = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return frozenset(names.union(*(_globals_of(each) for each in code.co_consts if isinstance(each, CodeType))))
+
 
 Kind = tuple[torch.dtype, torch.Size, torch.device]
 """Of a field: its dtype, the shape of a row and its device."""
@@ -171,11 +210,13 @@ NodeFunction = Callable[[NodeBatch], Mapping[str, Tensor]]
 def prop_nodes_topo(
     graph: Any,
     message_func: MessageFunction | Any,
-    reduce_func: NodeFunction | Any,
+    reduce_func: NodeFunction | Any = None,
     reverse: bool = False,
     apply_node_func: NodeFunction | None = None,
     *,
     order: str | None = None,
+    leaves: bool = True,
+    by: str | None = None,
     plan: TopoPlan | None = None,
 ) -> Fields:
     """As ``dgl.prop_nodes_topo``: messages, reduce and apply functions of your own, frontier after frontier of a DAG.
@@ -195,198 +236,452 @@ def prop_nodes_topo(
             :class:`dgltree.engine.Graph`; a ``Data`` of PyG; or ``(edges, ndata)`` or ``(edges, ndata, edata)``, where
             edges are (2, E), sources and targets, and the others dicts of tensors.
         message_func: gets the edges that lead to a frontier (``edges.src``, ``.dst``, ``.data``, ``.edges()``,
-            ``.batch_size()``), returns a dict of messages, (E', ...) each.
+            ``.batch_size()``), returns a dict of messages, (E', ...) each. Or a dict of edge types to
+            ``(message_func, reduce_func)`` or ``(message_func, reduce_func, apply_node_func)``: these get the nodes of
+            a frontier to which edges of the type lead, type after type in the order of the dict, and a later one reads
+            what an earlier one wrote. Edges of other types are left out.
         reduce_func: gets nodes of one in-degree, 1 or more (``nodes.data``, ``.nodes()``, ``.batch_size()``, and
             ``.mailbox`` with (N', degree, ...) a message), returns a dict of fields, (N', ...) each.
         reverse: whether the order of the nodes is turned: from nodes without out-edges to those without in-edges. As
             in DGL, messages still go along the edges, so a node gets what its sources had before the pass.
         apply_node_func: gets the nodes of a frontier, with what was reduced; what it returns is written instead.
         order: a field of the edges, such as ``"slot"``, that sorts each mailbox; by default edge ids do.
+        leaves: whether nodes without in-edges are computed, too, by the apply function alone. Otherwise they keep what
+            they have.
+        by: a field of the nodes, whole numbers, such as ``"function"``: functions then get nodes, and edges to nodes,
+            of one number at a time.
         plan: what :func:`dgltree.topo_plan` made for this graph, else it is made here. With one, no value is read from
-            the device. ``reverse`` and ``order`` are the plan's.
+            the device, except once to compare edges that lie in other memory than before. ``reverse``, ``order``,
+            ``leaves`` and ``by`` are the plan's.
 
     Built-in functions of ``dgl.function`` are taken by name. As in DGL they write 0 where a node gets no message, at
-    leaves too; a field that is new is 0 where nobody wrote it; and the fields that the reduce function returns for the
-    lowest degree of a frontier are written, so it must return them for the others too.
+    leaves too; a new field is 0 where nobody wrote it, or what ``set_n_initializer`` says; and the fields that the
+    reduce function returns for the lowest degree of a frontier are written, so it must return them for the others too.
 
     Returns the fields that were written, (N, ...) each, which also are in the graph's ``ndata`` (or in the ``Data``, or
-    the dict; a TreeBatch stays as it is). Gradients flow to all fields and parameters. Time and memory are O(N + E): a
-    frontier gathers the rows that its edges lead from, and what was written is joined at the end.
+    the dict; a TreeBatch stays as it is); a dict of node types to such fields if there are several. Gradients flow to
+    all fields and parameters. Time and memory are O(N + E): a frontier gathers the rows that its edges lead from, and
+    what was written is joined at the end.
 
-    Raises ``ValueError`` for an empty graph, a cycle, rows of a different number, dtype or shape, and a function that
-    changes what it reads in place; ``KeyError`` for a field that is not there, ``TypeError`` for what is no function or
-    graph. Messages name frontier, degree and field. Nothing is written then.
+    A function may change what it reads in place (``nodes.data["x"][:, :3] += y``, ``relu_``). The first time that one
+    does, the pass starts again from its inputs and the same random numbers, and functions get copies.
 
-    See also: :func:`dgltree.propagate`, which runs a cell, and is faster.
+    Raises ``ValueError`` for an empty graph, a cycle, an edge type that is not there, a plan of other edges, rows of a
+    different number, dtype or shape, and for a function that reads ``graph`` itself, which has the fields from before
+    the pass until it ends; ``KeyError`` for a field that is not there, ``TypeError`` for what is no function or graph.
+    Messages name frontier, degree and field. Nothing is written then.
+
+    See also: :func:`dgltree.prop_nodes` for frontiers of your own; :func:`dgltree.propagate`, which runs a cell, and is
+    faster.
     """
     if not isinstance(reverse, bool):
         raise TypeError(f"reverse is a {type(reverse).__name__}; pass a function to apply as apply_node_func=...")
-    if apply_node_func is not None and not callable(apply_node_func):
-        raise TypeError(f"apply_node_func is a {type(apply_node_func).__name__}: give a function of nodes, or None")
     if plan is not None and not isinstance(plan, TopoPlan):
         raise TypeError(f"plan is a {type(plan).__name__}: make one by dgltree.topo_plan(graph)")
     opened = open_graph(graph)
+    functions, apply, etypes = _functions_by_type(opened, message_func, reduce_func, apply_node_func)
     if plan is None:
-        plan = topo_plan(graph, reverse, order=order)
+        plan = topo_plan(graph, reverse, order=order, leaves=leaves, by=by, etypes=etypes)
     else:
-        plan.check_for(opened, reverse, order)
-    written = _Pass(opened, plan, message_func, reduce_func, apply_node_func).run()
-    opened.write(written)
-    return written
+        plan.check_for(opened, etypes, reverse=reverse, order=order, leaves=leaves, by=by)
+    return run_plan(opened, plan, functions, apply)
+
+
+@exclude_from_compile
+def prop_nodes(
+    graph: Any,
+    frontiers: Iterable[Any] | TopoPlan,
+    message_func: MessageFunction | Any,
+    reduce_func: NodeFunction | Any = None,
+    apply_node_func: NodeFunction | None = None,
+    *,
+    order: str | None = None,
+    by: str | None = None,
+) -> Fields:
+    """As ``dgl.prop_nodes``: frontiers of your own, one after the other. Nodes in none of them keep what they have.
+
+    Examples:
+        >>> import torch, dgltree
+        >>> nodes = {"h": torch.tensor([1.0, 2.0, 0.0, 0.0])}
+        >>> graph = (torch.tensor([[0, 1, 2], [2, 2, 3]]), nodes)
+        >>> order = dgltree.topological_nodes_generator(graph)
+        >>> written = dgltree.prop_nodes(
+        ...     graph, order[1:], lambda edges: {"m": edges.src["h"]}, lambda nodes: {"h": nodes.mailbox["m"].sum(1)}
+        ... )
+        >>> nodes["h"]
+        tensor([1., 2., 3., 3.])
+
+    Args:
+        graph, message_func, reduce_func, apply_node_func, order, by: as of :func:`dgltree.prop_nodes_topo`. The apply
+            function gets all nodes of a frontier.
+        frontiers: the numbers of the nodes of each, such as :func:`dgltree.topological_nodes_generator` gives them (of
+            several node types a dict of type to numbers); or a plan of ``topo_plan(graph, frontiers=...)``, whose
+            ``order`` and ``by`` it has.
+
+    Returns and raises what :func:`dgltree.prop_nodes_topo` does; ``ValueError``, too, for numbers that are no nodes,
+    for a node twice, and for a node that would be computed before one that it reads, or together with it.
+    """
+    opened = open_graph(graph)
+    functions, apply, etypes = _functions_by_type(opened, message_func, reduce_func, apply_node_func)
+    if isinstance(frontiers, TopoPlan):
+        frontiers.check_for(opened, etypes, order=order, by=by)
+        plan = frontiers
+    else:
+        plan = topo_plan(graph, order=order, by=by, frontiers=frontiers, etypes=etypes)
+    return run_plan(opened, plan, functions, apply)
+
+
+class EdgeFunctions:
+    """What runs where edges of one type lead.
+
+    Raises ``TypeError`` for what is no function, ``ValueError`` for one that can read ``graph``.
+    """
+
+    def __init__(self, graph: MessageGraph, message_func: Any, reduce_func: Any, apply_node_func: Any) -> None:
+        self.message = message_function(message_func)
+        self.reduce, self.reduces_all = reduce_function(reduce_func)
+        self.apply = apply_function(graph, apply_node_func)
+        check_reads_no_graph("message_func", message_func, graph.owner)
+        check_reads_no_graph("reduce_func", reduce_func, graph.owner)
+
+
+def apply_function(graph: MessageGraph, given: Any) -> NodeFunction | None:
+    """An apply function, or None. ``TypeError`` for anything else, ``ValueError`` for one that can read ``graph``."""
+    if given is not None and not callable(given):
+        raise TypeError(f"apply_node_func is a {type(given).__name__}: give a function of nodes, or None")
+    check_reads_no_graph("apply_node_func", given, graph.owner)
+    return given
+
+
+def _functions_by_type(
+    graph: MessageGraph, message: Any, reduce: Any, apply: Any
+) -> tuple[dict[EdgeType, EdgeFunctions], NodeFunction | None, list[EdgeType] | None]:
+    """The functions of each edge type, that of all nodes, and the edge types if functions were given by type."""
+    if not isinstance(message, Mapping):
+        if len(graph.relations) > 1 or len(graph.nodes) > 1:
+            raise ValueError(
+                "the graph has several node types or edge types: give {edge type: (message_func, reduce_func)} in the "
+                f"place of message_func; there are {', '.join(map(str, graph.relations))}"
+            )
+        [etype] = graph.relations
+        return {etype: EdgeFunctions(graph, message, reduce, apply)}, None, None
+    if reduce is not None:
+        raise TypeError("message_func is a dict, which has the reduce functions too: give no reduce_func")
+    functions = {}
+    for name, given in message.items():
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise TypeError(
+                f"the functions of edge type {name!r} are {given!r}: give (message_func, reduce_func), with an "
+                "apply_node_func as a third if there is one"
+            )
+        functions[graph.etype(name)] = EdgeFunctions(graph, *given, *[None][: 3 - len(given)])
+    if len(functions) < len(message):
+        raise ValueError(f"the edge types {list(message)} name one of {list(functions)} twice")
+    return functions, apply_function(graph, apply), list(functions)
+
+
+def run_plan(
+    graph: MessageGraph,
+    plan: TopoPlan,
+    functions: Mapping[EdgeType, EdgeFunctions],
+    apply: NodeFunction | None,
+    call: str | None = None,
+) -> Any:
+    """What is written, also into the graph, when all of it is there: fields, by node type if there are several.
+
+    ``call`` names what a single frontier is computed for, in messages.
+    """
+    written = _restarting(plan, lambda clone: _Pass(graph, plan, functions, apply, clone, call).run())
+    for ntype, fields in written.items():
+        graph.nodes[ntype].write(fields)
+    return written if len(graph.nodes) > 1 else written.get(next(iter(graph.nodes)), {})
+
+
+def send_messages(
+    graph: MessageGraph, plan: TopoPlan, functions: Mapping[EdgeType, EdgeFunctions], call: str
+) -> Fields:
+    """(E', *shape) each, what the message function of a single frontier returns, in the order of the plan's edges."""
+    return _restarting(plan, lambda clone: _Pass(graph, plan, functions, None, clone, call).send())
+
+
+def _restarting(plan: TopoPlan, run: Callable[[bool], Any]) -> Any:
+    """What a pass returns; it gets whether functions need copies, since one changes in place what others may read."""
+    devices = [torch.device("cpu"), *([plan.device] if plan.device.type == "cuda" else [])]
+    generators = {device: device_generator_state(device) for device in devices}
+    try:
+        return run(False)
+    except ChangedInPlaceError:
+        pass
+    except RuntimeError as error:  # torch's, of views that autograd records
+        if "modified inplace" not in str(error) and "in-place operation" not in str(error):
+            raise
+    for device, state in generators.items():  # the rows of some frontier are spoilt, which later ones would read
+        restore_generator(state, device)
+    return run(True)
 
 
 class _Pass:
     """One run over a graph: what was given, and what was written, a block of rows for each frontier."""
 
-    def __init__(self, graph: MessageGraph, plan: TopoPlan, message: Any, reduce: Any, apply: Any) -> None:
-        self.graph, self.plan = graph, plan
-        self.message, self.apply = message_function(message), apply
-        self.reduce, self.reduces_all = reduce_function(reduce)
-        self.kinds = {name: _kind(column) for name, column in graph.ndata.items()}
-        """Of all fields of the nodes."""
+    def __init__(
+        self,
+        graph: MessageGraph,
+        plan: TopoPlan,
+        functions: Mapping[EdgeType, EdgeFunctions],
+        apply: NodeFunction | None,
+        clone: bool,
+        call: str | None,
+    ) -> None:
+        self.graph, self.plan, self.functions, self.apply = graph, plan, functions, apply
+        self.clone, self.call = clone, call
+        self.kinds = {
+            ntype: {name: _kind(column) for name, column in nodes.data.items()} for ntype, nodes in graph.nodes.items()
+        }
+        """The kinds of all fields, by node type."""
         self.blocks: list[Fields] = [{} for _ in plan.frontiers]
-        self.written: dict[str, None] = {}
-        """The names of what is in the blocks."""
+        self.written: dict[tuple[str, str], None] = {}
+        """The types and names of what is in the blocks."""
         self.pieces: dict[tuple[str, int], list[Tensor | None]] = {}
         """Of a field and a frontier: the rows for each reader that has not read them yet."""
-        self.nodes = _Columns(graph.ndata, plan.nodes, [each.rows for each in plan.frontiers])
-        self.edges = _Columns(graph.edata, plan.edges, [each.edges for each in plan.frontiers])
+        self.initial: dict[tuple[str, str], Tensor] = {}
+        """New fields as their initializers make them."""
+        self.numbers: dict[str, list[int]] = {ntype: [] for ntype in plan.types}
+        """The frontiers of each node type."""
+        parts: dict[EdgeType, dict[int, slice]] = {etype: {} for etype in plan.relations}
+        for number, frontier in enumerate(plan.frontiers):
+            self.numbers[frontier.ntype].append(number)
+            for part in frontier.parts:
+                if part.width:
+                    parts[part.etype][part.reader] = part.edges
+        self.nodes = {}
+        for ntype, numbers in self.numbers.items():
+            rows = {number: plan.frontiers[number].rows for number in numbers}
+            # Those that keep what they have, and leaves, which alone often hold a field, are read apart from others.
+            self.nodes[ntype] = _Columns(graph.nodes[ntype].data, plan.nodes, rows, apart=2)
+        self.edges = {
+            etype: _Columns(graph.relations[etype].data, plan.edges, edges, apart=0) for etype, edges in parts.items()
+        }
 
-    def run(self) -> Fields:
-        """The fields that were written, (N, *shape) each."""
-        for number in range(len(self.blocks)):
-            self.blocks[number] = rows = self._compute(number)
-            for name in rows:
-                if name not in self.written:
-                    self.written[name] = None
-                    self.kinds.setdefault(name, _kind(rows[name]))
-        return {name: self._join(name) for name in self.written}
+    def run(self) -> dict[str, Fields]:
+        """The fields that were written, (N, *shape) each, by node type."""
+        for number in range(self.plan.kept, len(self.blocks)):
+            self._compute(number)
+        written: dict[str, Fields] = {}
+        for ntype, name in self.written:
+            written.setdefault(ntype, {})[name] = self._join(ntype, name)
+        return written
 
-    def _compute(self, number: int) -> Fields:
-        """What is written at a frontier."""
+    def send(self) -> Fields:
+        """The messages of the only frontier."""
+        number = self.plan.kept
+        [part] = self.plan.frontiers[number].parts
+        kinds = {name: _kind(column) for name, column in self.graph.relations[part.etype].data.items()}
+        return self._messages(part, number, self._data(number, self.call or ""), kinds)
+
+    def _compute(self, number: int) -> None:
+        """Fill the block of a frontier: part after part, then by the function of all nodes."""
         frontier = self.plan.frontiers[number]
-        data = Frame(self.kinds, lambda name: self._rows(name, number), f"frontier {number}")
-        reduced: Fields = {}
-        if frontier.width or self.reduces_all:
-            reduced = self._reduce(frontier, data, self._messages(number, data))
-        if self.apply is None:
-            return reduced
-        given = Frame(
-            {**self.kinds, **reduced}, lambda name: reduced[name] if name in reduced else data[name], data.place
+        frontier_place = self.call or f"frontier {number - self.plan.kept}"
+        for part in frontier.parts:
+            functions = self.functions[part.etype]
+            place = f"{frontier_place}, edges {part.etype[1]!r}" if self.plan.is_typed else frontier_place
+            data = self._data(number, place)
+            new: Fields = {}
+            if part.width or functions.reduces_all:
+                new = self._reduce(part, frontier, data, self._messages(part, number, data, {}))
+            if functions.apply is not None:
+                new = self._applied(functions.apply, frontier, [part], data, new)
+            self._keep(number, new)
+        if self.apply is not None:
+            data = self._data(number, frontier_place)
+            self._keep(number, self._applied(self.apply, frontier, frontier.parts, data, {}))
+
+    def _data(self, number: int, place: str) -> Frame:
+        """The fields of the nodes of a frontier."""
+        kinds = self.kinds[self.plan.frontiers[number].ntype]
+        return self._frame(kinds, lambda name: self._rows(name, number), place)
+
+    def _keep(self, number: int, new: Fields) -> None:
+        """Put rows of new fields into the block of a frontier."""
+        ntype = self.plan.frontiers[number].ntype
+        self.blocks[number].update(new)
+        for name, rows in new.items():
+            if (ntype, name) not in self.written:
+                self.written[ntype, name] = None
+                self.kinds[ntype].setdefault(name, _kind(rows))
+
+    def _applied(
+        self, apply: NodeFunction, frontier: Frontier, parts: list[FrontierPart], data: Frame, reduced: Fields
+    ) -> Fields:
+        """What an apply function returns for a frontier, of what it has and what was reduced."""
+        kinds = self.kinds[frontier.ntype]
+        given = self._frame(
+            {**kinds, **reduced}, lambda name: reduced[name] if name in reduced else data[name], data.place
         )
-        nodes = NodeBatch(given, None, len(frontier), partial(self._ids, frontier.rows.start, len(frontier)))
-        rows = _checked("apply", self.apply(nodes), len(frontier), self.kinds, data.place)
-        given.check_unchanged("apply")
+        ids = partial(self._ids, frontier, None, 0, len(frontier))
+        nodes = NodeBatch(given, None, len(frontier), ids, lambda: self._ends(parts), frontier.ntype)
+        rows = _checked("apply", apply(nodes), len(frontier), kinds, data.place)
+        given.check_unchanged()
         return rows
 
-    def _messages(self, number: int, data: Frame) -> Fields:
-        """(E', *shape) each, in the order of the mailbox."""
-        frontier, receiver = self.plan.frontiers[number], self.plan.receiver
-        src = Frame(self.kinds, lambda name: self._sources(name, number), data.place)
-        dst = Frame(self.kinds, lambda name: data[name].index_select(0, receiver[frontier.edges]), data.place)
-        along = Frame(self.graph.edata, lambda name: self.edges.rows(name, number), data.place)
-        edges = EdgeBatch(src, dst, along, frontier.width, lambda: self._ends(frontier))
-        rows = _checked("message", self.message(edges), frontier.width, {}, data.place)
+    def _messages(self, part: FrontierPart, number: int, data: Frame, kinds: Mapping[str, Kind]) -> Fields:
+        """(E', *shape) each, in the order of the mailbox; fields of some kinds must be of these."""
+        edata, receiver = self.graph.relations[part.etype].data, self.plan.receiver
+        src = self._frame(self.kinds[part.etype[0]], lambda name: self._sources(name, part), data.place)
+        dst = self._frame(
+            self.kinds[part.etype[2]], lambda name: data[name].index_select(0, receiver[part.edges]), data.place
+        )
+        columns = self.edges[part.etype]
+        along = self._frame(
+            edata, lambda name: columns.rows(name, part.reader) if part.width else edata[name][:0], data.place
+        )
+        edges = EdgeBatch(src, dst, along, part.width, lambda: self._ends([part]), part.etype)
+        rows = _checked("message", self.functions[part.etype].message(edges), part.width, kinds, data.place)
         for frame in (src, dst, along, data):
-            frame.check_unchanged("message")
+            frame.check_unchanged()
         return rows
 
-    def _reduce(self, frontier: Frontier, data: Frame, messages: Fields) -> Fields:
+    def _reduce(self, part: FrontierPart, frontier: Frontier, data: Frame, messages: Fields) -> Fields:
         """What the reduce function returns, bucket after bucket; 0 for nodes without messages, which it never gets."""
-        buckets = frontier.buckets
+        functions, buckets = self.functions[part.etype], part.buckets
+        turn = None if part.turned is None else self.plan.turns[part.turned]
         sent = cache(lambda name: messages[name].split([bucket.degree * bucket.rows for bucket in buckets]))
-        own = cache(lambda name: data[name].split([bucket.rows for bucket in buckets]))
-        kinds = {} if self.apply else dict(self.kinds)
+        own = cache(lambda name: _turned(data[name], turn).split([bucket.rows for bucket in buckets]))
+        all_kinds = self.kinds[frontier.ntype]
+        kinds = {} if functions.apply else dict(all_kinds)
         parts: dict[str, list[Tensor]] = {}
         for k, bucket in enumerate(buckets):
-            if not bucket.degree and not self.reduces_all:
+            if not bucket.degree and not functions.reduces_all:
                 continue
             place = f"{data.place}, degree {bucket.degree}"
-            mailbox = Frame(messages, lambda name, k=k: _by_node(sent(name)[k], buckets[k]), place)  # type: ignore[misc]
-            nodes = Frame(self.kinds, lambda name, k=k: own(name)[k], place)  # type: ignore[misc]
-            batch = NodeBatch(nodes, mailbox, bucket.rows, partial(self._ids, bucket.start, bucket.rows))
-            reduced = _checked("reduce", self.reduce(batch), bucket.rows, kinds, place)
-            mailbox.check_unchanged("reduce")
-            nodes.check_unchanged("reduce")
+            mailbox = self._frame(messages, lambda name, k=k: _by_node(sent(name)[k], buckets[k]), place)  # type: ignore[misc]
+            nodes = self._frame(all_kinds, lambda name, k=k: own(name)[k], place)  # type: ignore[misc]
+            ids = partial(self._ids, frontier, turn, bucket.start, bucket.rows)
+            batch = NodeBatch(nodes, mailbox, bucket.rows, ids, lambda: self._ends([part]), frontier.ntype)
+            reduced = _checked("reduce", functions.reduce(batch), bucket.rows, kinds, place)
+            mailbox.check_unchanged()
+            nodes.check_unchanged()
             if not parts:
                 parts = {name: [] for name in reduced}
                 kinds |= {name: _kind(new) for name, new in reduced.items()}
             elif missing := parts.keys() - reduced:
                 raise ValueError(f"{place}: the reduce function returned no {min(missing)!r}, which a lower degree has")
-            for name, part in parts.items():
-                part.append(reduced[name])
-        skipped = [] if buckets[0].degree or self.reduces_all else [buckets[0].rows]
-        return {name: _together([_zeros(kinds[name], n) for n in skipped] + part) for name, part in parts.items()}
+            for name, rows in parts.items():
+                rows.append(reduced[name])
+        skipped = [] if buckets[0].degree or functions.reduces_all else [buckets[0].rows]
+        back = None if turn is None else turn.argsort()
+        return {
+            name: _turned(_together([_zeros(kinds[name], n) for n in skipped] + rows), back)
+            for name, rows in parts.items()
+        }
+
+    def _frame(self, names: Collection[str], gather: Callable[[str], Tensor], place: str) -> Frame:
+        return Frame(names, gather, place, self.clone)
 
     def _rows(self, name: str, number: int) -> Tensor:
         """(frontier, *shape) of a field: what was written, else what was given, else 0."""
+        frontier = self.plan.frontiers[number]
         if name in self.blocks[number]:
             return self.blocks[number][name]
-        if name in self.graph.ndata:
-            return self.nodes.rows(name, number)
-        return _zeros(self.kinds[name], len(self.plan.frontiers[number]))
+        if name in self.graph.nodes[frontier.ntype].data:
+            return self.nodes[frontier.ntype].rows(name, number)
+        if self.graph.nodes[frontier.ntype].initializer(name) is None:
+            return _zeros(self.kinds[frontier.ntype][name], len(frontier))
+        return self._initial(frontier.ntype, name).index_select(0, self.plan.nodes[frontier.rows])
 
-    def _sources(self, name: str, number: int) -> Tensor:
+    def _initial(self, ntype: str, name: str) -> Tensor:
+        """(N, *shape), what a new field has before it is written."""
+        if (ntype, name) not in self.initial:
+            nodes, kind = self.graph.nodes[ntype], self.kinds[ntype][name]
+            initializer = nodes.initializer(name)
+            if initializer is None:
+                self.initial[ntype, name] = _zeros(kind, nodes.count)
+            else:
+                dtype, shape, device = kind
+                self.initial[ntype, name] = initializer((nodes.count, *shape), dtype, device, slice(0, nodes.count))
+        return self.initial[ntype, name]
+
+    def _sources(self, name: str, part: FrontierPart) -> Tensor:
         """(E', *shape), the field at the nodes that edges lead from: pieces of the frontiers that are read."""
-        frontier = self.plan.frontiers[number]
-        if name not in self.written and not self.graph.ndata[name].requires_grad:
-            source = self.graph.source.index_select(0, self.plan.edges[frontier.edges])
-            return self.graph.ndata[name].index_select(0, source)
-        if not frontier.width:
-            return _zeros(self.kinds[name], 0)
-        rows = _together([self._piece(name, read, which) for read, which in frontier.sources])
-        return rows if frontier.sorted else rows.index_select(0, self.plan.place[frontier.edges])
+        ntype, gathers = part.etype[0], self.plan.gathers
+        if not part.width:
+            return _zeros(self.kinds[ntype][name], 0)
+        column = self.graph.nodes[ntype].data.get(name)
+        is_given = column is not None and (ntype, name) not in self.written
+        if column is not None and (gathers is None or (is_given and not column.requires_grad)):
+            source = self.graph.relations[part.etype].source.index_select(0, self.plan.edges[part.edges])
+            return column.index_select(0, source)
+        assert gathers is not None
+        pieces = [self._piece(name, read, which) for read, which in gathers.blocks[part.reader].pieces]
+        return gathers.join(part.reader, pieces)
 
     def _piece(self, name: str, number: int, which: int) -> Tensor:
-        """The rows of a frontier that one other reads. One operation gathers them for all, and so their gradients."""
+        """The rows of a frontier that one other reads: gathered for all its readers when the first one asks."""
         if (name, number) not in self.pieces:
-            frontier, rows = self.plan.frontiers[number], self._rows(name, number)
-            if not frontier.whole:
-                rows = rows.index_select(0, self.plan.sent[frontier.sent])
-            sizes = frontier.sizes
-            rest = len(rows) - sum(sizes)
-            self.pieces[name, number] = [*(rows.split([*sizes, rest]) if rest or len(sizes) > 1 else [rows])]
+            assert self.plan.gathers is not None
+            self.pieces[name, number] = [*self.plan.gathers.split(number, self._rows(name, number))]
         pieces = self.pieces[name, number]
         piece, pieces[which] = pieces[which], None
         assert piece is not None
         return piece
 
-    def _join(self, name: str) -> Tensor:
+    def _join(self, ntype: str, name: str) -> Tensor:
         """(N, *shape), a field that was written."""
-        rows = _together([self._rows(name, number) for number in range(len(self.blocks))])
-        for block in self.blocks:
-            block.pop(name, None)
-        return rows.index_select(0, self.plan.row)
+        if self.plan.row is None:
+            column = self.graph.nodes[ntype].data.get(name)
+            before = self._initial(ntype, name) if column is None else column
+            return before.index_copy(0, self.plan.nodes, self.blocks[self.plan.kept][name])
+        rows = _together([self._rows(name, number) for number in self.numbers[ntype]])
+        for number in self.numbers[ntype]:
+            self.blocks[number].pop(name, None)
+        return rows.index_select(0, self.plan.row[self.plan.types[ntype]])
 
-    def _ids(self, start: int, count: int) -> Tensor:
-        return self.plan.nodes[start : start + count].to(self.graph.source.dtype)
+    def _ids(self, frontier: Frontier, turn: Tensor | None, start: int, count: int) -> Tensor:
+        nodes = _turned(self.plan.nodes[frontier.rows], turn)
+        return nodes[start : start + count].to(self.graph.id_dtype)
 
-    def _ends(self, frontier: Frontier) -> tuple[Tensor, Tensor, Tensor]:
-        """(E',) each: source, target and id of the edges that lead to a frontier."""
-        edges = self.plan.edges[frontier.edges]
-        source, target = (ends.index_select(0, edges) for ends in (self.graph.source, self.graph.target))
-        return source, target, edges.to(source.dtype)
+    def _ends(self, parts: list[FrontierPart]) -> tuple[Tensor, Tensor, Tensor]:
+        """(E',) each: source, target and id of the edges of some parts."""
+        found = [self.plan.edges.new_empty(3, 0)]
+        for part in parts:
+            relation, edges = self.graph.relations[part.etype], self.plan.edges[part.edges]
+            found.append(torch.stack([relation.source[edges].long(), relation.target[edges].long(), edges]))
+        source, target, edges = torch.cat(found, 1).to(self.graph.id_dtype)
+        return source, target, edges
 
 
 class _Columns:
-    """Columns that were given, read frontier by frontier.
+    """Columns that were given, read slice by slice.
 
-    To gather rows of a column for each frontier would cost a column of gradients for each. So where there are
-    gradients, the rows of the frontiers after the first are gathered together: leaves alone often hold a field.
+    To gather rows of a column for each slice would cost a column of gradients for each. So where there are gradients,
+    the rows of all slices but the first are gathered together, which lie one after the other.
+
+    Args:
+        columns: (N, *shape) each.
+        order: the row of a column that each row of the plan is.
+        slices: which rows of the plan, by number.
+        apart: how many of the first are gathered on their own.
     """
 
-    def __init__(self, columns: Fields, order: Tensor, bounds: Sequence[slice]) -> None:
-        self.columns, self.order, self.bounds = columns, order, bounds
-        self.later: dict[str, Sequence[Tensor]] = {}
+    def __init__(self, columns: Fields, order: Tensor, slices: Mapping[int, slice], apart: int) -> None:
+        self.columns, self.order, self.slices = columns, order, slices
+        self.together = list(slices)[apart:]
+        self.gathered: dict[str, dict[int, Tensor]] = {}
 
     def rows(self, name: str, number: int) -> Tensor:
         column = self.columns[name]
-        if not number or not column.requires_grad:
-            return column.index_select(0, self.order[self.bounds[number]])
-        if name not in self.later:
-            sizes = [bounds.stop - bounds.start for bounds in self.bounds[1:]]
-            self.later[name] = column.index_select(0, self.order[self.bounds[0].stop :]).split(sizes)
-        return self.later[name][number - 1]
+        if not column.requires_grad or not self.together or number < self.together[0]:
+            return column.index_select(0, self.order[self.slices[number]])
+        if name not in self.gathered:
+            slices = [self.slices[each] for each in self.together]
+            rows = column.index_select(0, self.order[slices[0].start : slices[-1].stop])
+            parts = rows.split([each.stop - each.start for each in slices])
+            self.gathered[name] = dict(zip(self.together, parts, strict=True))
+        return self.gathered[name][number]
+
+
+def _turned(rows: Tensor, turn: Tensor | None) -> Tensor:
+    return rows if turn is None else rows.index_select(0, turn)
 
 
 def _kind(rows: Tensor) -> Kind:

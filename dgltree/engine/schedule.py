@@ -1,22 +1,22 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
-import numpy as np
-from dgltree.batching.run_lengths import ranges, run_lengths
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.moving import Movable
-from dgltree.batching.run_lengths import run_lengths
-from dgltree.batching.subtrees import twins
-from dgltree.batching.vocabulary import NO_TOKEN
-from dgltree.engine.typed_linear import Segments
-from collections.abc import Callable
-from dataclasses import dataclass
+from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.batching.subtrees import ranks, twins
+from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.engine.contract import DownwardContract
+from dgltree.engine.gather_plan import GatherPlan, gather_plan
+from dgltree.engine.typed_linear import Segments
+from dgltree.support.torch_internals import outside_transforms
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Which nodes are computed in one step: the ready ones of one arity, that of the longest way up to a root.
@@ -113,24 +113,13 @@ class Step:
     """The runs of edges whose parents have one function; empty if the arity says it."""
 
 
-class StepEdges(NamedTuple):
-    """The edges of a step."""
-
-    places: Tensor
-    """(edges,) int64, the rows of the states that are sent along them."""
-    parent: Tensor
-    """(edges,) int64, which of the step's rows each edge leads to."""
-    slot: Tensor | None = None
-    """(edges,) int64, the child's place; None if the edges lie row after row, in the order of the places."""
-    ascending: Tensor | None = None
-    """(edges,) int64, the order that sorts ``parent``; None if it is."""
-
-
 @dataclass
 class Schedule(Movable):
-    """The private order of a batch: rows sorted by (step, function), leaves first.
+    """The private order of a batch: rows sorted by (step, function), those that a pass begins with first.
 
-    So a step's outputs are a slice, and its children one gather.
+    So a step's outputs are a slice, and its children one gather. On the way up a pass begins with the leaves, and the
+    edges of a step lie row after row. On the way down (:func:`downward_schedule`) it begins with the nodes without
+    parents, which are the "leaves" here; rows read their parents, and the edges of a step are sorted by matrix.
     """
 
     node: Tensor
@@ -138,9 +127,9 @@ class Schedule(Movable):
     row: Tensor
     """(N,) int64: the row of each node, in public numbering."""
     sources: Tensor
-    """(edges,) int64, rows of the children: step after step, row after row, in slot order."""
+    """(edges,) int64, the rows that are read: step after step, upwards row after row, in slot order."""
     parent: Tensor
-    """(edges,) int64: the parents' rows, counted from the start of their step."""
+    """(edges,) int64: the rows that read, counted from the start of their step."""
     leaves: int
     """Rows ``0:leaves`` are leaves."""
     leaf_segments: Segments
@@ -151,6 +140,18 @@ class Schedule(Movable):
     part: np.ndarray | None = field(default=None, kw_only=True)
     """(R,) int64, the part of each row: parts wait for part 0 alone. Rows of one step
     and function are sorted by it. None if there are no parts. Compiled passes compute part after part."""
+    slot: Tensor | None = field(default=None, kw_only=True)
+    """(edges,) int64, the child's place among its siblings; None upwards, where the order of the edges says it."""
+    ascending: Tensor | None = field(default=None, kw_only=True)
+    """(edges,) int64, within each step the order that sorts ``parent``; None if it is sorted."""
+    edge: Tensor | None = field(default=None, kw_only=True)
+    """(E,) int64, the place here of each edge of the batch; None upwards, where it is computed if it is asked for."""
+    kinds_of: tuple[bool, ...] | None = field(default=None, kw_only=True)
+    """Downwards the cells that it is for: those with equal ``kinds_of``."""
+    sources_on_cpu: np.ndarray = field(kw_only=True, compare=False)
+    """``sources``, wherever those are: gathers are planned without waiting for a device."""
+    gathers: GatherPlan | None = field(default=None, kw_only=True)
+    """Made by :meth:`with_gathers`; passes through kernels need none."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -166,20 +167,33 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
-    def edges(self, step: Step) -> StepEdges:
-        """Those that lead to the rows of a step."""
-        return StepEdges(self.sources[step.edges], self.parent[step.edges])
+    def with_gathers(self) -> "Schedule":
+        """This schedule, with a plan of the gathers of a pass that autograd records; made on the CPU, and once."""
+        if self.gathers is None:
+            with outside_transforms():
+                sources = self.sources_on_cpu
+                bounds = np.array([0, *(step.start for step in self.steps), len(self)])
+                widths = [step.edges.stop - step.edges.start for step in self.steps]
+                reader = np.repeat(np.arange(1, len(self.steps) + 1), widths)
+                block = np.searchsorted(bounds, sources, side="right") - 1
+                made = gather_plan(len(self.steps) + 1, block, sources - bounds[block], reader)
+                self.gathers = made.to(self.device)
+        return self
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""
+        if self.edge is not None:
+            return self.edge
         arity = batch.arity[self.node]
         first = arity.cumsum(0) - arity
         return first[self.row[batch.parent_index]] + batch.slot
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
-        node, row, sources, parent = map(function, (self.node, self.row, self.sources, self.parent))
-        same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside
-        return Schedule(node, row, sources, parent, *same, part=self.part)
+        mapped: dict[str, Any] = {
+            name: function(value) for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        gathers = None if self.gathers is None else self.gathers.map(function)
+        return replace(self, **mapped, gathers=gathers)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
@@ -209,11 +223,23 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
-    tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
+    sources = row[child[edge]]
+    tensors = [torch.from_numpy(index) for index in (node, row, sources, parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
     segments = runs_of(function[node[:leaves]])
     of_row = None if part is None else part[node]
-    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, part=of_row)
+    made = Schedule(
+        node=tensors[0],
+        row=tensors[1],
+        sources=tensors[2],
+        parent=tensors[3],
+        leaves=leaves,
+        leaf_segments=segments,
+        steps=steps,
+        tokens_inside=inside,
+        part=of_row,
+        sources_on_cpu=sources,
+    )
     return made.to(batch.device)
 
 
@@ -304,40 +330,12 @@ def runs_of(function: np.ndarray) -> Segments:
 # A batch to steps from the roots down: the schedule of the other direction, over the same rows and edges.
 
 
-@dataclass
-class DownwardSchedule(Schedule):
-    """Rows sorted by (longest way from a node without parents, function): those nodes, the "leaves" of a pass, first.
-
-    The ``sources`` of a row are its parents, from which it gets its state. The edges of a step are sorted by the
-    matrix that they go through.
-    """
-
-    slot: Tensor
-    """(edges,) int64, the child's place among its siblings."""
-    ascending: Tensor
-    """(edges,) int64, within each step the order that sorts ``parent``."""
-    edge: Tensor
-    """(E,) int64, the place here of each edge of the batch."""
-    kinds_of: tuple[bool, ...]
-    """Which cells it is for: those with equal ``kinds_of``."""
-
-    def edges(self, step: Step) -> StepEdges:
-        among = step.edges
-        return StepEdges(self.sources[among], self.parent[among], self.slot[among], self.ascending[among])
-
-    def edge_rows(self, batch: TreeBatch) -> Tensor:
-        return self.edge
-
-    def map(self, function: Callable[[Tensor], Tensor]) -> "DownwardSchedule":
-        moved = super().map(function)
-        slot, ascending, edge = map(function, (self.slot, self.ascending, self.edge))
-        return DownwardSchedule(**vars(moved), slot=slot, ascending=ascending, edge=edge, kinds_of=self.kinds_of)
-
-
-def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = False) -> DownwardSchedule:
+def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = False) -> Schedule:
     """The schedule of a batch for cells like this one; planned on the CPU, its index tensors go to the batch's device.
 
-    With ``share``, equal subtrees in equal contexts get one row: what a node gets depends on all that is above it.
+    Rows are sorted by (longest way from a node without parents, function): those nodes first. The ``sources`` of a row
+    are its parents, from which it gets its state. With ``share``, equal subtrees in equal contexts get one row: what a
+    node gets depends on all that is above it.
     """
     flat = batch.to("cpu")
     function, child, parent, slot = (
@@ -362,11 +360,11 @@ def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = Fa
             receiver[among] -= start
             ascending[among] = np.argsort(receiver[among], kind="stable")
             steps.append(Step(start, stop, None, among, segments, runs_of(kind[kept[among]])))
-    roots = int((depth[node] == 0).sum())
-    made = DownwardSchedule(
+    roots, sources = int((depth[node] == 0).sum()), row[parent[kept]]
+    made = Schedule(
         node=torch.from_numpy(node),
         row=torch.from_numpy(row),
-        sources=torch.from_numpy(row[parent[kept]]),
+        sources=torch.from_numpy(sources),
         parent=torch.from_numpy(receiver),
         leaves=roots,
         leaf_segments=runs_of(function[node[:roots]]),
@@ -376,6 +374,7 @@ def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = Fa
         ascending=torch.from_numpy(ascending),
         edge=torch.from_numpy(_places(child, parent, slot, row, kept)),
         kinds_of=cell.kinds_of,
+        sources_on_cpu=sources,
     )
     return made.to(batch.device)
 

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.engine.contract import CellBase
-from dgltree.engine.contract import Computed, State
+from dgltree.engine.contract import CellBase, Computed, State
 from dgltree.engine.schedule import Schedule
 
 EVERYTHING = "*"
@@ -23,21 +22,25 @@ class Trace:
         self.cell = cell
         self.names = [name for name in dict.fromkeys(names) if name not in cell.state]
         self.every = EVERYTHING in self.names
-        self._nodes: dict[str, list[tuple[slice, Tensor]]] = {}
-        self._edges: dict[str, list[Tensor]] = {}
+        # By the first row that they are of, in the order of the pass: a segment may run again.
+        self._nodes: dict[str, dict[int, Tensor]] = {}
+        self._edges: dict[str, dict[int, Tensor]] = {}
+        self._closed = False
 
     def keep(self, rows: slice, computed: Computed, sent: Mapping[str, Tensor] | None = None) -> None:
         """Remember what is asked for of these rows of the schedule, and of the edges to their children.
 
         Raises ``ValueError`` for a name under which an inner node computes nothing.
         """
+        if self._closed:
+            return
         for name in self._asked(computed, sent):
             if sent is not None and name in sent:
-                self._edges.setdefault(name, []).append(sent[name].detach())
+                self._edges.setdefault(name, {})[rows.start] = sent[name].detach()
             elif isinstance(value := computed.get(name), Tensor):
-                self._nodes.setdefault(name, []).append((rows, value.detach()))
+                self._nodes.setdefault(name, {})[rows.start] = value.detach()
             elif value is not None:
-                self._edges.setdefault(name, []).append(torch.stack(list(value), 1).flatten(0, 1).detach())
+                self._edges.setdefault(name, {})[rows.start] = torch.stack(list(value), 1).flatten(0, 1).detach()
             elif rows.start:
                 known = sorted({*computed, *(sent or ())})
                 raise ValueError(f"trace {name!r}: {type(self.cell).__name__} computes {', '.join(known)}")
@@ -51,21 +54,23 @@ class Trace:
     def results(self, schedule: Schedule, batch: TreeBatch) -> State:
         """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""
         found: State = {}
+        self._closed = True
         for name in [*self._nodes, *self._edges] if self.every else self.names:
             if name in self._nodes:
                 kept = self._nodes[name]
-                if len(shapes := {tuple(value.shape[1:]) for _, value in kept}) > 1:
+                if len(shapes := {tuple(value.shape[1:]) for value in kept.values()}) > 1:
                     widths = " and ".join(map(str, sorted(shapes)))
                     raise ValueError(
                         f"trace {name!r}: it has shapes {widths}, by the number of children; give it as a list with a "
                         "tensor for each child, as forget gates are"
                     )
-                rows = kept[0][1].new_full((len(schedule), *kept[0][1].shape[1:]), torch.nan)
-                for place, value in kept:
-                    rows[place] = value
+                first = next(iter(kept.values()))
+                rows = first.new_full((len(schedule), *first.shape[1:]), torch.nan)
+                for start, value in kept.items():
+                    rows[start : start + len(value)] = value
                 found[name] = rows[schedule.row]
             elif name in self._edges:
-                found[name] = torch.cat(self._edges[name])[schedule.edge_rows(batch)]
+                found[name] = torch.cat([*self._edges[name].values()])[schedule.edge_rows(batch)]
             else:
                 raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
         return found

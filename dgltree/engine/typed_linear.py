@@ -1,13 +1,13 @@
 """Affine maps of which each function has its own, or of which all functions share one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.torch_internals import hooks_of
+from dgltree.support.lazy import cached_property
+from dgltree.support.torch_internals import hooks_of, inside_transform
 
 Segments = list[tuple[int, int, int]]
 """``(function id, start, stop)``: runs of rows with one function."""
@@ -34,6 +34,23 @@ class Weights(NamedTuple):
     """(K, out, in)"""
     bias: Tensor | None
     """(K, out)"""
+
+    def unbound(self) -> "Matrices":
+        """The maps one by one. All gradients of all of them are put together by one operation."""
+        return Matrices(self.weight.unbind(0), None if self.bias is None else self.bias.unbind(0))
+
+
+class Matrices(NamedTuple):
+    """The K maps one by one.
+
+    Whoever multiplies again and again unbinds the weights once, beforehand: the gradient of ``weight[m]`` is a tensor
+    of zeros for all K maps, each time that it is written.
+    """
+
+    weight: Sequence[Tensor]
+    """K of (out, in)"""
+    bias: Sequence[Tensor] | None
+    """K of (out,)"""
 
 
 class TypedLinear(nn.Module):
@@ -89,7 +106,7 @@ class TypedLinear(nn.Module):
 
     def forward(self, v: Tensor, segments: Segments) -> Tensor:
         """(rows, ..., in) to (rows, ..., out), for rows sorted by function; of rows of width 0 the biases."""
-        return product(v, self.weights(), self.runs(segments))
+        return product(v, self.weights().unbound(), self.runs(segments))
 
     def weights(self) -> Weights:
         """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
@@ -103,23 +120,30 @@ class TypedLinear(nn.Module):
         return hooks_of(self) + (() if forward is TypedLinear.forward else (forward,))
 
 
-def product(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+def product(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
     """(rows, ..., in) to (rows, ..., out): each run of rows through its matrix; of rows of width 0 the biases."""
-    weight, bias = weights
-    weight = weight if v.shape[-1] else weight[..., :0]
-    if len(runs) > 1 and not torch.is_grad_enabled():  # autograd does not know products that are written in place
-        return _written(v, Weights(weight, bias), runs)
+    weight, bias = matrices
+    if not v.shape[-1]:
+        weight = [each[:, :0] for each in weight]
+    in_place = not torch.is_grad_enabled() and not inside_transform()
+    if len(runs) > 1 and in_place:  # neither autograd nor transforms know products that are written in place
+        return _written(v, Matrices(weight, bias), runs)
+    if not runs:  # DGL asks for the messages of no edges at the leaves
+        return v.new_zeros(*v.shape[:-1], len(weight[0]))
     biases = [None] * len(weight) if bias is None else bias
-    parts = [nn.functional.linear(v[start:stop], weight[m], biases[m]) for m, start, stop in runs]
-    if not parts:  # DGL asks for the messages of no edges at the leaves
-        return v.new_zeros(*v.shape[:-1], weight.shape[1])
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+    if len(runs) == 1:
+        [(m, _, _)] = runs
+        return nn.functional.linear(v, weight[m], biases[m])
+    # Split, not sliced: the gradient of a slice is a tensor of zeros as large as ``v``, for each run.
+    rows = v.split([stop - start for _, start, stop in runs])
+    parts = [nn.functional.linear(each, weight[m], biases[m]) for each, (m, _, _) in zip(rows, runs, strict=True)]
+    return torch.cat(parts)
 
 
-def _written(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+def _written(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
     """The same, each product where it belongs."""
-    weight, bias = weights
-    out = v.new_empty(*v.shape[:-1], weight.shape[1])
+    weight, bias = matrices
+    out = v.new_empty(*v.shape[:-1], len(weight[0]))
     for m, start, stop in runs:
         rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
         if bias is None:

@@ -1,1 +1,1 @@
-"""Trees and equations: plain values, without torch."""
+"""Trees and equations as plain values. No torch."""

@@ -13,8 +13,8 @@ import dgltree
 from dgltree.batching import Vocabulary
 from dgltree.batching.number_scales import MIN_PLACE_NUMBERS, NORMAL, NumberScales, PlaceScale
 from dgltree.batching.subtrees import subtree_numbers
-from dgltree.cells import ChildSumTreeLSTM, TreeLSTM
 from dgltree.batching.vocabulary import without_signatures
+from dgltree.cells import ChildSumTreeLSTM, TreeLSTM
 from dgltree.trees.tree import Tree
 
 

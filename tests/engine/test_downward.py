@@ -13,8 +13,18 @@ from rows import DOWNWARD, make_cell, make_downward
 
 import dgltree
 from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
-from dgltree.cells import SWEEPS, Cell, DownwardBanyanCell, DownwardCell, DownwardStrAECell, DownwardTreeLSTM, StrAECell, TreeLSTM
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.cells import (
+    SWEEPS,
+    Cell,
+    DownwardBanyanCell,
+    DownwardCell,
+    DownwardStrAECell,
+    DownwardTreeLSTM,
+    StrAECell,
+    TreeLSTM,
+)
+from dgltree.engine.graph import Graph
+from dgltree.engine.runner import prop_nodes_topo
 
 FIRST = "downward tree_lstm"
 CASES = [
@@ -24,7 +34,7 @@ CASES = [
     if engine in INSTALLED and (name == FIRST or "kernels" not in engine)  # whose way down is that of the levels
     if name in (FIRST, "downward tree_lstm, any arity", "downward banyan") or engine != "dgl"  # the runner's functions
 ]
-"""The others are in docs/notes/exactness.md."""
+"""The others are in tests/engine/exactness.md."""
 
 
 def drawn(cell: Cell) -> TreeBatch:

@@ -1,4 +1,4 @@
-"""The table of docs/notes/exactness.md: whole, under its limits, and made by a command that runs."""
+"""The table of exactness.md next to this file: whole, under its limits, and made by a command that runs."""
 
 import runpy
 import sys
@@ -10,7 +10,7 @@ from engines import TABLE, engines_of
 from rows import DOWNWARD, ROWS
 
 ROOT = Path(__file__).parents[2]
-NOTE = ROOT / "docs" / "notes" / "exactness.md"
+FULL = Path(__file__).with_name("exactness.md")
 
 
 def table(text: str) -> dict[str, dict[str, float]]:
@@ -29,7 +29,7 @@ def assert_exact(rows: dict[str, dict[str, float]]) -> None:
 
 
 def test_the_documented_table_has_every_row_under_the_limits() -> None:
-    rows = table(NOTE.read_text(encoding="utf-8"))
+    rows = table(FULL.read_text(encoding="utf-8"))
     assert list(rows) == [*ROWS, *DOWNWARD]
     assert_exact(rows)
 
@@ -37,7 +37,7 @@ def test_the_documented_table_has_every_row_under_the_limits() -> None:
 def test_the_summary_has_the_largest_differences_of_the_table() -> None:
     summary = (ROOT / "docs" / "exactness.md").read_text(encoding="utf-8")
     largest: dict[str, dict[str, float]] = {}
-    for name, differences in table(NOTE.read_text(encoding="utf-8")).items():
+    for name, differences in table(FULL.read_text(encoding="utf-8")).items():
         cell = largest.setdefault(f"`{name.partition(',')[0]}`", {})
         for head, value in differences.items():
             kind = f"float{head[-2:]}"

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 FORKED = """
 import os, signal, torch
 from dgltree import Vocabulary, batch, propagate, read_infix
@@ -20,6 +22,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
+@pytest.mark.slow
 def test_a_process_of_one_thread_can_be_forked() -> None:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -18,8 +18,7 @@ from safetensors.torch import load_file
 
 from dgltree import batch, propagate
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, Backend
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, Backend, kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAULTS = [

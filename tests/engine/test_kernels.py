@@ -197,6 +197,7 @@ def _in_a_child(name: str, least: int, send: "multiprocessing.connection.Connect
     send.send({what: tensor.numpy() for what, tensor in results(name).items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_that_were_forked_or_spawned_run_kernels_too(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if method not in multiprocessing.get_all_start_methods():

@@ -20,15 +20,26 @@ from dgltree import Tree, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA
-from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.layout import MIN_CHUNK_ROWS, TILE_ROWS, Map, make_tiles
+from dgltree.engine.kernels.layout import (
+    EDGE,
+    KEY,
+    MATRIX,
+    MIN_CHUNK_ROWS,
+    SLOT,
+    START,
+    STOP,
+    TILE_ROWS,
+    Map,
+    make_tiles,
+)
 from dgltree.engine.planned import PlannedBatch
 
 pytest.importorskip("triton", reason="Triton is not installed")
 if os.environ.get("TRITON_INTERPRET") == "1":
     pytest.skip("TRITON_INTERPRET is set: nothing would be launched", allow_module_level=True)
 
-from benchmarks.no_device import Code, Operations, no_device
+from benchmarks.no_device import Code, no_device
+from benchmarks.operations import Operations
 from benchmarks.propagate import training_step
 from dgltree.engine.kernels import triton_launch
 from dgltree.engine.kernels.triton_products import products
@@ -186,7 +197,8 @@ MEMORY_WORD = {"kernels": 4, "operations": 4}
 without kernels, for 12 slots."""
 MASKED_WORD = {"bernoulli_": 5, "div_": 5, "mul": 5, "new_ones": 2, "clone": 2}
 """More with dropout; of the first three a GPU makes one operation."""
-OF_A_MEMORY = 109
+OF_A_MEMORY = 111
+"""Operations of a whole memory, next to those of its words: torch 2.13 needs 109, and torch 2.15 two more."""
 
 
 @pytest.mark.parametrize("options", [{}, {"operator": "grc", "attention": "paper", "allowed_maximum": True}])

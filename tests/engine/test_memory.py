@@ -9,7 +9,8 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, DownwardTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
-from dgltree.engine import memory as available_memory, memory
+from dgltree.engine import memory
+from dgltree.engine import memory as available_memory
 from dgltree.engine.kernels.dispatch import fused_pass, kernels
 from dgltree.read.infix import read_infix
 

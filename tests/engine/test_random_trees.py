@@ -1,5 +1,6 @@
 """Engines against recursion on drawn trees and DAGs: depth to 100, arity to 6, mixed functions, every cell."""
 
+import pytest
 from engines import INSTALLED, by_recursion, compare
 from helpers import random_dag, random_tree, suited
 from hypothesis import given, note, settings
@@ -13,6 +14,7 @@ TREES = st.builds(random_tree, DEPTHS, st.integers(1, 6), st.integers(0, 10**6))
 DAGS = st.builds(random_dag, st.integers(1, 60), st.integers(1, 6), st.integers(0, 10**6))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(name=st.sampled_from(list(ROWS)), trees=st.lists(st.one_of(TREES, DAGS), min_size=1, max_size=3))
 def test_drawn_trees_agree_with_recursion(name: str, trees: list[Tree]) -> None:

@@ -12,7 +12,8 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
 from dgltree.engine import schedule as module
-from dgltree.engine.kernels import fused_pass as compiled_pass, threads
+from dgltree.engine.kernels import fused_pass as compiled_pass
+from dgltree.engine.kernels import threads
 from dgltree.engine.kernels.dispatch import fused_pass, kernels
 from dgltree.engine.kernels.layout import pieces_of
 from dgltree.engine.kernels.threads import passes_on

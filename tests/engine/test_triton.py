@@ -25,8 +25,7 @@ from dgltree.cells import Cell
 from dgltree.engine import planned, schedule
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import layout
-from dgltree.engine.kernels.dispatch import BACKENDS, TRITON
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, kernels
 from dgltree.engine.kernels.fused_pass import StepwisePass
 
 pytest.importorskip("triton", reason="Triton is not installed")

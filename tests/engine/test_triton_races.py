@@ -21,10 +21,9 @@ from helpers import VOCABULARY, random_tree, suited
 from rows import ROWS, make_cell
 
 from dgltree import Tree, batch
-from dgltree.engine.contract import Fused
 from dgltree.encoders import ONLSTM, OrderedMemory
-from dgltree.engine.kernels.dispatch import BACKENDS, TRITON
-from dgltree.engine.kernels.dispatch import get_fused, kernels
+from dgltree.engine.contract import Fused
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, get_fused, kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = [

@@ -16,8 +16,7 @@ from ordered_memory_oracle import transcribed as transcribed_memory
 from torch import Tensor, nn
 
 from dgltree.encoders import ONLSTM, OrderedMemory
-from dgltree.engine.kernels.dispatch import BACKENDS, TRITON
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
 

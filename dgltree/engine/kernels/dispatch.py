@@ -1,29 +1,24 @@
 """Which kernel runs a cell: by what the cell says, by device and dtype, and by what is installed and compiled."""
 
-import warnings
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
-import torch
-from dgltree.engine.kernels.kernel import Shape
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
+from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING, Any
+
+import torch
 from torch import Tensor
-from dgltree.engine.contract import CellContract
+
 from dgltree.engine.checks import check_weights
-from dgltree.engine.contract import Fused
+from dgltree.engine.contract import CellContract, Fused
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.fused_pass import CellPass
-from dgltree.engine.kernels.fused_pass import CompiledPass, CompiledSumPass
-from dgltree.engine.kernels.kernel import KernelShape, Shape
+from dgltree.engine.kernels.fused_pass import CellPass, CompiledPass, CompiledSumPass, StepwisePass, product_precision
+from dgltree.engine.kernels.kernel import KernelShape, Shape, are_taken
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
-from dgltree.engine.kernels.kernel import are_taken
-from dgltree.engine.kernels.fused_pass import StepwisePass, product_precision
 from dgltree.engine.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -234,11 +229,18 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
     return planned
 
 
+def has_kernel(cell: CellContract) -> bool:
+    """Whether passes of the cell on its device run through a kernel, if that compiles."""
+    fused, weight = get_fused(cell), next(cell.parameters())
+    backend = BACKENDS.get(weight.device.type)
+    if fused is None or backend is None or fused.family not in PASSES[backend.package]:
+        return False
+    return _has_products(backend, weight) and _mode_now() != "off" and backend.installed()
+
+
 def computes_in_parts(cell: CellContract) -> bool:
     """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
-    fused, weight = get_fused(cell), next(cell.parameters())
-    compiled = fused is not None and BACKENDS.get(weight.device.type) is NUMBA and fused.family in PASSES["Numba"]
-    return compiled and _has_products(NUMBA, weight) and _mode_now() != "off" and NUMBA.installed()
+    return has_kernel(cell) and BACKENDS.get(next(cell.parameters()).device.type) is NUMBA
 
 
 def _takes(cell: CellContract, weights: Mapping[str, Tensor]) -> bool:

@@ -1,39 +1,30 @@
 """A pass through a kernel as one node of the autograd graph."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
-from dgltree.engine.contract import CellContract
-from dgltree.engine.contract import Fused
-from dgltree.engine.typed_linear import Weights, product
-from dgltree.engine.kernels.kernel import Sent, States
-from dgltree.engine.kernels.layout import Key, Layout, gate_maps
-from dgltree.engine.kernels.kernel import operand
-from dgltree.engine.schedule import Schedule
-from itertools import pairwise
-from typing import TYPE_CHECKING
-from dgltree.engine.kernels.kernel import Gates, States
-from dgltree.engine.kernels.layout import Key
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from dgltree.engine.autograd import generator_at, generator_state
+from dgltree.engine import executor
+from dgltree.engine.autograd import differentiable_gradients, generator_at, generator_state
+from dgltree.engine.contract import CellContract, Computed, Fused
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import KEY, MAX_RUN_ROWS, Key, pieces_of
-from collections.abc import Sequence
-from typing import Any
-from dgltree.engine.autograd import differentiable_gradients
+from dgltree.engine.kernels.kernel import Gates, Sent, States, operand
+from dgltree.engine.kernels.layout import KEY, MAX_RUN_ROWS, Key, Layout, gate_maps, pieces_of
 from dgltree.engine.kernels.threads import threads_of_torch
-from dgltree.engine.level_pass import plain_states
+from dgltree.engine.schedule import Schedule
+from dgltree.engine.trace import Trace
+from dgltree.engine.typed_linear import Weights, product
 from dgltree.support.torch_internals import graph_is_kept
 
 if TYPE_CHECKING:
-    from dgltree.engine.kernels.triton_kernel import TritonKernel
     from dgltree.engine.kernels.numba_pass import NumbaRuns
+    from dgltree.engine.kernels.triton_kernel import TritonKernel
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A pass of a cell through a kernel: what is the same whether children are read one by one or added up.
@@ -81,6 +72,7 @@ class CellPass(ABC):
         recompute: bool = False,
     ) -> None:
         self.cell, self.fused, self.kernel, self.record, self.recompute = cell, fused, kernel, record, recompute
+        self.planned = schedule
         self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
@@ -139,7 +131,7 @@ class CellPass(ABC):
         products: list[Tensor | None] = []
         for key, own in zip(self.maps, x, strict=True):
             if own is not None:
-                own = product(own, Weights(weights[self._input_name(key)], None), self.layout.spans[key])
+                own = product(own, Weights(weights[self._input_name(key)], None).unbound(), self.layout.spans[key])
             products.append(own)
         return products
 
@@ -547,18 +539,19 @@ def _differentiable(
     grad_outputs: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients as values that autograd can differentiate, by torch's operations instead of the kernel."""
-    cell = steps.cell
+    cell, schedule = steps.cell, steps.planned
 
     def compute(leaf_h: Tensor, leaf_memory: Tensor, *others: Tensor | None) -> tuple[Tensor, Tensor]:
         inputs, given = others[: len(others) - len(names)], others[len(others) - len(names) :]
         weights = {name: tensor for name, tensor in zip(names, given, strict=True) if tensor is not None}
-        leaf = {"h": leaf_h, steps.part: leaf_memory}
-        x_pre = steps.step_inputs(inputs, weights)
-        own = cell.own_parameters()
+        leaf: Computed = {"h": leaf_h, steps.part: leaf_memory}
+        x_pre, traced = steps.step_inputs(inputs, weights), Trace(cell, ())
         with generator_at(generator, leaf_h.device):
-            states = plain_states(cell, steps.schedule, [leaf[part] for part in cell.state], x_pre, own, weights)
-        by_part = dict(zip(cell.state, states, strict=True))
-        h, memory = by_part["h"], by_part[steps.part]
+            if cell.leaf == "gates":  # a step of its own to kernels
+                linear = executor.Steps(cell, schedule, weights, traced).linear_for(0, schedule.leaf_segments)
+                leaf, x_pre = cell.leaf_gates(schedule.leaves, x_pre[0], linear), x_pre[1:]
+            states = executor.run(cell, schedule, leaf, x_pre, weights, traced, record=True)
+        h, memory = states["h"], states[steps.part]
         return h, memory[steps.base :].reshape(len(memory) - steps.base, steps.depth, steps.n)
 
     return differentiable_gradients(compute, tensors, grad_outputs)

@@ -1,11 +1,10 @@
 """Values that kernels of all families and devices read and write, without gathered copies."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
-from collections.abc import Sequence
-from typing import NamedTuple
-from torch import Tensor
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The tensors that kernels read by their address: what they take, and how it is laid out.

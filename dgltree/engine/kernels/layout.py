@@ -1,23 +1,21 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
-from dgltree.batching.moving import PickledAsArrays
-from dgltree.batching.run_lengths import ranges
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
-from dgltree.batching.moving import Movable
+
+from dgltree.batching.moving import Movable, PickledAsArrays
 from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.engine.contract import CellContract
-from dgltree.engine.typed_linear import Runs, TypedLinear
 from dgltree.engine.schedule import Schedule
+from dgltree.engine.typed_linear import Runs, TypedLinear
+from dgltree.support.lazy import cached_property
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables of a plan for a pass on a GPU: the rows of a matrix in tiles for products, in chunks for its gradient.

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.numba_compile import compile_kernel, exponential
-from dgltree.engine.kernels.numba_compile import is_compiled
+from dgltree.engine.kernels.numba_compile import compile_kernel, exponential, is_compiled
 
 SPAN = np.int64(2**31)  # this and UNBUILT as in nodes.py, which works without Numba
 EMPTY, UNBUILT, ORDERED = np.int64(-1), np.int64(-1), np.int64(-2)

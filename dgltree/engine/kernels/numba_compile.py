@@ -5,17 +5,19 @@ functions below, is compiled into it: here code is kept for one state of all fil
 """
 
 import hashlib
+import logging
 import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numba
 import numpy as np
+import torch
 from numba import njit, types
 from numba.extending import intrinsic, overload
-import logging
-from functools import cache
-import numba
-import torch
+
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import COLUMNS
 

@@ -1,10 +1,9 @@
 """Numba: the step of the N-ary Tree-LSTM. A row of gates is ``[u; in; o; f_1 ... f_N]``; c is a memory of one row."""
 
-from dgltree.engine.kernels.numba_compile import compile_kernel, tanh
 import numpy as np
+
 from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy
-from dgltree.engine.kernels.numba_compile import pull_h, pull_memory
+from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, pull_h, pull_memory, tanh
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Numba: the memory cell that both Tree-LSTMs have, c = in * u + what the children's become, h = o tanh(c).

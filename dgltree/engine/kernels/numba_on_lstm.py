@@ -9,15 +9,14 @@ import numpy as np
 import torch
 
 from dgltree.engine.kernels.kernel import LayerGradients, LayerRows
-from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, sigmoid, tanh
-from dgltree.engine.kernels.numba_compile import is_compiled
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, is_compiled, sigmoid, tanh
 from dgltree.engine.kernels.threads import over_rows
 
 
 @compile_kernel
 def soften(z: np.ndarray) -> None:
     """Softmax, in place."""
-    most, total = z[0], z.dtype.type(0)
+    most, total = z[0], np.float64(0)
     for k in range(1, len(z)):
         most = max(most, z[k])
     for k in range(len(z)):
@@ -30,17 +29,21 @@ def soften(z: np.ndarray) -> None:
 
 @compile_kernel
 def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, chunks: int) -> None:
-    """f~ and i~ of each unit (D,), from both softmax; the last are 1 and 0 without rounding."""
-    size, zero, one = len(f_master) // chunks, soft.dtype.type(0), soft.dtype.type(1)
-    f, i = zero, zero
+    """f~ and i~ of each unit (D,), from both softmax; the last are 1 and 0 without rounding.
+
+    Sums over chunks are in 64 bits: in 32 bits their rounding grows with the number of chunks.
+    """
+    size, f_sum, i_sum = len(f_master) // chunks, np.float64(0), np.float64(0)
+    for k in range(chunks):
+        f_sum += soft[k]
+        i_sum += soft[chunks + k]
+    f, i = np.float64(0), np.float64(0)
     for k in range(chunks):
         f += soft[k]
         i += soft[chunks + k]
-        f_master[k * size], i_master[k * size] = f, i
-    for k in range(chunks):
-        f_k, i_k = f_master[k * size] / f, one - i_master[k * size] / i
-        if k == chunks - 1:  # a compiler may multiply by 1 / f; NaN stays NaN
-            f_k, i_k = f * zero + one, i * zero
+        f_k, i_k = f / f_sum, 1 - i / i_sum
+        if k == chunks - 1:  # a compiler may multiply by 1 / f_sum; NaN stays NaN
+            f_k, i_k = f_sum * 0 + 1, i_sum * 0
         for j in range(k * size, (k + 1) * size):
             f_master[j], i_master[j] = f_k, i_k
 
@@ -117,8 +120,7 @@ def backward(lo, hi, shift, first, gates, present, cells, d_states, d_cells, d_f
 @compile_kernel
 def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_values: np.ndarray) -> None:
     """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) if none came."""
-    zero = soft.dtype.type(0)
-    size, later, mean = len(d_units) // len(soft), zero, zero
+    size, later, mean = len(d_units) // len(soft), np.float64(0), np.float64(0)  # see open_masters
     for k in range(len(soft) - 1, -1, -1):
         for j in range(k * size, (k + 1) * size):
             later += d_units[j]

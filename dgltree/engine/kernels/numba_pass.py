@@ -8,9 +8,16 @@ from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import Layout
-from dgltree.engine.kernels.numba_compile import leaves
-from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, X, backward_runs, forward_runs, gradients, gradients_of_inputs, products_of_inputs
-from dgltree.engine.kernels.numba_compile import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.numba_compile import Arguments, Nothing, is_compiled, leaves
+from dgltree.engine.kernels.numba_runs import (
+    COLUMNS_OF_MAPS,
+    X,
+    backward_runs,
+    forward_runs,
+    gradients,
+    gradients_of_inputs,
+    products_of_inputs,
+)
 from dgltree.engine.kernels.threads import over_groups, over_rows, over_runs
 
 

@@ -9,11 +9,9 @@ from torch import Tensor
 
 from dgltree.engine.kernels.kernel import PathTables, States
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, START, STOP
-from dgltree.engine.kernels.numba_compile import compile_kernel, copy
+from dgltree.engine.kernels.numba_compile import Arguments, Nothing, compile_kernel, copy, is_compiled
 from dgltree.engine.kernels.numba_product import multiply_back
-from dgltree.engine.kernels.numba_runs import forward_rows
-from dgltree.engine.kernels.numba_runs import matrix
-from dgltree.engine.kernels.numba_compile import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.numba_runs import forward_rows, matrix
 from dgltree.engine.kernels.threads import over_groups
 
 BLOCK = 128

@@ -4,14 +4,14 @@ A table of maps has the columns below; of those of a run, all are of one map.
 """
 
 from typing import Any
-from numba import types
-from numba.extending import overload
-from dgltree.engine.kernels import numba_lstm, numba_stack
-from dgltree.engine.kernels.numba_compile import FLAGS
+
 import numpy as np
-from numba import carray
+from numba import carray, types
+from numba.extending import overload
+
+from dgltree.engine.kernels import numba_lstm, numba_stack
 from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.numba_compile import compile_kernel, copy
+from dgltree.engine.kernels.numba_compile import FLAGS, compile_kernel, copy
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back, pointer
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -216,14 +216,18 @@ def x_weight_of(column, run, table, maps, like):
 
 @compile_kernel
 def products_of_inputs(lo, hi, groups, order, table, maps, blas, like):
-    """Into the gates: what inputs add, of groups ``lo:hi`` of runs that have one matrix."""
-    for group in range(lo, hi):
-        run = order[groups[group]]
-        own, (first, stop) = maps[table[run, KEY]], slots_of(group, groups, order, table)
+    """Into the gates: what inputs add, of groups ``lo:hi`` of runs that have one matrix.
+
+    One product per run: a BLAS rounds a row differently if a product has more or fewer rows, and groups are smaller
+    where gates are computed again.
+    """
+    for place in range(groups[lo], groups[hi]):
+        run = order[place]
+        own, first, rows = maps[table[run, KEY]], table[run, SLOT], table[run, STOP] - table[run, START]
         if own[X]:
             x, (gates, _) = matrix(own[X], own[SLOTS], own[FAN_X], like), gates_of(run, table, maps, like)
             weight = x_weight_of(X_WEIGHT, run, table, maps, like)
-            multiply(blas, x[first:stop], weight, gates[first:stop], 0)
+            multiply(blas, x[first : first + rows], weight, gates[first : first + rows], 0)
 
 
 @compile_kernel

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, sigmoid
+from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, is_compiled, sigmoid
 from dgltree.engine.kernels.numba_product import multiply, multiply_back
-from dgltree.engine.kernels.numba_compile import is_compiled
 
 HALF_SQRT, INVERSE_SQRT = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)  # sqrt(1/2) and the density of N(0, 1) at 0
 

@@ -6,10 +6,9 @@ in scratch space that fits into the first-level cache.
 """
 
 import numpy as np
-from dgltree.engine.kernels.numba_compile import compile_kernel, copy, series, tanh
+
 from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
-from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, tanh
-from dgltree.engine.kernels.numba_compile import pull_h, pull_memory
+from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, pull_h, pull_memory, series, tanh
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Numba: the parts of a stack's step, for one row, and each part's backward.

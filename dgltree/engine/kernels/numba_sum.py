@@ -11,13 +11,19 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MAX_RUN_ROWS, SLOT, START, STOP
+from dgltree.engine.kernels.numba_compile import Arguments, activate, compile_kernel, copy, pull_h, pull_memory, sigmoid
 from dgltree.engine.kernels.numba_lstm import add, begin, end, undo, undo_add
-from dgltree.engine.kernels.numba_compile import activate, compile_kernel, copy, sigmoid
-from dgltree.engine.kernels.numba_compile import pull_h, pull_memory
 from dgltree.engine.kernels.numba_pass import NumbaRuns
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
-from dgltree.engine.kernels.numba_runs import WEIGHT, gates_of, mask_of, pre_activations, take, weight_gradient_of, weight_of
-from dgltree.engine.kernels.numba_compile import Arguments
+from dgltree.engine.kernels.numba_runs import (
+    WEIGHT,
+    gates_of,
+    mask_of,
+    pre_activations,
+    take,
+    weight_gradient_of,
+    weight_of,
+)
 from dgltree.engine.kernels.threads import over_groups
 
 

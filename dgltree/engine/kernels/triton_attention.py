@@ -171,7 +171,7 @@ def attend_back(
     d_alpha *= SCALE
     tl.debug_barrier()
     above = earlier + (s + 1 - opened) * count_earlier + i
-    tl.store(d_pi + above, tl.where(closed, 0.0, e * d_beta), here & (s + 1 < slots))
+    tl.store(d_pi + above, tl.where(closed, 0.0, e * d_beta), tl.where(here, s + 1 < slots, False))
     tl.store(d_pi + before, d_sum, (here == 0) & had)
     along, across = tl.zeros((S,), key.dtype.element_ty), tl.zeros((S,), key.dtype.element_ty)
     for lo in range(0, n, B):

@@ -4,7 +4,16 @@ import triton
 import triton.language as tl
 
 from dgltree.engine.kernels.triton_kernel import TritonKernel
-from dgltree.engine.kernels.triton_parts import TABLES, VARYING, apply_sigmoid, child_memories, find, pull_h, pull_memory, tanh
+from dgltree.engine.kernels.triton_parts import (
+    TABLES,
+    VARYING,
+    apply_sigmoid,
+    child_memories,
+    find,
+    pull_h,
+    pull_memory,
+    tanh,
+)
 
 
 @triton.jit(do_not_specialize=VARYING, do_not_specialize_on_alignment=TABLES)

@@ -10,7 +10,17 @@ import triton
 import triton.language as tl
 
 from dgltree.engine.kernels.triton_kernel import TritonKernel
-from dgltree.engine.kernels.triton_parts import TABLES, VARYING, apply_sigmoid, child_memories, find, pull_h, pull_memory, sigmoid, tanh
+from dgltree.engine.kernels.triton_parts import (
+    TABLES,
+    VARYING,
+    apply_sigmoid,
+    child_memories,
+    find,
+    pull_h,
+    pull_memory,
+    sigmoid,
+    tanh,
+)
 
 
 @triton.jit
