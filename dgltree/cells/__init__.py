@@ -1,21 +1,19 @@
-"""The cells, and their registry by name."""
+"""The cells, one per file: what their authors write, and what is derived from it; their registry by name."""
 
-from dgltree.engine.aggregation import AGGREGATIONS, Aggregation
 from dgltree.cells.cell import Cell
 from dgltree.cells.channels import BanyanCell, StrAECell
 from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
-from dgltree.cells.downward import DownwardCell
-from dgltree.cells.downward import DownwardBanyanCell, DownwardStrAECell
-from dgltree.cells.downward import DownwardTreeLSTM
+from dgltree.cells.downward import DownwardBanyanCell, DownwardCell, DownwardStrAECell, DownwardTreeLSTM
 from dgltree.cells.grc import GRC
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
 from dgltree.cells.stack_tree_rnn import StackTreeRNN
-from dgltree.engine.contract import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
 from dgltree.cells.tree_cell import TreeCell
 from dgltree.cells.tree_lstm import TreeLSTM
 from dgltree.cells.tree_rnn import TreeRNN
 from dgltree.cells.tree_smu import TreeSMU
+from dgltree.engine.aggregation import AGGREGATIONS, Aggregation
+from dgltree.engine.contract import Children, Computed, State
 from dgltree.engine.typed_linear import Affine, Linear, concatenate
 
 CELLS: dict[str, type[Cell]] = {

@@ -1,24 +1,20 @@
 """Everything that follows from the contract: its weights, its steps on any engine, its leaves, its DGL functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
 import torch
-from torch import Tensor
-from dgltree.engine.contract import CellBase
-from dgltree.engine.contract import CellContract
-from dgltree.support.torch_internals import without_autocast
-from collections.abc import Sequence
 from torch import Tensor, nn
-from dgltree.batching.vocabulary import NO_TOKEN
-from typing import Any, cast
+
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import part_table
-from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, part_table
 from dgltree.engine.checks import check_batch, check_device, check_nodes
-from dgltree.engine.contract import Children, Computed, State, StepRows
-from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
+from dgltree.engine.contract import CellBase, CellContract, Children, Computed, State, StepRows
+from dgltree.engine.memory import LARGE, available_bytes
 from dgltree.engine.propagate import states_of
+from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
+from dgltree.support.torch_internals import without_autocast
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Common parts of the functions that DGL calls: frames of states, their order, and the inputs of nodes.
@@ -218,7 +214,6 @@ class Embedding(nn.Module):
 
 class Cell(CellContract):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
-    apart = ("embedding", "input_embedding", "function_embedding")
 
     def forward(
         self,
@@ -234,6 +229,17 @@ class Cell(CellContract):
         """
         return states_of(self, batch, share, trace, check, recompute)
 
+    def _check_size(self, arity: int | None, numbers: int) -> None:
+        """``MemoryError`` if so many weights of nodes of an arity are more than the memory that is left."""
+        needed = numbers * torch.get_default_dtype().itemsize
+        if needed < LARGE or (left := available_bytes(torch.device("cpu"))) is None or needed <= left:
+            return
+        adding = ", or a cell that adds children up, such as ChildSumTreeLSTM" if arity else ""
+        raise MemoryError(
+            f"a {type(self).__name__} needs {needed / 2**30:,.0f} GiB of weights for nodes of {arity or 0:,} children, "
+            f"and {left / 2**30:,.1f} GiB are left: use a smaller hidden_size (--hidden-size){adding}"
+        )
+
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
         n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
@@ -244,6 +250,7 @@ class Cell(CellContract):
             own = {f: i if self.typed else 0 for f, i in functions.items()}
             for name, affine in self._affine(arity).items():
                 position = dict.fromkeys(functions, 0) if affine.shared else own
+                self._check_size(arity, affine.fan_in * affine.fan_out * (max(position.values()) + 1))
                 self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position, self.rank)
         if self.leaf != "gates":
             self.embedding = Embedding(tokens, n, network=self.leaf == "network", parts=parts, **numbers)
@@ -373,7 +380,7 @@ class Cell(CellContract):
     def prepare(self, graph: Any) -> None:
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
-        ``graph`` is a ``dgl.DGLGraph`` or a ``dgltree.engine.runner.Graph``. Propagation overwrites the states of
+        ``graph`` is a ``dgl.DGLGraph`` or a ``dgltree.engine.Graph``. Propagation overwrites the states of
         inner nodes, by which a second pass over a graph that was not prepared again is known, and refused: its leaves
         would have the states of earlier weights. So is a pass from the roots down, which would read states of zeros.
         """

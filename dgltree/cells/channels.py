@@ -5,12 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout, check_size
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.engine.contract import Children, Computed, State
 from dgltree.engine.typed_linear import Affine, Linear, Segments, concatenate
+from dgltree.support.arguments import check_dropout, check_size
 
 LEAF = 0.1
 """Embeddings are drawn from U(-LEAF, LEAF)."""

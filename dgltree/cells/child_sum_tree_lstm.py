@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.contract import Fused
-from dgltree.engine.contract import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
+from dgltree.engine.contract import Children, Computed, Fused, State
 from dgltree.engine.typed_linear import Linear
 
 

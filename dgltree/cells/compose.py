@@ -4,21 +4,32 @@ For networks that find out by themselves which two states they join. The equatio
 (:func:`dgltree.cells.compose.gated_recursive`, :func:`dgltree.cells.tree_lstm.lstm_state`).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
-import torch
-from torch import Tensor
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
 from torch import Tensor, nn
+
 from dgltree.cells.tree_lstm import lstm_state
+from dgltree.support.torch_internals import inside_transform
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The equations of the Gated Recursive Cell, of trees that are given and of trees that are found.
 
 
 Map = Callable[[Tensor], Tensor]
+
+
+class LayerNorm(nn.LayerNorm):
+    """torch's, with second derivatives in ``torch.func``, where those of ``layer_norm`` are wrong (torch 2.13)."""
+
+    def forward(self, v: Tensor) -> Tensor:
+        if not inside_transform():
+            return super().forward(v)
+        centred = v - v.mean(-1, keepdim=True)
+        scaled = centred * (centred.square().mean(-1, keepdim=True) + self.eps).rsqrt()
+        return scaled * self.weight + self.bias
 
 
 def gated_recursive(

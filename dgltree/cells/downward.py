@@ -1,29 +1,22 @@
 """Everything that follows from the contract of a downward cell: its weights, and its states on any engine."""
 
 from collections.abc import Sequence
-from typing import Any, cast
-import torch
-from torch import nn
-from dgltree.batching.batch import TreeBatch, check_vocabulary
-from dgltree.batching.vocabulary import ANY_ARITY
-from dgltree.engine.checks import check_device, check_up
-from dgltree.engine.contract import DownwardContract
-from dgltree.cells.cell import COMPUTED, Frame, now_computed, outside_autocast
-from dgltree.engine.positions import Positions
-from dgltree.engine.contract import State
-from dgltree.engine.typed_linear import Affine, TypedLinear, sort_rows
-from dgltree.engine.propagate import downward_states
-from dgltree.support.torch_internals import without_autocast
 from typing import Any
-from torch import Tensor
-from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
-from dgltree.cells.cell import Cell
-from dgltree.cells.tree_lstm import lstm_state
-from dgltree.engine.typed_linear import Linear
+
+import torch
 from torch import Tensor, nn
-from dgltree.batching.vocabulary import Vocabulary
+
+from dgltree.batching.batch import TreeBatch, check_vocabulary
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.cells.cell import COMPUTED, Cell, Frame, now_computed, outside_autocast
 from dgltree.cells.channels import check_channels
-from dgltree.engine.typed_linear import Affine, Linear
+from dgltree.cells.tree_lstm import lstm_state
+from dgltree.engine.checks import check_device, check_up
+from dgltree.engine.contract import DownwardContract, State
+from dgltree.engine.positions import Positions
+from dgltree.engine.propagate import downward_states
+from dgltree.engine.typed_linear import Affine, Linear, TypedLinear, sort_rows
+from dgltree.support.torch_internals import without_autocast
 
 FROM_UP = "from_up"
 """The field of a graph's nodes with what their upward states add to the gates of what they get."""

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from dgltree.cells.cell import Embedding
+from dgltree.cells.compose import LayerNorm
 from dgltree.cells.tree_cell import TreeCell
 
 
@@ -41,7 +42,7 @@ class NormedEmbedding(Embedding):
 
     def __init__(self, tokens: int, size: int, *, network: bool = False, numbers: bool = False) -> None:
         super().__init__(tokens, size, network=network, numbers=numbers)
-        self.affine, self.norm = nn.Linear(size, size), nn.LayerNorm(size)
+        self.affine, self.norm = nn.Linear(size, size), LayerNorm(size)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
         return self.norm(self.affine(super().forward(token, value)))

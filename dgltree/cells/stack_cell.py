@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+
 import torch
 from torch import Tensor
-from dgltree.engine.autograd import differentiable_gradients
-from dgltree.support.arguments import check_size
+
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
+from dgltree.engine.autograd import differentiable_gradients
 from dgltree.engine.contract import State
+from dgltree.support.arguments import check_size
+from dgltree.support.torch_internals import inside_transform
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The differentiable stack of the memory-augmented cells (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
@@ -45,6 +48,8 @@ def update(
     given: Sequence[Tensor | None] = (u, *(actions.get(name) for name in ("push", "pop", "noop")), *g, *stacks)
     if torch.is_grad_enabled():
         given = _broadcast(given, len(stacks))
+    if inside_transform():
+        return _updated(size, top_k, len(stacks), *given)
     return _Update.apply(size, top_k, len(stacks), *given)
 
 
@@ -107,10 +112,10 @@ def _updated(size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor,
     Sc = _combined(g, stacks)
     kept = size if len(Sc) == size else len(Sc) - 1
     S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
-    S[0].addcmul_(push, u)
-    S[1:].addcmul_(push, Sc[: kept - 1])
+    _add_product(S[0], push, u)
+    _add_product(S[1:], push, Sc[: kept - 1])
     if pop is not None:
-        S[: len(Sc) - 1].addcmul_(pop, Sc[1 : kept + 1])
+        _add_product(S[: len(Sc) - 1], pop, Sc[1 : kept + 1])
     return S.movedim(0, -2), S[:top_k].movedim(0, -2)
 
 
@@ -118,8 +123,16 @@ def _combined(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:
     """(rows, ..., n): the sum of the stacks, each times its gate."""
     Sc = g[0] * stacks[0].movedim(-2, 0)
     for g_k, S_k in zip(g[1:], stacks[1:], strict=True):
-        Sc.addcmul_(g_k, S_k.movedim(-2, 0))
+        _add_product(Sc, g_k, S_k.movedim(-2, 0))
     return Sc
+
+
+def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    """``total += a * b``"""
+    if inside_transform():  # vmap has no rule for addcmul
+        total.add_(a * b)
+    else:
+        total.addcmul_(a, b)
 
 
 def used_rows(S: Tensor, threshold: float = 1e-3) -> Tensor:

@@ -5,9 +5,8 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.contract import Fused
 from dgltree.cells.stack_cell import StackCell
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, Fused, State
 from dgltree.engine.typed_linear import Linear
 
 

@@ -6,8 +6,8 @@ import torch
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_cell import StackCell
-from dgltree.engine.contract import Children, Computed, State
 from dgltree.cells.tree_rnn import activation_named
+from dgltree.engine.contract import Children, Computed, State
 from dgltree.engine.typed_linear import Affine, Linear, concatenate
 
 

@@ -7,11 +7,10 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.cell import COMPUTED, Cell, Frame, check_order, get_prepared, now_computed, outside_autocast
 from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
-from dgltree.cells.cell import Cell
-from dgltree.cells.cell import COMPUTED, Frame, check_order, get_prepared, now_computed, outside_autocast
-from dgltree.engine.positions import Positions
 from dgltree.engine.contract import Children, Computed, State, StepRows
+from dgltree.engine.positions import Positions
 from dgltree.engine.typed_linear import Affine, Linear, sort_rows, split
 
 

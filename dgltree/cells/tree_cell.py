@@ -3,11 +3,11 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.cells.compose import gated_recursive
+from dgltree.cells.compose import LayerNorm, gated_recursive
 from dgltree.engine.contract import Children, Computed, State
 from dgltree.engine.typed_linear import Affine, Linear
 
@@ -33,7 +33,7 @@ class TreeCell(Cell):
 
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, typed: bool = False, **options: Any) -> None:
         super().__init__(vocabulary, hidden_size, typed=typed, **options)
-        self.norm = nn.LayerNorm(hidden_size)
+        self.norm = LayerNorm(hidden_size)
         self.build()
 
     @property

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.engine.contract import Fused
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, Fused, State
 from dgltree.engine.typed_linear import Linear
 
 

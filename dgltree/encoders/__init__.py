@@ -1,8 +1,7 @@
-"""Encoders: a batch of trees to one vector per root."""
+"""Encoders of a batch to one vector per root: over a cell, over a sequence, or over trees that they find."""
 
 from dgltree.encoders.bracket_scores import score_induced
-from dgltree.encoders.encoder import Attention, Beams, Distances, Encoded, Merges, Parse
-from dgltree.encoders.encoder import Encoder, Planned
+from dgltree.encoders.encoder import Attention, Beams, Distances, Encoded, Encoder, Merges, Parse, Planned
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
@@ -12,12 +11,11 @@ from dgltree.encoders.latent.on_lstm import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
 from dgltree.encoders.make import make_encoder
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
-from dgltree.encoders.sequence.linearization import linearize
+from dgltree.encoders.sequence.linearization import Sequences, linearize
 from dgltree.encoders.sequence.lstm import LSTM, SequenceLSTM
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent import RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.linearization import Sequences
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer

@@ -5,8 +5,7 @@ from typing import cast
 import torch
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.encoders.encoder import Parse
-from dgltree.encoders.encoder import Encoder
+from dgltree.encoders.encoder import Encoder, Parse
 from dgltree.encoders.sequence_encoder import SequenceEncoder
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Corpus, Parameters, SentenceScore, score

@@ -1,20 +1,19 @@
 """Base class of all encoders, and their plans."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
-from torch import Tensor
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 from dgltree.induction.merges import merged_trees
 from dgltree.trees.picture import MAX_PICTURE_NODES, frame_pictures, tree_svg
 from dgltree.trees.tree import Tree
-from collections.abc import Callable
-from typing import Any, Protocol
-import torch
-from torch import Tensor, nn
-from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import Vocabulary
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Results of a pass of an encoder: vectors, and of one that finds trees those that this very pass built.

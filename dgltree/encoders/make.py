@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dgltree.support.arguments import near
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, DownwardTreeLSTM
-from dgltree.support.arguments import option_names
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder, sequence_options
 from dgltree.encoders.tree_encoder import TreeEncoder
+from dgltree.support.arguments import near, option_names
 
 
 def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> Encoder:

@@ -8,28 +8,35 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.batching.vocabulary import VocabularySigned
-from dgltree.support.arguments import check_options
-from dgltree.encoders.encoder import Encoded
-from dgltree.encoders.encoder import Encoder
+from dgltree.batching.vocabulary import Vocabulary, VocabularySigned
+from dgltree.encoders.encoder import Encoded, Encoder
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
 from dgltree.encoders.latent.easy_first import SequenceEasyFirst
+from dgltree.encoders.latent.gated_attention import PairAttention
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory.network import SequenceOrderedMemory
-from dgltree.encoders.latent.gated_attention import PairAttention
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
-from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
+from dgltree.encoders.sequence.linearization import (
+    NO_WORD,
+    ROOT,
+    Order,
+    Sequences,
+    check_order,
+    join_pairs,
+    nodes_of,
+    symbol_count,
+    symbol_names,
+)
 from dgltree.encoders.sequence.lstm import SequenceLSTM
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.linearization import NO_WORD, ROOT, Sequences, join_pairs, nodes_of
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
+from dgltree.support.arguments import check_options
 from dgltree.support.torch_internals import exclude_from_compile
 from dgltree.trees.tree import Tree
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.cells import Aggregation, Cell, DownwardCell
-from dgltree.engine.aggregation import aggregation_named, name_of
 from dgltree.encoders.encoder import Encoder
+from dgltree.engine.aggregation import aggregation_named, name_of
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.propagate import propagate, root_states
 

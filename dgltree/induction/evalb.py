@@ -11,17 +11,16 @@ bracket of the test tree that crosses any of the gold tree counts once; and a se
 is skipped.
 """
 
-from dataclasses import dataclass
-from dgltree.support.arguments import nearest
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
-from dgltree.trees.tree import Tree
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import zip_longest
+from typing import NamedTuple
+
 from dgltree.read.bracket import iter_treebank
+from dgltree.support.arguments import nearest
+from dgltree.trees.tree import Tree
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Parameters of EVALB: which brackets count, and which are equal.

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from dgltree.induction.binary_trees import without_tokens
-from dgltree.induction.evalb import Parameters, score
-from dgltree.induction.evalb import Brackets
+from dgltree.induction.evalb import Brackets, Parameters, score
 from dgltree.trees.tree import Tree
 
 Spans = frozenset[tuple[int, int]]

@@ -1,9 +1,16 @@
-"""An encoder and a readout together, language models, and their files."""
+"""Models of an encoder and a readout, autoencoders, language models, and the files of all of these."""
 
 from dgltree.models.autoencoder import Autoencoder, Swept, make_autoencoder
 from dgltree.models.checkpoint import load, save
 from dgltree.models.language_model import LanguageModel, load_language_model, save_language_model
-from dgltree.models.readouts import ClassifierReadout, EquationReadout, GELUClassifierReadout, GELUPairReadout, NumberReadout, PairReadout
+from dgltree.models.readouts import (
+    ClassifierReadout,
+    EquationReadout,
+    GELUClassifierReadout,
+    GELUPairReadout,
+    NumberReadout,
+    PairReadout,
+)
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, evaluating
 
 __all__ = [

@@ -11,8 +11,8 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.subtrees import entangle
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.cells import SWEEPS, Cell, DownwardCell
-from dgltree.engine.contract import State
 from dgltree.encoders.latent.easy_first import easy_first
+from dgltree.engine.contract import State
 from dgltree.engine.memory import available_bytes
 from dgltree.engine.propagate import propagate
 from dgltree.trees.tree import Tree

@@ -1,86 +1,39 @@
-"""Models on disk: one safetensors file, whose header says what the weights are weights of."""
+"""Models on disk are one safetensors file each, whose header says what the weights are weights of."""
 
-import json
-from collections.abc import Mapping
-from typing import Any
-from torch import Tensor
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS
-from inspect import signature
-import torch
-from dgltree.read.text import one_line
 import hashlib
+import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+
+from dgltree.batching.vocabulary import Vocabulary, with_signatures, without_signatures
 from dgltree.cells import CELLS, Aggregation, Cell
-from dgltree.batching.vocabulary import with_signatures, without_signatures
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
-from dgltree.support.files import save_tensors
-from dgltree.models.readouts import ClassifierReadout, EquationReadout, GELUClassifierReadout, GELUPairReadout, NumberReadout, PairReadout
-from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Limits on the header of a model file, checked before anything in it is built.
-
+from dgltree.models.readouts import (
+    ClassifierReadout,
+    EquationReadout,
+    GELUClassifierReadout,
+    GELUPairReadout,
+    NumberReadout,
+    PairReadout,
+)
+from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, kept_generators
+from dgltree.read.text import one_line
+from dgltree.support.files import reworded, save_tensors
 
 MAX_HEADER_LENGTH = 2**25
-"""Characters of a header: a vocabulary of a million tokens is half as long."""
+"""Characters of a header: a vocabulary of a million tokens is half as long. Checked before anything is built."""
 MAX_UNCHECKED = 1000
 """A number up to which options and arities are taken as they are."""
 UNBOUND = ("max_length",)
 """Options that make nothing larger."""
-
-
-def parse_header(text: str) -> dict[str, Any]:
-    """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
-    check_length(text)
-    try:
-        found = json.loads(text)
-    except RecursionError:
-        raise ValueError("its header is nested too deeply") from None
-    if not isinstance(found, dict):
-        raise ValueError("its header is not a JSON object")
-    return found
-
-
-def check_length(text: str) -> None:
-    """``ValueError`` for a header that is too long to be read again."""
-    if len(text) > MAX_HEADER_LENGTH:
-        raise ValueError(f"its header has {len(text):,} characters; at most {MAX_HEADER_LENGTH:,} are read")
-
-
-def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` if a header asks for more than the file has weights for.
-
-    Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
-    adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
-    """
-    weights = max(MAX_UNCHECKED, sum(tensor.numel() for tensor in tensors.values()))
-    for options in (header["options"], header.get("readout_options", {})):
-        for name, value in options.items():
-            most = len(tensors) if name == "num_layers" else weights
-            if name not in UNBOUND and isinstance(value, int) and value > most:
-                raise ValueError(
-                    f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
-                )
-    cell = CELLS.get(header.get("cell", ""))
-    if cell is not None and not cell.any_arity:
-        children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
-        if children > weights:
-            raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
-    classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
-    if classes and len(classes) != count:
-        raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Whether the parts of a model file are of the kinds that a model is made of; a right hash does not say so.
-
-
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Of weights."""
 PARTS: dict[str, tuple[type, str]] = {
@@ -97,77 +50,8 @@ PARTS: dict[str, tuple[type, str]] = {
 """Of a header: the type of each, and what JSON calls it."""
 MAX_VALUE_LENGTH = 80
 """Characters of a value in a message."""
-
-
-def check_parts(header: Mapping[str, Any]) -> None:
-    """``ValueError`` for a part of a header of another kind, and for classes that are not all different texts."""
-    for name, (kind, called) in PARTS.items():
-        if name in header and not isinstance(header[name], kind):
-            raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {called}")
-    check_classes(header.get("classes", []))
-
-
-def check_classes(classes: Any) -> None:
-    """``ValueError`` for names of classes that are not texts, or that occur twice."""
-    seen = set()
-    for name in classes:
-        if not isinstance(name, str):
-            raise ValueError(f"a class is named {_brief(name)}; a name must be a text")
-        if name in seen:
-            raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
-        seen.add(name)
-
-
-def check_switches(made: type, options: Mapping[str, Any]) -> None:
-    """``ValueError`` for an option of a class that is true or false, and has another value: a network takes any."""
-    for cls in made.__mro__:
-        for name, parameter in signature(cls.__init__).parameters.items():  # type: ignore[misc]
-            if parameter.annotation is bool and not isinstance(options.get(name, False), bool):
-                raise ValueError(f"its option {name} is {_brief(options[name])}; it must be true or false")
-
-
-def check_weights(tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` for weights that are not real floating-point numbers, of more than one dtype, or not there."""
-    if not tensors:
-        raise ValueError("it has no weights")
-    first = min(tensors)
-    for name, tensor in sorted(tensors.items()):
-        if tensor.dtype not in DTYPES:
-            known = ", ".join(_name(dtype) for dtype in DTYPES)
-            raise ValueError(f"the weights {one_line(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
-        if tensor.dtype != tensors[first].dtype:
-            both = (
-                f"{one_line(first)!r} are {_name(tensors[first].dtype)}, {one_line(name)!r} are {_name(tensor.dtype)}"
-            )
-            raise ValueError(f"the weights {both}; all must have one dtype")
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def _brief(value: Any) -> str:
-    return one_line(repr(value), MAX_VALUE_LENGTH)
-
-
 Saved = TreeModel | Encoder | Cell
 VERSION = 3
-OPTIONS_OF_2 = {
-    "layers": "num_layers",
-    "heads": "num_heads",
-    "feedforward": "feedforward_size",
-    "slots": "num_slots",
-    "evaluation_slots": "num_evaluation_slots",
-    "steps": "num_steps",
-}
-"""Options of cells and encoders by their names in format 2, with their names now."""
-OPTIONS_SINCE: dict[str, dict[str, Any]] = {
-    "gumbel_tree": {"composed": "pairs"},
-    "crvnn": {"merged_by": "existence"},
-    "beam_tree": {"handed_on": "mean"},
-    "efficient_beam_tree": {"handed_on": "mean"},
-}
-"""Options of encoders that are newer than format 3, with what was done before them: what files without them do."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
@@ -239,7 +123,7 @@ def load_model(path: str | Path, device: str | torch.device = "cpu") -> TreeMode
 def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
     """Read what :func:`save` wrote, in evaluation mode, on a device, in the dtype it was saved in.
 
-    Returns a model, an encoder or a cell, as was saved. Files of format 2 are read, too.
+    Returns a model, an encoder or a cell, as was saved.
 
     What reads equations is an :class:`dgltree.models.EquationModel`, what reads other pairs of trees a
     :class:`dgltree.models.PairModel`.
@@ -253,10 +137,6 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
     with reading(path) as (header, tensors):
         if "language_model" in header:
             raise ValueError("a language model; dgltree.models.load_language_model reads it")
-        if header["version"] == 2:
-            header = from_format_2(header)
-        since = OPTIONS_SINCE.get(header.get("encoder", ""), {})
-        header["options"] = {**since, **header["options"]}
         kind = "encoder" if "encoder" in header else "cell"
         known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
         _check_known(header, kind, known)
@@ -280,20 +160,124 @@ def reading(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor
     """
     header, tensors = _read(Path(path))
     try:
-        if header["version"] not in (2, VERSION):
-            raise ValueError(f"format version {header['version']}; this release reads versions 2 and {VERSION}")
+        if header["version"] != VERSION:
+            raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
         if header.pop("sha256") != digest(header, tensors):
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
         check_parts(header)
         check_weights(tensors)
         _check_finite(tensors)
-        yield header, tensors
+        with kept_generators():  # the first weights of a module are drawn before it has those of the file
+            yield header, tensors
     except KeyError as error:
         raise ValueError(f"{path}: its header lacks {error}") from None
     except (AttributeError, TypeError) as error:
         raise ValueError(f"{path}: its header describes no model ({_one_line(error)})") from None
     except (RuntimeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
+
+
+def check_parts(header: Mapping[str, Any]) -> None:
+    """``ValueError`` for a part of a header of another kind, and for classes that are not all different texts.
+
+    A right hash does not say so: it is of what was written, by whomever.
+    """
+    for name, (kind, called) in PARTS.items():
+        if name in header and not isinstance(header[name], kind):
+            raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {called}")
+    check_classes(header.get("classes", []))
+
+
+def check_classes(classes: Any) -> None:
+    """``ValueError`` for names of classes that are not texts, or that occur twice."""
+    seen = set()
+    for name in classes:
+        if not isinstance(name, str):
+            raise ValueError(f"a class is named {_brief(name)}; a name must be a text")
+        if name in seen:
+            raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
+        seen.add(name)
+
+
+def check_switches(made: type, options: Mapping[str, Any]) -> None:
+    """``ValueError`` for an option of a class that is true or false, and has another value: a network takes any."""
+    for cls in made.__mro__:
+        for name, parameter in signature(cls.__init__).parameters.items():  # type: ignore[misc]
+            if parameter.annotation is bool and not isinstance(options.get(name, False), bool):
+                raise ValueError(f"its option {name} is {_brief(options[name])}; it must be true or false")
+
+
+def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """``ValueError`` if a header asks for more than the file has weights for.
+
+    Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
+    adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
+    """
+    weights = max(MAX_UNCHECKED, sum(tensor.numel() for tensor in tensors.values()))
+    for options in (header["options"], header.get("readout_options", {})):
+        for name, value in options.items():
+            most = len(tensors) if name == "num_layers" else weights
+            if name not in UNBOUND and isinstance(value, int) and value > most:
+                raise ValueError(
+                    f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
+                )
+    cell = CELLS.get(header.get("cell", ""))
+    if cell is not None and not cell.any_arity:
+        children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
+        if children > weights:
+            raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
+    classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
+    if classes and len(classes) != count:
+        raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")
+
+
+def check_weights(tensors: Mapping[str, Tensor]) -> None:
+    """``ValueError`` for weights that are not real floating-point numbers, of more than one dtype, or not there."""
+    if not tensors:
+        raise ValueError("it has no weights")
+    first = min(tensors)
+    for name, tensor in sorted(tensors.items()):
+        if tensor.dtype not in DTYPES:
+            known = ", ".join(_name(dtype) for dtype in DTYPES)
+            raise ValueError(f"the weights {one_line(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
+        if tensor.dtype != tensors[first].dtype:
+            both = (
+                f"{one_line(first)!r} are {_name(tensors[first].dtype)}, {one_line(name)!r} are {_name(tensor.dtype)}"
+            )
+            raise ValueError(f"the weights {both}; all must have one dtype")
+
+
+def _check_finite(tensors: dict[str, Tensor]) -> None:
+    """``ValueError`` naming the first weight that is NaN or infinite: every answer would be NaN without a word."""
+    for name, tensor in sorted(tensors.items()):
+        if not bool(tensor.isfinite().all()):
+            wrong = tensor[~tensor.isfinite()]
+            raise ValueError(f"{len(wrong)} of {tensor.numel()} weights of {name!r} are not finite: {wrong[0]:g}")
+
+
+def _check_known(header: dict[str, Any], kind: str, known: Mapping[str, type]) -> None:
+    """``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
+    part = header.get("part")
+    if part is None:
+        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+    elif part not in ("encoder", kind):
+        raise ValueError(f"a part of a model called {part!r}, unknown to this release")
+    elif header[kind] not in known:
+        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
+
+
+def _made(header: dict[str, Any], kind: str) -> Saved:
+    vocabulary = Vocabulary.from_json(header["vocabulary"])
+    if header.get("part") == "cell":
+        return CELLS[header["cell"]](vocabulary, **header["options"])
+    encoder = make_encoder(header[kind], vocabulary, **header["options"])
+    if header.get("part") == "encoder":
+        return encoder
+    if header["readout"] == "equation":
+        return EquationModel(encoder, EquationReadout())
+    readout, model = READOUTS[header["readout"]]
+    return model(encoder, readout(**header["readout_options"]), header["classes"])
 
 
 class WithoutInitialization(TorchFunctionMode):
@@ -305,15 +289,55 @@ class WithoutInitialization(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _one_line(error: Exception) -> str:
-    """Torch names every tensor that does not fit on a line of its own; the first few do."""
-    return textwrap.shorten(str(error), 400, placeholder=" ...")
+def parse_header(text: str) -> dict[str, Any]:
+    """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
+    check_length(text)
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("its header is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("its header is not a JSON object")
+    return found
 
 
-def from_format_2(header: dict[str, Any]) -> dict[str, Any]:
-    """A header of format 2 as one of format 3, which differs by names of options."""
-    options = {OPTIONS_OF_2.get(name, name): value for name, value in header["options"].items()}
-    return {**header, "version": 3, "options": options}
+def check_length(text: str) -> None:
+    """``ValueError`` for a header that is too long to be read again."""
+    if len(text) > MAX_HEADER_LENGTH:
+        raise ValueError(f"its header has {len(text):,} characters; at most {MAX_HEADER_LENGTH:,} are read")
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        path.open("rb").close()  # safetensors does not say why it cannot
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file") from None
+    except OSError as error:
+        raise reworded(error, f"{path} cannot be read: {error.strerror}") from None
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
+    except SafetensorError as error:
+        raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
+    if HEADER not in metadata:
+        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved")
+    try:
+        return parse_header(metadata[HEADER]), tensors
+    except ValueError as error:
+        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved ({error})") from None
+
+
+def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
+    """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        if tensor.numel():  # of none torch may have a stride that cannot be viewed as bytes
+            digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
@@ -358,67 +382,14 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
     raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
 
 
-def _check_known(header: dict[str, Any], kind: str, known: Mapping[str, type]) -> None:
-    """``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
-    part = header.get("part")
-    if part is None:
-        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
-    elif part not in ("encoder", kind):
-        raise ValueError(f"a part of a model called {part!r}, unknown to this release")
-    elif header[kind] not in known:
-        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
-def _made(header: dict[str, Any], kind: str) -> Saved:
-    vocabulary = Vocabulary.from_json(header["vocabulary"])
-    if header.get("part") == "cell":
-        return CELLS[header["cell"]](vocabulary, **header["options"])
-    encoder = make_encoder(header[kind], vocabulary, **header["options"])
-    if header.get("part") == "encoder":
-        return encoder
-    if header["readout"] == "equation":
-        return EquationModel(encoder, EquationReadout())
-    readout, model = READOUTS[header["readout"]]
-    return model(encoder, readout(**header["readout_options"]), header["classes"])
+def _brief(value: Any) -> str:
+    return one_line(repr(value), MAX_VALUE_LENGTH)
 
 
-def _check_finite(tensors: dict[str, Tensor]) -> None:
-    """``ValueError`` naming the first weight that is NaN or infinite: every answer would be NaN without a word."""
-    for name, tensor in sorted(tensors.items()):
-        if not bool(tensor.isfinite().all()):
-            wrong = tensor[~tensor.isfinite()]
-            raise ValueError(f"{len(wrong)} of {tensor.numel()} weights of {name!r} are not finite: {wrong[0]:g}")
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        path.open("rb").close()  # safetensors does not say why it cannot
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file") from None
-    except OSError as error:
-        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
-    except SafetensorError as error:
-        raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
-    if HEADER not in metadata:
-        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved")
-    try:
-        return parse_header(metadata[HEADER]), tensors
-    except ValueError as error:
-        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved ({error})") from None
-
-
-def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
-    """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        if tensor.numel():  # of none torch may have a stride that cannot be viewed as bytes
-            digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
+def _one_line(error: Exception) -> str:
+    """Torch names every tensor that does not fit on a line of its own; the first few do."""
+    return textwrap.shorten(str(error), 400, placeholder=" ...")

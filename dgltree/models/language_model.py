@@ -7,13 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout, check_size
-from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
-from dgltree.batching.vocabulary import with_signatures
+from dgltree.batching.vocabulary import UNKNOWN, Vocabulary, with_signatures
 from dgltree.encoders import LSTM, ONLSTM, RecurrentLayers, RecurrentSteps
 from dgltree.encoders.sequence.padding import padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout, State
 from dgltree.models.checkpoint import WithoutInitialization, reading, write
+from dgltree.support.arguments import check_dropout, check_size
 
 END = "<eos>"
 """The word that ends a sentence, and from which the next one begins."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout
 from dgltree.models.label_scales import LabelScale
+from dgltree.support.arguments import check_dropout
 
 
 class Readout(nn.Module):

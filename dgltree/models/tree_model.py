@@ -1,7 +1,7 @@
 """An encoder and a readout together: what is trained, saved and ranked with."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar
 
 import torch
@@ -108,3 +108,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for part, training in modes:
             part.training = training
+
+
+def kept_generators() -> AbstractContextManager[None]:
+    """A block after which torch's generators are in the state of before, whatever is seeded or drawn in it."""
+    return torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ())

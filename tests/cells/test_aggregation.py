@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dgltree import batch, load, plan, propagate, save
 from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, TreeLSTM
-from dgltree.engine.aggregation import aggregation_named
 from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.engine.aggregation import aggregation_named
 from dgltree.models import ClassifierReadout, TreeModel
 
 TREES = [random_tree(9, 4, seed) for seed in (1, 2, 3)]

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree import Vocabulary
-from dgltree.cells import CELLS, SWEEPS
-from dgltree.cells.compose import COMPOSITIONS
+from dgltree import Tree, Vocabulary
+from dgltree.cells import CELLS, SWEEPS, TreeLSTM
 from dgltree.cells.cell import Embedding
+from dgltree.cells.compose import COMPOSITIONS
 
 VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
 N, D = 24, 5
@@ -75,3 +75,10 @@ def test_a_network_of_leaves_begins_in_the_range_of_the_number_of_tokens() -> No
     assert made.bias is not None and made.layer is not None
     assert fills(made.weight, 1 / sqrt(90)) and fills(made.bias, 1 / sqrt(90))
     assert fills(made.layer.weight, 1 / sqrt(N))
+
+
+def test_a_cell_with_weights_for_a_node_of_a_million_children_is_refused_before_anything_is_allocated() -> None:
+    vocabulary = Vocabulary.from_trees([Tree("f", [Tree("a", token="x")] * 1_000_000)])
+    said = r"a TreeLSTM needs [\d,]+ GiB of weights for nodes of 1,000,000 children, .* such as ChildSumTreeLSTM"
+    with pytest.raises(MemoryError, match=said):
+        TreeLSTM(vocabulary, 8)

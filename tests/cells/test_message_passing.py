@@ -14,7 +14,8 @@ from helpers import VOCABULARY, random_tree
 from dgltree import batch
 from dgltree.cells import Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.cells.cell import COMPUTED, check_order
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.graph import Graph
+from dgltree.engine.runner import prop_nodes_topo
 
 CELLS: list[Callable[..., Cell]] = [TreeRNN, TreeLSTM, TreeSMU, ChildSumTreeLSTM]
 

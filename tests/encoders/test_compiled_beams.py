@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders import SEQUENCE_ENCODERS
-from dgltree.encoders.latent import beams, beams as compiled_beams
+from dgltree.encoders.latent import beams
+from dgltree.encoders.latent import beams as compiled_beams
 from dgltree.encoders.latent.choice import leftmost_best, tolerance
 from dgltree.encoders.latent.nodes import NODE, UNBUILT, PairTable
 from dgltree.engine.kernels.dispatch import kernels

@@ -14,7 +14,16 @@ from torch import Tensor
 import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary, batch, propagate
 from dgltree.cells import CELLS
-from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceLSTM, SequenceTransformer, SequenceUniversalTransformer, TreeEncoder, linearize, make_encoder
+from dgltree.encoders import (
+    SEQUENCE_ENCODERS,
+    Encoder,
+    SequenceLSTM,
+    SequenceTransformer,
+    SequenceUniversalTransformer,
+    TreeEncoder,
+    linearize,
+    make_encoder,
+)
 from dgltree.encoders.make import encoder_options
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.ranking.ranker import probabilities
@@ -381,7 +390,7 @@ def test_bad_sequences_are_refused(ids: list, lengths: list[int], error: str) ->
 
 def test_the_example_of_the_docs_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    block = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
     found: dict[str, Any] = {}
     exec(block, found)
     assert found["roots"].shape == (2, 64)

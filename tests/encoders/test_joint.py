@@ -6,8 +6,7 @@ from helpers import chain, random_tree
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
 from dgltree.encoders import SequenceEncoder, linearize, make_encoder
-from dgltree.encoders.sequence.linearization import PADDING
-from dgltree.encoders.sequence.linearization import join_pairs
+from dgltree.encoders.sequence.linearization import PADDING, join_pairs
 
 TREES = [random_tree(4, 2, 1), Tree("var", token="y"), chain(9), random_tree(2, 2, 2), *[Tree("var", token="x")] * 2]
 VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])

@@ -17,7 +17,8 @@ from rows import ENCODERS
 from torch import Tensor
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
-from dgltree.encoders.latent import beams, beams as compiled_beams, gumbel_tree
+from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent import beams as compiled_beams
 from dgltree.encoders.latent.beams import Draws
 from dgltree.encoders.latent.joining_core import JoiningCore
 

@@ -5,8 +5,8 @@ import torch
 from helpers import ANY, EDGE_CASES, VOCABULARY, braid, chain, random_dag, random_tree, square, with_inner_tokens
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
-from dgltree.encoders.sequence import linearization
 from dgltree.encoders import linearize
+from dgltree.encoders.sequence import linearization
 from dgltree.encoders.sequence.linearization import FIRST_FUNCTION, PADDING, symbol_count
 
 NAMES = ["", "(", ")", *(name for name, _ in VOCABULARY.functions), *VOCABULARY.tokens]

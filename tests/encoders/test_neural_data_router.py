@@ -136,6 +136,8 @@ def test_the_layer_has_as_many_parameters_as_the_programs() -> None:
 
 
 def test_too_long_sequences_are_refused_with_the_memory_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neural_data_router, "MAX_ATTENTION_BYTES", 10**6)
-    with pytest.raises(ValueError, match="attention of 2 sequences of up to 1000 words would need about 1 GB"):
+    monkeypatch.setattr(neural_data_router, "available_bytes", lambda device: 10**9)
+    with pytest.raises(
+        ValueError, match=r"attention of 2 sequences of up to 1000 words would need about [\d.]+ GB; 1 GB are"
+    ):
         core()(torch.zeros(2, 1000, dtype=torch.int64), torch.tensor([1000, 999]))

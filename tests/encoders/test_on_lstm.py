@@ -9,8 +9,7 @@ from torch import Tensor
 
 from dgltree.encoders import LSTM, ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent import on_lstm
-from dgltree.encoders.latent.on_lstm import ONLSTMLayer
-from dgltree.encoders.latent.on_lstm import cumulate, step
+from dgltree.encoders.latent.on_lstm import ONLSTMLayer, cumulate, step
 from dgltree.encoders.sequence.recurrent import drop_weights
 from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.kernels.kernel import LayerRows
@@ -331,3 +330,25 @@ def test_a_size_alone_and_a_bad_dropout_are_refused_by_name() -> None:
             layers(5, 8)
         with pytest.raises(ValueError, match="weight_dropout is 1"):
             layers(5, [8], weight_dropout=1)
+
+
+def test_gradients_in_32_bits_are_as_near_to_64_as_torchs_with_many_chunks() -> None:
+    def gradients(dtype: torch.dtype, mode: str, seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        network = ONLSTM(8, [257], chunk_size=1).double()
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.mul_(8)
+        x = torch.randn(4, 12, 8, dtype=torch.float64).to(dtype).requires_grad_()
+        network = network.to(dtype)
+        with kernels(mode):
+            network(x, torch.zeros(4, 12, dtype=torch.bool)).root.sum().backward()
+        found = [x.grad, *(parameter.grad for parameter in network.parameters())]
+        return torch.cat([(each / each.abs().max()).flatten().double() for each in found if each is not None])
+
+    error = {"on": 0.0, "off": 0.0}
+    for seed in range(3):
+        exact = gradients(torch.float64, "off", seed)
+        for mode in error:
+            error[mode] = max(error[mode], float((gradients(torch.float32, mode, seed) - exact).abs().max()))
+    assert error["on"] <= 1.75 * error["off"]  # twice with sums over chunks in 32 bits

@@ -20,7 +20,8 @@ from torch import Tensor
 from dgltree import batch, propagate
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceOrderedMemory, SequenceRecurrentGRC
-from dgltree.encoders.latent import beams, beams as compiled_beams, gumbel_tree
+from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent import beams as compiled_beams
 from dgltree.encoders.latent.beams import Draws
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"

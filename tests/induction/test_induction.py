@@ -10,7 +10,15 @@ import pytest
 import torch
 
 from dgltree import Tree
-from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching, tree_from_attention, tree_from_distances, without_tokens
+from dgltree.induction.binary_trees import (
+    balanced,
+    left_branching,
+    random_tree,
+    right_branching,
+    tree_from_attention,
+    tree_from_distances,
+    without_tokens,
+)
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 
 
@@ -184,6 +192,7 @@ def test_an_empty_sentence_is_refused(make) -> None:
         make([])
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_print_what_they_say() -> None:
     page = (Path(__file__).parents[2] / "docs" / "induction.md").read_text(encoding="utf-8")
     block = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))

@@ -60,6 +60,7 @@ def test_other_words_are_refused() -> None:
         score_sentences([], [])
 
 
+@pytest.mark.slow
 def test_the_published_figures_of_section_23(published: Path) -> None:
     given, empty = read_word_trees(published / "language" / "wsj23_gold.txt")
     assert (len(given), empty, sum(len(words_of(tree)) for tree in given)) == (2416, 0, 49_368)

@@ -1,8 +1,10 @@
 """Models on disk."""
 
+import hashlib
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,11 +18,20 @@ import dgltree
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeRNN
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
-from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, NumberReadout, PairModel, PairReadout, TreeModel, checkpoint
+from dgltree.models import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+    checkpoint,
+)
 from dgltree.models.checkpoint import READOUTS
+from dgltree.read.bracket import read_unlabelled
 from dgltree.read.infix import read_infix
 
-FORMAT_2 = Path(__file__).parent / "transformer_format_2.safetensors"
+SHIPPED = Path(dgltree.__file__).parent / "data"
 
 
 def make_model(name: str = "tree_smu, no_op") -> EquationModel:
@@ -101,53 +112,45 @@ def test_every_sequence_encoder_is_saved_and_loaded(name: str, joint: bool, tmp_
     assert torch.equal(loaded(encoder.plan(flat, share=False)), model(flat)), "a plan fits the loaded model"
 
 
-def test_a_file_of_format_2_loads_with_todays_names_of_options(tmp_path: Path) -> None:
-    model = dgltree.load(FORMAT_2)  # a release of that time wrote it, and computed the logits below
-    expected = {"num_layers": 2, "num_heads": 2, "feedforward_size": 8, "order": "bracketed", "joint": False}
-    assert expected.items() <= model.encoder.config.items()
-    flat = batch([read_infix("sin(x)^2"), read_infix("x + y")], model.encoder.vocabulary)
-    logits = torch.tensor([[-0.22166648507118225, 0.04886313155293465, 0.03000238910317421]])
-    torch.testing.assert_close(model(flat), logits, rtol=0, atol=1e-6)
-    dgltree.save(model, tmp_path / "model")
-    assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("default", "1dfc6ad28bd243d35c11d72d099319bc76aa76a1c53e4f27dbf89040d16ffe2f"),
+        ("listops", "ad04f07e11e19b977b1c6ce484d9354f7f065bf2cde5491ffea6e1ad8c290a54"),
+        ("logic", "89f580d2166a2760ed5876b40cb26d048490908b19eb9b86d9e9efba023cea8d"),
+    ],
+)
+def test_a_shipped_model_is_what_save_writes_today_with_the_weights_that_were_trained(
+    name: str, digest: str, tmp_path: Path
+) -> None:
+    shipped = SHIPPED / f"{name}.safetensors"
+    dgltree.save(dgltree.load(shipped), tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == shipped.read_bytes(), "its format or its options are of another version"
+    weights = hashlib.sha256()
+    with safe_open(shipped, "pt") as file:
+        for key in sorted(file.keys()):
+            tensor = file.get_tensor(key)
+            weights.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            weights.update(tensor.numpy().tobytes())
+    assert weights.hexdigest() == digest
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("name", "read", "texts", "logits"),
     [
-        ("tree_rnn", {"num_layers": 2}),
-        ("lstm", {"num_layers": 2}),
-        ("on_lstm", {"num_layers": 2, "chunk_size": 2}),
-        ("ordered_memory", {"num_slots": 3, "num_evaluation_slots": 5}),
-        ("universal_transformer", {"num_steps": 3, "num_heads": 2, "feedforward_size": 6}),
-        ("tree_transformer", {"num_layers": 1, "num_heads": 2, "path_length": 2}),
+        ("default", read_infix, ("sin(x)^2", "1 - cos(x)^2", "x + x", "2*x"), [0.6799536, -0.6308022]),
+        (
+            "logic",
+            read_unlabelled,
+            ("( a ( or ( not b ) ) )", "( a ( or b ) )"),
+            [-0.1744, -4.5008, -11.3956, -2.4072, -1.6479, 11.0753, -8.5903],
+        ),
     ],
 )
-def test_options_of_format_2_are_those_of_today(name: str, options: dict, tmp_path: Path) -> None:
-    trees = [random_tree(3, 2, seed) for seed in range(4)]
-    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options)
-    path, flat = tmp_path / "model", batch(trees, encoder.vocabulary)
-    model = TreeModel(encoder, NumberReadout(8)).eval()
-    dgltree.save(model, path)
-
-    def as_format_2(header, tensors) -> None:
-        old = {new: old for old, new in checkpoint.OPTIONS_OF_2.items()}
-        later = {"joint", *(["order"] if name == "tree_transformer" else [])}
-        known = {key: value for key, value in header["options"].items() if key not in later}
-        header.update(version=2, options={old.get(key, key): value for key, value in known.items()})
-        rehash(header, tensors)
-
-    rewrite(path, as_format_2)
-    assert dgltree.load(path).encoder.config == encoder.config
-    assert torch.equal(dgltree.load(path)(flat), model(flat))
-
-
-def test_a_changed_file_of_format_2_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    path.write_bytes(FORMAT_2.read_bytes())
-    rewrite(path, lambda header, tensors: header["options"].update(dropout=0.5))
-    with pytest.raises(ValueError, match="do not match their hash"):
-        dgltree.load(path)
+def test_a_shipped_model_answers_as_when_it_was_trained(name: str, read: Any, texts: Any, logits: Any) -> None:
+    model = dgltree.load(SHIPPED / f"{name}.safetensors").float()
+    found = model(batch([read(text) for text in texts], model.encoder.vocabulary)).squeeze()
+    torch.testing.assert_close(found, torch.tensor(logits), rtol=0, atol=1e-4)
 
 
 def test_an_encoder_that_no_file_can_name_is_not_saved(tmp_path: Path) -> None:
@@ -275,7 +278,7 @@ def test_a_changed_header_or_weight_is_noticed(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda header: header.update(version=99), "format version 99; this release reads versions 2 and 3"),
+        (lambda header: header.update(version=99), "format version 99; this release reads version 3"),
         (lambda header: header.update(cell="tree_transformer"), "'tree_transformer' cell"),
         (lambda header: header.update(cell="tree_lstm", options={"hidden_size": 5}), "size mismatch|Missing key"),
         (lambda header: header["vocabulary"]["tokens"].append("new"), "size mismatch"),

@@ -32,10 +32,11 @@ def test_an_encoder_gives_the_states_of_all_nodes_and_of_the_roots() -> None:
 
 
 def test_a_classifier_is_linear_or_has_one_hidden_layer() -> None:
-    states = torch.randn(2, 7, 5)
-    plain, deep = ClassifierReadout(5, 3, dropout=0.5).eval(), ClassifierReadout(5, 3, hidden_size=6).eval()
+    states = torch.randn(2, 7, 5).double()
+    plain = ClassifierReadout(5, 3, dropout=0.5).double().eval()
+    deep = ClassifierReadout(5, 3, hidden_size=6).double().eval()
     [linear] = linears(plain)
-    assert torch.equal(plain(states), states @ linear.weight.T + linear.bias)
+    torch.testing.assert_close(plain(states), states @ linear.weight.T + linear.bias)
     first, second = linears(deep)
     hidden = (states @ first.weight.T + first.bias).clamp(min=0)
     assert hidden.shape == (2, 7, 6)
@@ -44,8 +45,8 @@ def test_a_classifier_is_linear_or_has_one_hidden_layer() -> None:
 
 
 def test_a_pair_is_read_from_both_states_their_product_and_their_distance() -> None:
-    h1, h2 = torch.randn(4, 5), torch.randn(4, 5)
-    readout = PairReadout(5, 7).eval()
+    h1, h2 = torch.randn(2, 4, 5).double()
+    readout = PairReadout(5, 7).double().eval()
     first, second = linears(readout)
     features = torch.cat([h1, h2, h1 * h2, (h1 - h2).abs()], 1)
     hidden = nn.functional.elu(features @ first.weight.T + first.bias)

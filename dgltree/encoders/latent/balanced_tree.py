@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders.encoder import Merges
-from dgltree.encoders.latent.joining_core import Items, JoinResult
-from dgltree.encoders.latent.joining_core import JoiningCore
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult
 from dgltree.induction.merges import CLOSED
 
 

@@ -1,22 +1,20 @@
 """Beam Tree cells: the best few orders in which neighbours are joined, and the mean of what they come to."""
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
+
 import torch
 from torch import Tensor
-from dgltree.encoders.latent.beams import Ended
-from dgltree.encoders.latent.nodes import Nodes
-from dgltree.encoders.latent.gated_attention import ParentAttention
-from dgltree.induction.merges import CLOSED, build_nodes
-from typing import Any, Literal
-from dgltree.support.arguments import check_size
+
 from dgltree.encoders.encoder import Beams, Encoded
-from dgltree.encoders.latent.beams import Starts, search
-from dgltree.encoders.latent.beams import HANDED_ON, Draws, Ended, HandedOn, join_beams
-from dgltree.encoders.latent.joining_core import Items, JoinResult
-from dgltree.encoders.latent.joining_core import JoiningCore, sort_on_cpu
+from dgltree.encoders.latent.beams import HANDED_ON, Draws, Ended, HandedOn, Starts, join_beams, search
 from dgltree.encoders.latent.choice import ChildrenScore, LinearScore
+from dgltree.encoders.latent.gated_attention import ParentAttention
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult, sort_on_cpu
+from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.sequence.padding import check_sequences
 from dgltree.encoders.sequence.s4d import S4DFront
+from dgltree.induction.merges import CLOSED, build_nodes
+from dgltree.support.arguments import check_size
 from dgltree.support.torch_internals import exclude_from_compile
 
 # ---------------------------------------------------------------------------------------------------------------------

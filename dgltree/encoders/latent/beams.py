@@ -10,24 +10,22 @@ Those arrays are on the CPU. A step computes on the model's device what is chose
 for the numbers of what was.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
+
+from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, leftmost_best, log_probabilities, shrink, tolerance
+from dgltree.encoders.latent.joining_core import Items, Level, levels
+from dgltree.encoders.latent.nodes import Nodes, Table, TableRows
 from dgltree.engine.autograd import once_differentiable
-from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, tolerance
-from dgltree.encoders.latent.nodes import Table, TableRows
 from dgltree.engine.kernels.dispatch import step_kernel
 from dgltree.engine.kernels.kernel import are_taken
-from dgltree.support.torch_internals import inside_transform
-import math
-from typing import NamedTuple
-from torch.nn.functional import pad
-from dgltree.encoders.latent.choice import gumbel, leftmost_best, log_probabilities, shrink
-from dgltree.encoders.latent.nodes import Nodes
 from dgltree.induction.merges import CLOSED
-from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
-from dgltree.encoders.latent.joining_core import Items, Level, levels
+from dgltree.support.torch_internals import inside_transform
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_beams import BeamKernel

@@ -1,11 +1,12 @@
 """Which neighbours are joined: choosing among scores, and a row of states that is one shorter afterwards."""
 
+import math
 from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
+
 from dgltree.support.torch_internals import without_autocast
-import math
-from torch import Tensor
 
 # ---------------------------------------------------------------------------------------------------------------------
 # How good it would be to join two neighbours: a score of what they would become, or of the two as they are.

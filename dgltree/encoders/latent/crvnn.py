@@ -1,14 +1,13 @@
 """The Continuous Recursive Neural Network: all neighbours are merged a little, in rounds, the surest first."""
 
-from typing import Literal, get_args
-import torch
-from torch import Tensor
 from typing import Any, Literal, NamedTuple, get_args
+
+import torch
 from torch import Tensor, nn
+
 from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.encoder import Merges
-from dgltree.encoders.latent.joining_core import Items, JoinResult
-from dgltree.encoders.latent.joining_core import JoiningCore
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult
 from dgltree.encoders.sequence.core import length_groups
 from dgltree.induction.merges import CLOSED
 

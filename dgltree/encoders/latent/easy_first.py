@@ -1,21 +1,21 @@
 """Trees over sentences by their own vectors: neighbours that are most alike are joined first, without a scorer."""
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
 import numpy as np
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
-from dgltree.cells import Cell
-from dgltree.engine.contract import State
-from dgltree.encoders.latent.choice import leftmost_best
-from dgltree.encoders.latent.nodes import Table
-from itertools import pairwise
-from typing import Any, Literal
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.cells import SWEEPS, Cell
 from dgltree.encoders.encoder import Encoded, Merges
+from dgltree.encoders.latent.choice import leftmost_best
+from dgltree.encoders.latent.nodes import Table
 from dgltree.encoders.sequence.core import InducingCore
+from dgltree.engine.contract import State
 from dgltree.induction.merges import CLOSED
 
 SPAN = 2**31

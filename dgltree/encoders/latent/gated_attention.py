@@ -1,9 +1,10 @@
 """Gated attention: vectors ask others, and take as much of the answer as a gate lets through."""
 
 import math
+
 import torch
 from torch import Tensor, nn
-from torch import Tensor
+
 from dgltree.encoders.sequence.linearization import join_pairs
 
 MAX_KEY_WIDTH = 128

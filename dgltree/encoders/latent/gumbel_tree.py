@@ -1,20 +1,28 @@
 """The Gumbel Tree-LSTM: one order of merges, drawn, with the gradient of the draw's softmax."""
 
-import torch
-from torch import Tensor, nn
-from dgltree.encoders.sequence.padding import reverse_places
 import math
 from typing import Any, Literal, NamedTuple, get_args
-from torch import Tensor
+
+import torch
+from torch import Tensor, nn
 from torch.nn.functional import pad
+
 from dgltree.cells.compose import LSTMComposition
 from dgltree.encoders.encoder import Merges
 from dgltree.encoders.latent.beams import Starts, search
-from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
-from dgltree.encoders.latent.joining_core import Items, JoinResult
-from dgltree.encoders.latent.joining_core import JoiningCore, longest_first, sort_on_cpu
+from dgltree.encoders.latent.choice import (
+    ChildrenScore,
+    LinearScore,
+    QueryScore,
+    Score,
+    gumbel,
+    leftmost_best,
+    shrink,
+    straight_through,
+)
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult, longest_first, sort_on_cpu
 from dgltree.encoders.latent.nodes import Nodes
-from dgltree.encoders.latent.choice import ChildrenScore, LinearScore, QueryScore, Score
+from dgltree.encoders.sequence.padding import reverse_places
 from dgltree.induction.merges import CLOSED
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,19 +1,18 @@
 """Base of the networks that join neighbours until one is left."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
-import torch
-from torch import Tensor
-from dgltree.encoders.encoder import Beams, Merges
-from dgltree.induction.merges import CLOSED
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
 from torch import Tensor, nn
-from dgltree.support.arguments import check_dropout, check_size
+
 from dgltree.cells.compose import composition_named
-from dgltree.encoders.encoder import Encoded
+from dgltree.encoders.encoder import Beams, Encoded, Merges
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
+from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_dropout, check_size
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Inputs and results of joining, and the recursion in which chunks are joined first and then what they became.

@@ -3,15 +3,15 @@
 Numbers of rows and pairs are on the CPU, states and scores where the model is.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
+
 import torch
-from torch import Tensor
-from dgltree.engine.autograd import once_differentiable
-from typing import NamedTuple
-from dgltree.engine.kernels.dispatch import step_kernel
 from torch import Tensor, nn
+
 from dgltree.cells.compose import Compose
 from dgltree.encoders.latent.choice import Score
+from dgltree.engine.autograd import once_differentiable
+from dgltree.engine.kernels.dispatch import step_kernel
 
 # ---------------------------------------------------------------------------------------------------------------------
 # TableRows that are written once and read many times, by number; their gradients are added up in one place.

@@ -1,23 +1,32 @@
 """ON-LSTM over a sequence."""
 
-from typing import Any, NamedTuple
-import torch
-from torch import Tensor
-from dgltree.engine.autograd import once_differentiable, origin
-from dgltree.encoders.latent.ragged import Ragged
-from dgltree.engine.kernels.dispatch import step_kernel
-from dgltree.engine.kernels.kernel import LayerGradients, LayerRows, LayerShape
-from dgltree.engine.kernels.kernel import operand
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
-from dgltree.support.arguments import check_size
+
 from dgltree.encoders.encoder import Distances, Encoded
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, padding_mask
-from dgltree.encoders.sequence.recurrent import LayerState, LayerSteps, LockedDropout, RecurrentLayers, RecurrentSteps, State, check_layer, check_sizes, drop_weights
+from dgltree.encoders.sequence.recurrent import (
+    LayerState,
+    LayerSteps,
+    LockedDropout,
+    RecurrentLayers,
+    RecurrentSteps,
+    State,
+    check_layer,
+    check_sizes,
+    drop_weights,
+)
+from dgltree.engine.autograd import once_differentiable, origin
+from dgltree.engine.kernels.dispatch import step_kernel
+from dgltree.engine.kernels.kernel import LayerGradients, LayerRows, LayerShape, operand
+from dgltree.support.arguments import check_size
 from dgltree.support.torch_internals import without_autocast
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,17 +1,18 @@
 """The core of a sequence encoder: sequences of ids to one vector each."""
 
-from collections.abc import Callable
-import torch
-from torch import Tensor
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
+
+import torch
 from torch import Tensor, nn
-from dgltree.support.arguments import check_size
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.encoder import Encoded
 from dgltree.encoders.sequence.linearization import Order, linearize
 from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.support.arguments import check_size
 from dgltree.support.torch_internals import exclude_from_compile
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,15 @@
 """Trees to sequences of ids."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor
-from dgltree.batching.batch import TreeBatch
-from typing import Literal, get_args
+
 from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
-from dgltree.batching.vocabulary import Vocabulary
-from collections.abc import Callable
 from dgltree.batching.moving import Movable
+from dgltree.batching.vocabulary import Vocabulary
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A batch as plain trees in preorder, whatever its numbering and its shared children.

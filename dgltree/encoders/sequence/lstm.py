@@ -6,11 +6,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from dgltree.support.arguments import check_dropout, check_size
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, padding_mask
-from dgltree.encoders.sequence.recurrent import LayerState, LayerSteps, RecurrentLayers, RecurrentSteps, State, check_layer, check_sizes, drop_weights, read
+from dgltree.encoders.sequence.recurrent import (
+    LayerState,
+    LayerSteps,
+    RecurrentLayers,
+    RecurrentSteps,
+    State,
+    check_layer,
+    check_sizes,
+    drop_weights,
+    read,
+)
+from dgltree.support.arguments import check_dropout, check_size
 
 
 class LSTMLayer(nn.LSTM):

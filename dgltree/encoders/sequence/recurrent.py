@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout, check_size
 from dgltree.encoders.sequence.padding import check_vectors
+from dgltree.support.arguments import check_dropout, check_size
 
 LayerState = tuple[Tensor, Tensor]
 """h and c of a layer, (B, D) each."""

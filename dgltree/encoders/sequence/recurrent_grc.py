@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout, check_size
 from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask, reverse_places
+from dgltree.support.arguments import check_dropout, check_size
 
 
 class SequenceRecurrentGRC(SequenceCore):

@@ -2,11 +2,11 @@
 
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_dropout, check_size
-from dgltree.engine.positions import sinusoids
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask
+from dgltree.engine.positions import sinusoids
+from dgltree.support.arguments import check_dropout, check_size
 
 
 class SelfAttention(nn.Module):

@@ -6,14 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltree.support.arguments import check_size
 from dgltree.batching.batch import TreeBatch, place
-from dgltree.encoders.sequence.linearization import Unfolded, unfold
 from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.encoders.sequence.core import SequenceCore
-from dgltree.encoders.sequence.linearization import PADDING, Order, sequences_of
+from dgltree.encoders.sequence.linearization import PADDING, Order, Unfolded, sequences_of, unfold
 from dgltree.encoders.sequence.padding import padding_mask
 from dgltree.encoders.sequence.transformer import OutputMap, SelfAttention
+from dgltree.support.arguments import check_size
 
 
 class TreePositions(nn.Module):

@@ -2,12 +2,12 @@
 
 from torch import Tensor, nn
 
-from dgltree.support.arguments import check_size
-from dgltree.engine.positions import sinusoids
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask
 from dgltree.encoders.sequence.transformer import OutputMap, SelfAttention, mean_state
+from dgltree.engine.positions import sinusoids
+from dgltree.support.arguments import check_size
 
 
 class SequenceUniversalTransformer(SequenceCore):

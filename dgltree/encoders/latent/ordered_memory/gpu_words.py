@@ -13,15 +13,18 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from dgltree.cells.compose import Compose, GELUGatedRecursive
-from dgltree.engine.autograd import differentiable_gradients
-from dgltree.encoders.latent.ordered_memory.slots import PaperAttention, PublishedAttention
-from dgltree.encoders.latent.ordered_memory.slots import draw_masks, is_as_published, is_plain
+from dgltree.encoders.latent.ordered_memory.slots import (
+    PaperAttention,
+    PublishedAttention,
+    draw_masks,
+    is_as_published,
+    is_plain,
+)
 from dgltree.encoders.latent.ragged import Ragged
-from dgltree.engine.autograd import device_generator_state, generator_at
+from dgltree.engine.autograd import device_generator_state, differentiable_gradients, generator_at
 from dgltree.engine.kernels.dispatch import step_kernel
-from dgltree.engine.kernels.kernel import MemoryMasks, MemoryShape, MemoryWeights, MemoryWord
-from dgltree.engine.kernels.kernel import are_taken, operand
 from dgltree.engine.kernels.fused_pass import product_precision
+from dgltree.engine.kernels.kernel import MemoryMasks, MemoryShape, MemoryWeights, MemoryWord, are_taken, operand
 from dgltree.support.torch_internals import hooks_of, inside_transform
 
 NAMES = (

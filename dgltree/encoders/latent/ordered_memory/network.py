@@ -1,22 +1,22 @@
 """Ordered Memory over sequences of vectors."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
-from dgltree.support.arguments import check_dropout, check_size
+
 from dgltree.cells.compose import COMPOSITIONS
-from dgltree.encoders.latent.ordered_memory.slots import ATTENTIONS, allocate
-from dgltree.encoders.latent.ordered_memory.slots import write_slots
-from dgltree.encoders.latent.ordered_memory.gpu_words import Plan, WordReader, read_by_kernel
-from dgltree.encoders.latent.ragged import Ragged, front
-from dgltree.encoders.sequence.padding import check_vectors
-from typing import Any
 from dgltree.encoders.encoder import Attention, Encoded
+from dgltree.encoders.latent.ordered_memory.gpu_words import Plan, WordReader, read_by_kernel
+from dgltree.encoders.latent.ordered_memory.slots import ATTENTIONS, allocate, write_slots
+from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
-from dgltree.encoders.sequence.padding import check_sequences, padding_mask
+from dgltree.encoders.sequence.padding import check_sequences, check_vectors, padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout
+from dgltree.support.arguments import check_dropout, check_size
+
 
 # Memory that Ordered Memory hands from one word to the next.
 class Slots(NamedTuple):

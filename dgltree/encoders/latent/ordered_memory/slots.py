@@ -5,12 +5,14 @@ one call of a kernel each way, and the gradients of all slots' weights are two p
 """
 
 import math
-import torch
-from torch import Tensor, nn
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
 from torch.func import functional_call
+
 from dgltree.cells.compose import COMPOSITIONS, Compose, GatedRecursive, GELUGatedRecursive, Rows
 from dgltree.engine.autograd import differentiable_gradients
 from dgltree.engine.kernels.blas import product_address
