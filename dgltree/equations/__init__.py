@@ -1,4 +1,4 @@
-"""Verification, completion and numeric truth of equations, without torch."""
+"""Equations: what people type, where they hold and why, what fills a blank, marks. No torch, no network."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ _MODULES = {
 """Where each name is from. It is imported when it is first asked for."""
 
 __all__ = ["Evaluator", "Truth", "numeric_truth"]
+
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:

@@ -82,7 +82,12 @@ def test_solutions_and_equations_are_judged_where_it_is_assumed(capsys: pytest.C
     [
         (["x >> 0"], "cannot be read; expected T > 0"),
         (["x"], "cannot be read"),
-        (["x > y"], "has a letter as an end"),
+        (["x > y"], "there is no y in the equation"),
+        (["x > 2, x < 1"], "x > 2 and x < 1 contradict each other"),
+        (["x > 2", "x < 1"], "x > 2 and x < 1 contradict each other"),
+        (["x > 2", "x <= 2"], "contradict each other"),
+        (["x integer", "1/3 < x < 2/3"], "contradict each other"),
+        (["x > x"], "what is assumed of x depends on itself"),
         (["y > 0"], "y > 0 is assumed, but there is no y in the equation"),
     ],
 )
@@ -117,6 +122,7 @@ VALUES: dict[str, Callable[[float, float], complex]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_holds_where_it_is_assumed_holds_at_points_by_complex_numbers_and_what_does_not_has_one() -> None:
     draw, judge = random.Random(3), Judge()
     outcomes = set()
@@ -133,3 +139,60 @@ def test_what_holds_where_it_is_assumed_holds_at_points_by_complex_numbers_and_w
                 outcomes.add(holds)
                 assert agree if holds else (not agree or verdict.domain is not Domain.NONE), (left, right, texts)
     assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "assume", "mark"),
+    [
+        ("cos(n*pi) = _", "(-1)^n", ["n integer"], "right"),
+        ("cos(n*pi) = _", "1", ["n integer"], "wrong"),
+        ("sin(n*pi/3) = _", "0", ["n integer"], "wrong"),
+        ("(-1)^(2n) = _", "1", ["n integer"], "right"),
+        ("(-1)^(3n) = _", "1", ["n integer"], "wrong"),
+        ("tan(x+n*pi) = _", "tan(x)", ["n integer"], "right"),
+        ("sin(x+n*pi) = _", "sin(x)", ["n integer"], "wrong"),
+        ("i^(4n) = _", "1", ["n integer"], "right"),
+        ("i^(2n) = _", "1", ["n integer"], "wrong"),
+        ("(x^2)^n = _", "x^(2n)", ["n integer"], "right"),
+        ("|n| = _", "n", ["n integer", "n > -1"], "right"),
+        ("|n| = _", "n", ["n integer", "n >= -1"], "wrong"),
+        ("|n-3|+|n-4| = _", "1", ["n integer", "3 <= n <= 4"], "right"),
+        ("alpha = acos(b/c), b = _", "c*cos(alpha)", ["0 <= alpha <= pi"], "right"),
+        ("alpha = acos(b/c), b = _", "c*cos(alpha)", ["0 <= alpha <= 4"], "right"),  # none beyond pi
+        ("alpha = acos(b/c), b = _", "-c*cos(alpha)", ["0 <= alpha <= 4"], "wrong"),
+        ("sqrt((a-b)^2) = _", "a-b", ["a > b"], "right"),
+        ("sqrt((a-b)^2) = _", "a-b", ["a < b"], "wrong"),
+        ("|a-2|+b = _", "2-a+b", ["a <= 2"], "right"),
+        ("|a-2|+b = _", "2-a+b", ["a <= 2.01"], "wrong"),
+        ("sqrt(x^2) = _", "x", ["x < 0"], "wrong"),
+        ("sqrt(x^2)*b = _", "x*b", ["x in [0, 1]"], "right"),
+        ("|x-1|*b = _", "(1-x)*b", ["x in [0, 1]"], "right"),
+        ("|x-1|*b = _", "(1-x)*b", ["x in [0, 1.001]"], "wrong"),
+    ],
+)
+def test_whole_numbers_and_ends_are_the_domain_of_the_judge(
+    question: str, answer: str, assume: list[str], mark: str
+) -> None:
+    assert check(question, answer, assume=assume).mark.value == mark
+
+
+@pytest.mark.parametrize(
+    ("equation", "assume", "grade"),
+    [
+        ("cos(n*pi) = (-1)^n", ["n integer"], "proved"),
+        ("sin(x + 2*n*pi) = sin(x)", ["n integer"], "proved"),
+        ("(a*b)^n = a^n*b^n", ["n integer"], "proved"),
+        ("abs(a - 2) + b = 2 - a + b", ["a <= 2"], "proved"),
+        ("sqrt((a - b)^2) = a - b", ["a > b"], "proved"),
+        ("acos(cos(t))*r = r*t", ["0 <= t <= pi"], "tested"),
+    ],
+)
+def test_what_is_proved_of_parameters_is_proved_as_assumed(equation: str, assume: list[str], grade: str) -> None:
+    found = verify(equation, assume=assume)
+    assert found.holds_as_assumed and found.verdict.grade.value == grade
+
+
+def test_a_closed_end_counts_and_an_open_one_does_not() -> None:
+    assert verify("abs(x - 1)*y/(x - 1) = -y", assume=["x < 1"]).holds_as_assumed
+    found = verify("asin(sin(x))*y + abs(cos(x))*y = x*y + cos(x)*y", assume=["-pi/2 <= x <= pi/2"])
+    assert found.holds_as_assumed

@@ -7,9 +7,19 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, Tree, read_equation
-from dgltree.equations.truth.evaluator import EPS, MAX_MAGNITUDE, MIN_MAGNITUDE, POINTS, Value, apply, variable_values
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
-from dgltree.equations.truth.evaluator import Truth, decide, numeric_truth
+from dgltree.equations.truth.evaluator import (
+    EPS,
+    MAX_MAGNITUDE,
+    MIN_MAGNITUDE,
+    POINTS,
+    Truth,
+    Value,
+    apply,
+    decide,
+    numeric_truth,
+    variable_values,
+)
 
 TURNS = np.exp(2j * np.pi * np.arange(16) / 16)
 """Directions in which a value may be off."""

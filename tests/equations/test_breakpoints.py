@@ -5,10 +5,9 @@ from itertools import islice
 import pytest
 from flint import fmpq
 
-from dgltree.equations.truth.sample_points import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.sample_points import is_positive, plain_first
+from dgltree.equations.truth.sample_points import is_positive, next_to_breakpoints, on_cuts, plain_first
 from dgltree.equations.truth.verdict import Domain, Grade
 from dgltree.equations.typed import read_typed
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import mpmath
 import pytest
 
+from benchmarks.verdicts.mpmath_values import agrees
 from dgltree import Equation, check, distractors, read_infix, write_infix
 from dgltree.commands.main import main
-from dgltree.equations.marking import distractors as slips
 from dgltree.equations.expressions.variables import variables
+from dgltree.equations.marking import distractors as slips
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.typed import read_typed
 from dgltree.trees.tree import Tree
-from tasks.evidence.verdicts.mpmath_values import agrees
 
 with (Path(__file__).parent / "slips.tsv").open(encoding="utf-8") as opened:
     SLIPS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -35,6 +35,7 @@ def differ(one: Tree, other: Tree) -> bool:
     return any(agrees(Equation(one, other), point, school=True, real=True) is False for point in POINTS)
 
 
+@pytest.mark.slow
 def test_most_slips_of_students_are_among_the_first_ten(made: dict[tuple[str, str], list[Tree]]) -> None:
     found = {"seen": 0, "kept": 0}
     for slip in SLIPS:

@@ -8,8 +8,7 @@ from flint import acb, fmpq
 from dgltree.equations.expressions.definitions import X, expression
 from dgltree.equations.search.inverse import inverses
 from dgltree.equations.truth.balls import OPERATIONS
-from dgltree.equations.truth.elementary import ELEMENTARY, apply
-from dgltree.equations.truth.elementary import finite
+from dgltree.equations.truth.elementary import ELEMENTARY, apply, finite
 from dgltree.read.functions import INVERSE, RECORDS, MathFunction, kind_of
 from dgltree.trees.equation import BLANK
 from dgltree.trees.tree import Tree

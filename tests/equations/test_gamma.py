@@ -9,8 +9,8 @@ import pytest
 from flint import acb, ctx, fmpq
 
 from dgltree import verify
-from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.equations.truth.elementary import binomial, factorial
+from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.read.infix import read_infix
 
 NUMBERS = [0, 1, 2, 5, -1, -4, Fraction(1, 2), Fraction(-7, 3), 2.5 + 1j, -0.25 - 3j]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from hostile_equations import CASES_IN_CI, MOST_MEMORY, MOST_SECONDS, Call, call_in_a_child
 
 from dgltree import read_equation
 from dgltree.equations.completion.completer import Completer
@@ -49,6 +50,14 @@ def test_hostile_equations_keep_the_seconds_and_the_memory() -> None:
     for name, row in zip(HOSTILE, map(json.loads, rows), strict=True):
         assert row["seconds"] < SECONDS + 10, name  # on a busy machine; before, there was no end
     assert int(memory) < GIGABYTE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is of Linux")
+def test_every_call_of_a_hostile_equation_ends_in_time_and_in_memory() -> None:
+    called = list(call_in_a_child(CASES_IN_CI, seed=0))
+    assert len(called) == CASES_IN_CI
+    assert [call for call in called if call.processor > MOST_SECONDS or call.memory > MOST_MEMORY] == list[Call]()
 
 
 def test_a_number_that_python_would_not_write_is_refused_in_our_words() -> None:

@@ -14,14 +14,12 @@ from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import enclosure
 from dgltree.equations.truth.proofs.expression import ENCLOSED, X, derivative, domain, from_tree
-from dgltree.equations.truth.solutions.isolation import narrow
-from dgltree.equations.truth.solutions.isolation import span
-from dgltree.equations.truth.solutions.isolation import WORK, Isolating, Isolation, loose
+from dgltree.equations.truth.solutions.isolation import WORK, Isolating, Isolation, loose, narrow, span
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade
+from dgltree.equations.typed import read_typed
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import MINUS_ONE
-from dgltree.equations.typed import read_typed
 from dgltree.trees.tree import Tree
 
 with (Path(__file__).parent / "no_answer.tsv").open(encoding="utf-8") as opened:
@@ -191,6 +189,7 @@ def test_that_more_solutions_may_exist_is_said() -> None:
     assert complete("tan(x) = x, x = _").remarks() == ["there may be more solutions"]
 
 
+@pytest.mark.slow
 def test_a_root_of_a_polynomial_of_other_letters_is_said_to_be_one() -> None:
     welch = "n = (s1^2/n1 + s2^2/n2)^2/((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)), n1 = _"
     found = complete(welch)
@@ -205,3 +204,12 @@ def test_a_tower_of_powers_is_looked_at_less_often() -> None:
     program = Program(read_equation("exp(x) = 3"), school=True)
     assert Isolating(plain, plain, program, "x").work == WORK
     assert Isolating(tower, tower, program, "x").work < WORK / 2
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("cbrt(x) + exp(x) = 1/3", 1), ("cbrt(x - 1) + atan(x) = 0", 1)],
+)
+def test_an_expression_rises_across_a_corner_and_a_vertical_tangent(text: str, count: int) -> None:
+    found = solve(read_typed(text).equation, "x")
+    assert (len(found.roots), found.are_all) == (count, True)

@@ -4,10 +4,9 @@ import pytest
 
 from dgltree import Equation, read_infix
 from dgltree.equations.truth.identities.field_extension import Again, FieldExtension, Generator, Units
-from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.identities.rational_functions import TooLarge
-from dgltree.equations.truth.identities.rational_functions import Region
+from dgltree.equations.truth.identities.rational_functions import Region, TooLarge
 from dgltree.equations.truth.identities.translation import Translator
+from dgltree.equations.truth.judge import Judge
 
 
 def kernel(text: str, kind: str) -> Generator:

@@ -4,11 +4,13 @@ import csv
 import re
 from pathlib import Path
 
+import pytest
+
+from benchmarks.verdicts.mpmath_values import value
 from dgltree import read_infix
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Verdict
 from dgltree.equations.typed import read_typed
-from tasks.evidence.verdicts.mpmath_values import value
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -57,6 +59,7 @@ def judged(text: str) -> Verdict:
     return Judge().verdict(read_typed(text).equation)
 
 
+@pytest.mark.slow
 def test_parts_with_exact_ends_are_those_that_were_written_down() -> None:
     other = []
     for row in EXACT:
@@ -70,6 +73,7 @@ def test_parts_with_exact_ends_are_those_that_were_written_down() -> None:
     assert len(EXACT) == 147
 
 
+@pytest.mark.slow
 def test_parts_between_numeric_ends_are_those_that_were_written_down() -> None:
     other = []
     for row in NUMERIC:

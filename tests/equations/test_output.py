@@ -11,8 +11,8 @@ import dgltree
 from dgltree.commands.main import main
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.truth.verdict import Doubt, undecided
-from dgltree.read.infix import read_equation, read_infix
 from dgltree.equations.typed import read_typed_expression
+from dgltree.read.infix import read_equation, read_infix
 
 jsonschema = pytest.importorskip("jsonschema", reason="the test extra is not installed")
 SCHEMA = json.loads((files("dgltree") / "data" / "completion.schema.json").read_text(encoding="utf-8"))

@@ -6,8 +6,7 @@ import pytest
 
 from dgltree import Tree, read_equation, read_infix
 from dgltree.equations.completion.lines import FORMS, Lines, _Line
-from dgltree.equations.completion.result import describe_completion
-from dgltree.equations.completion.result import Completion, Filler
+from dgltree.equations.completion.result import Completion, Filler, describe_completion
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth import verdict as verdicts

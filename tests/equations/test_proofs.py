@@ -10,20 +10,19 @@ import mpmath
 import pytest
 
 import dgltree
+from benchmarks.verdicts.mpmath_values import is_real, value
 from dgltree import read_equation, read_infix, verify
 from dgltree.commands.main import main as command
 from dgltree.equations.truth.proofs import line as lines
 from dgltree.equations.truth.proofs.certificates import CellClaim, CellCut, CellState, Certificate, LemmaStep, check
-from dgltree.equations.truth.proofs.finder import have_same_domain
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure, signs_by_balls
 from dgltree.equations.truth.proofs.expression import ANY, POSITIVE, Expression, X, from_tree, to_text
-from dgltree.equations.truth.proofs.finder import find
+from dgltree.equations.truth.proofs.finder import find, have_same_domain
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.lemmas import LEMMAS, RELATIONS, lemma
 from dgltree.equations.truth.proofs.line import real_line
 from dgltree.equations.truth.proofs.place import CutPoint, Place
 from dgltree.equations.typed import read_typed
-from tasks.evidence.verdicts.mpmath_values import is_real, value
 
 HERE, OPEN = CellState.HOLDS, CellClaim(CellState.OPEN)
 
@@ -299,6 +298,7 @@ def test_an_expression_is_read_as_it_is_written(text: str) -> None:
     assert ring.quotient(e(to_text(e(text)))) == ring.quotient(e(text))
 
 
+@pytest.mark.slow
 def test_a_found_certificate_with_any_change_is_refused_or_true() -> None:
     """Of the changed ones that are accepted, no cell is contradicted: what is changed is a state, a cut, or a step."""
     random = Random(5)
@@ -360,6 +360,7 @@ def test_proved_is_said_where_a_certificate_or_an_identity_shows_it_alone() -> N
     }
     assert makers == {
         "equations/truth/verdict.py",
+        "equations/truth/assumed.py",
         "equations/truth/judge.py",
         "equations/truth/proofs/line.py",
     }
@@ -440,6 +441,7 @@ def test_a_part_names_the_points_at_which_one_side_has_no_value() -> None:
     assert verify("atan(tan(x)) = x").verdict.place == "holds for -pi/2 < x < pi/2"
 
 
+@pytest.mark.slow
 def test_what_is_only_tested_next_to_a_proved_part_is_said() -> None:
     found = verify("sqrt((x - sin(x) - log(x+2))^2) = x - sin(x) - log(x+2)").verdict
     assert found.short == "holds for -2 < x ≤ -1.27028 or x = 2.23195 (proved)" and not found.only

@@ -4,8 +4,8 @@ import math
 import random
 
 from dgltree import read_infix
-from dgltree.equations.truth.verdict import quadratic
 from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.verdict import quadratic
 from dgltree.trees.equation import Equation
 
 

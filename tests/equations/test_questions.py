@@ -7,13 +7,13 @@ from typing import Any
 import mpmath
 import pytest
 
+from benchmarks.verdicts.mpmath_values import value
 from dgltree import Tree, complete
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.canonical_form import canonical
 from dgltree.equations.expressions.variables import variables
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.typed import read_question, read_typed_expression
-from tasks.evidence.verdicts.mpmath_values import value
 
 
 def lines(name: str) -> list[Any]:

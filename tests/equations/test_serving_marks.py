@@ -24,13 +24,17 @@ def names() -> dict[str, Any]:
     return names
 
 
-async def post(app: Any, body: bytes) -> tuple[int, dict[str, Any]]:
+async def post(app: Any, body: bytes, end: str = "whole") -> tuple[int, dict[str, Any]]:
     """The status and the JSON of a request, by the protocol that servers speak to applications."""
     sent: list[dict[str, Any]] = []
     parts = [body[:10], body[10:]]
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+        if parts:
+            return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts) or end != "whole"}
+        if end == "waits":
+            await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -89,3 +93,14 @@ def test_an_answer_that_takes_too_long_and_a_crowd_have_answers_too(names: dict[
     assert sorted(status for status, _ in found) == [200, 200, 503, 503, 503]
     assert {answer["mark"] for status, answer in found if status == 200} <= {"out-of-time", "incomplete"}
     assert ask(names, body)[0][1]["mark"] == "incomplete"
+
+
+@pytest.mark.parametrize(("end", "status"), [("waits", 408), ("leaves", 499)])
+def test_half_a_request_is_not_waited_for(names: dict[str, Any], end: str, status: int) -> None:
+    reading = names["READING"]
+    try:
+        names["READING"] = 0.2
+        found, answer = asyncio.run(post(names["app"], b'{"exercise": "squares", "answer":', end))
+    finally:
+        names["READING"] = reading
+    assert (found, list(answer)) == (status, ["error"])

@@ -3,8 +3,7 @@
 import pytest
 
 from dgltree import Equation, read_equation
-from dgltree.equations.truth.evaluator import Evaluator, Truth
-from dgltree.equations.truth.evaluator import Fingerprint
+from dgltree.equations.truth.evaluator import Evaluator, Fingerprint, Truth
 from dgltree.equations.truth.judge import Judge
 
 ON_THE_REALS = {

@@ -4,8 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dgltree.equations.truth.evaluator import POINTS, apply, variable_values
-from dgltree.equations.truth.evaluator import Evaluator, Truth, numeric_truth
+from dgltree.equations.truth.evaluator import POINTS, Evaluator, Truth, apply, numeric_truth, variable_values
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.infix_writer import write_equation
 from dgltree.trees.equation import BLANK, Equation

@@ -52,6 +52,25 @@ def test_the_commands_answer(arguments: tuple[str, ...], expected: str) -> None:
     assert expected in run(f"from dgltree.commands.main import main; sys.exit(main({list(arguments)!r}))")
 
 
+def test_a_guesser_that_cannot_be_loaded_guesses_nothing_and_says_so_once() -> None:
+    printed = run(
+        """
+import warnings
+from dgltree import read_equation
+from dgltree.ranking.completion import ListGuesser
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    guesser = ListGuesser("default")
+    print([guesser.guess(read_equation(text)) for text in ("sin(x)^2 + _ = 1", "_ = x")])
+print(*(warning.message for warning in told))
+"""
+    )
+    assert printed.splitlines() == [
+        "[[], []]",
+        "no network guesses fillers, because torch cannot be loaded: No module named 'torch'",
+    ]
+
+
 def test_a_model_says_that_torch_is_missing() -> None:
     assert "ModuleNotFoundError" in run(
         """

@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.school.problems import KNOWN
 from dgltree import read_infix
 from dgltree.equations.expressions.written_form import form, symbols
-from tasks.evidence.benchmark.problems import KNOWN
 
 LENGTHS = {
     "x": 1,

@@ -4,17 +4,18 @@ import atexit
 import json
 import math
 import os
-import select
 import subprocess
-import sys
 import time
+import warnings
+from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
-from threading import Lock
-from typing import IO, Any
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any
 
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
+from dgltree.support.workers import module_command
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -34,12 +35,15 @@ class Algebra:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds, self._lock = seconds, Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._owner, self._ready = 0, False
+        self._reader: Thread
+        self._lines: SimpleQueue[str] = SimpleQueue()
+        self._owner, self._ready, self._is_missing = 0, False, False
 
     def start(self) -> None:
         """Let the process begin to load SymPy."""
         with self._lock:
-            self._running()
+            if not self._is_missing:
+                self._running()
 
     def forms(self, tree: Tree, seconds: float = math.inf) -> dict[str, list[Tree]]:
         """See :func:`dgltree.equations.algebra.server.forms`; nothing if there is no answer within ``seconds``."""
@@ -55,11 +59,15 @@ class Algebra:
         if self._process is not None:
             if self._owner == os.getpid():
                 self._process.kill()
-                self._process.communicate()
+                self._reader.join()
+                for pipe in (self._process.stdin, self._process.stdout):
+                    assert pipe is not None
+                    with suppress(OSError):  # a question that it did not read is lost with it
+                        pipe.close()
             self._process, self._ready = None, False
 
     def _ask(self, what: str, trees: list[Tree], seconds: float) -> Any:
-        if sum(tree.size for tree in trees) > MAX_NODES or seconds <= 0:
+        if self._is_missing or sum(tree.size for tree in trees) > MAX_NODES or seconds <= 0:
             return None
         try:
             texts = [write_infix(tree) for tree in trees]
@@ -67,17 +75,21 @@ class Algebra:
             return None
         with self._lock:
             running = self._running()
-            assert running.stdin is not None and running.stdout is not None
+            assert running.stdin is not None
             try:
                 if not self._ready:  # of a deadline the start is a part
                     begun = time.monotonic()
-                    self._ready = bool(_line(running.stdout, min(seconds, START)))
+                    first = self._line(min(seconds, START))
+                    self._ready = first == "ready\n"
+                    if not self._ready and (first or running.poll() is not None):
+                        self._give_up(first.strip() or f"its process ended with status {running.returncode}")
+                        return None
                     seconds -= time.monotonic() - begun
                 limit = min(seconds, WAIT) if self._ready else 0.0
                 question = {"what": what, "trees": texts, "seconds": self._seconds, "wait": math.ceil(limit) + 1}
                 running.stdin.write(json.dumps(question) + "\n")
                 running.stdin.flush()
-                line = _line(running.stdout, limit)
+                line = self._line(limit)
             except OSError:  # it ended
                 line = ""
             except BaseException:  # an interrupt: its answer must not answer another question
@@ -90,22 +102,45 @@ class Algebra:
 
     def _running(self) -> "subprocess.Popen[str]":
         if self._process is None or self._owner != os.getpid():  # of a process that was forked, the parent has it
-            paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # the modules that this process has
+            command, environment = module_command("dgltree.equations.algebra.server")
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dgltree.equations.algebra.server"],
-                env={**os.environ, "PYTHONPATH": paths},
+                command,
+                env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            self._owner, self._ready = os.getpid(), False
+            self._owner, self._ready, self._lines = os.getpid(), False, SimpleQueue()
+            self._reader = Thread(target=_read_lines, args=(self._process, self._lines), daemon=True)
+            self._reader.start()
         return self._process
 
+    def _line(self, seconds: float) -> str:
+        """The next line of the process; nothing if none comes in time, or if it ended."""
+        try:
+            return self._lines.get(timeout=seconds) if seconds > 0 else ""
+        except Empty:
+            return ""
 
-def _line(stream: IO[str], seconds: float) -> str:
-    """A line, nothing if none comes in time."""
-    return stream.readline() if seconds > 0 and select.select([stream], [], [], seconds)[0] else ""
+    def _give_up(self, reason: str) -> None:
+        """Ask nothing any more, because the process cannot start here."""
+        self.stop()
+        self._is_missing = True
+        warnings.warn(f"SymPy cannot be run here: {reason}; answers that need it are missing", stacklevel=2)
+
+
+def _read_lines(process: "subprocess.Popen[str]", lines: "SimpleQueue[str]") -> None:
+    """Hand on the lines of a process, and an empty one when it ends.
+
+    A thread waits for them, as a pipe cannot be waited for on every system, nor by ``select`` in a process with more
+    than 1,024 open files.
+    """
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+    process.wait()
+    lines.put("")
 
 
 @lru_cache(maxsize=1)

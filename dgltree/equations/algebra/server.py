@@ -1,43 +1,39 @@
-"""The process that runs SymPy: a JSON line with a question on its input, a JSON line with the answer on its output.
+"""A process of its own asks SymPy: it reads a JSON line with a question and writes one with the answer.
 
 ``python -m dgltree.equations.algebra.server``. Expressions are infix text. It ends with its input, and by itself when a
-question takes more CPU time, or longer, than was said.
+question takes more CPU time, or longer, than was said, if the system can tell; else its parent ends it. SymPy's laws of
+logarithms and powers are those of positive numbers, and it may be wrong: callers judge what comes back.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-from dgltree.read.notation import IMAGINARY_UNIT, number
-from dgltree.read.sympy import from_sympy, to_sympy
-from dgltree.trees.equation import BLANK, Equation, substitute
-from dgltree.trees.tree import Tree
 import json
-import resource
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import Equation
+from dgltree.read.notation import IMAGINARY_UNIT, number
+from dgltree.read.sympy import from_sympy, to_sympy
+from dgltree.support.workers import end_with_input
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import sympy
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Questions to SymPy: the expanded, factored and simplified forms of a tree, and the solutions of an equation.
-#
-# Its laws of logarithms and powers are those of positive numbers, and it may be wrong or slow: callers judge what
-# comes
-# back, and run this in a process that they can end.
-
-
 MAX_FORM_NODES = 120
-"""Nodes of a form."""
+"""Nodes that a form may have."""
+
+BYTES = 2 << 30
+"""The address space that the process may have."""
 _UNIT_NAME = "imaginary_unit_of_sympy"
 
 
 def forms(tree: Tree) -> dict[str, list[Tree]]:
-    """``expanded``, ``factored`` and ``simplified``, of each what SymPy has; some may be the tree itself."""
+    """Return what SymPy has of ``expanded``, ``factored`` and ``simplified``; some may be the tree itself."""
     expression = _expression(tree)
     return {name: _trees(_tried(expression, ways)) for name, ways in _ways().items()}
 
@@ -61,13 +57,11 @@ def _expression(tree: Tree) -> "sympy.Expr":
 
 
 def _fraction(leaf: Tree) -> Tree:
-    from fractions import Fraction
-
     return number(str(Fraction(leaf.token or "")))
 
 
 def _ways() -> dict[str, list[Callable[[Any], Any]]]:
-    """By form, what SymPy is asked to do for it."""
+    """Return by form what SymPy is asked to do for it."""
     import sympy
 
     def expanded(expression: Any) -> Any:
@@ -111,10 +105,6 @@ def _trees(expressions: Any) -> list[Tree]:
     return list(found)
 
 
-BYTES = 2 << 30
-"""Of memory."""
-
-
 def answer(question: dict[str, Any]) -> Any:
     """The answer of :mod:`dgltree.equations.algebra.server` to a question, as texts."""
     trees = [read_infix(text) for text in question["trees"]]
@@ -130,21 +120,41 @@ def _texts(trees: list[Tree]) -> list[str]:
 def main() -> None:
     """Answer until the input ends; null for a question that SymPy cannot answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    import sympy  # noqa: F401 - loaded before the first question
-
-    print(flush=True)  # ready
+    end_with_input()
+    limit_memory()
+    try:
+        import sympy  # noqa: F401 - loaded before the first question
+    except Exception as error:  # of a broken installation, or without memory
+        print(" ".join(f"{type(error).__name__} {error}".split()), flush=True)
+        return
+    print("ready", flush=True)
     for line in sys.stdin:
         question = json.loads(line)
-        signal.alarm(question["wait"])
-        signal.setitimer(signal.ITIMER_PROF, question["seconds"])
+        limit_time(question["wait"], question["seconds"])
         try:
             found = answer(question)
         except Exception:  # SymPy raises errors of many kinds
             found = None
-        signal.alarm(0)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        limit_time(0, 0)
         print(json.dumps(found), flush=True)
+
+
+def limit_memory() -> None:
+    """Lower the address space to ``BYTES``, where the system can and it is not lower already."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # on Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or most > BYTES:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def limit_time(wait: int, seconds: float) -> None:
+    """End this process after a time, or after CPU time; 0 for no limit. On Windows the parent alone does."""
+    if hasattr(signal, "setitimer"):
+        signal.alarm(wait)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,25 @@
 """Assumptions about the variables of an equation: ``T > 0``, ``x in [0, 2π)``, ``n integer``."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, NamedTuple
 
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.expressions.variables import variables
-from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real
+from dgltree.equations.truth.assumed import Assumed, AssumedSpan, in_order
+from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, sign
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.precision import one_thread_at_a_time
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.sample_points import points
-from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
-from dgltree.read.infix_writer import write_infix
+from dgltree.equations.truth.verdict import Domain, End, Grade, Interval, Part, Verdict
 from dgltree.equations.typed import read_typed_expression
 from dgltree.equations.typed.names import letter_key
-from dgltree.trees.equation import Equation, substitute
+from dgltree.read.infix_writer import write_infix
+from dgltree.support.refusal import Refusal
+from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 SAME = arb(2) ** -100
@@ -36,6 +37,7 @@ _WHOLE = re.compile(
     r"^(?P<name>[^\W\d]\w*)\s*"
     r"(?:(?:∈|\\in\b|in\b)\s*(?:ℤ|Z|\\mathbb\{?Z\}?)|(?:is )?(?:an )?(?:integer|whole))$"
 )
+_RELATION = re.compile(r"[<>≤≥⩽⩾∈]|\\[gl]eq?|\\in\b|\bin\b|\b(?:integer|whole)\b")
 _EXPECTED = "expected T > 0, 0 <= x < 2, x in [0, 2π) or n integer"
 
 
@@ -50,11 +52,6 @@ class Assumption(NamedTuple):
     whole: bool = False
     text: str = ""
     """As it is shown."""
-
-    @property
-    def is_positive(self) -> bool:
-        """Whether it says that the variable is above 0, or not below."""
-        return not self.whole and self.high is None and self.low is not None and _number(self.low) == 0
 
     def allows(self, value: Ball) -> bool | None:
         """Whether it is true of a value; None if balls leave it open."""
@@ -73,63 +70,117 @@ class Assumption(NamedTuple):
 def read_assumption(text: str) -> Assumption:
     """An assumption as a person writes it. Raises ``ValueError`` for a text that is none."""
     plain = text.strip()
-    for sign, ascii_ in _LESS.items():
-        plain = plain.replace(sign, ascii_)
+    for written, ascii_ in _LESS.items():
+        plain = plain.replace(written, ascii_)
     if found := _WHOLE.match(plain):
         return Assumption(found["name"], whole=True, text=f"{found['name']} is whole")
     if found := _INTERVAL.match(plain):
-        low, high = _ends(text, found["low"], found["high"])
+        low, high = _ends(found["low"], found["high"])
         return _named(Assumption(found["name"], low, high, found["left"] == "[", found["right"] == "]"))
     if found := _CHAIN.match(plain):
-        low, end = _ends(text, found["low"], found["end"])
+        low, end = _ends(found["low"], found["end"])
         is_in = found["second"].endswith("=")
         if found["second"].startswith("<"):
             return _named(Assumption(found["name"], low, end, found["first"] == "<=", is_in))
         if low is None:
             return _named(Assumption(found["name"], end, None, is_in))
-    raise ValueError(f"the assumption {text!r:.60} cannot be read; {_EXPECTED}")
+    raise Refusal(f"the assumption {text!r:.60} cannot be read; {_EXPECTED}")
 
 
 def read_assumptions(texts: Iterable[str]) -> tuple[Assumption, ...]:
-    """Those of several texts, each of which may have some between ``and``."""
-    return tuple(read_assumption(part) for text in texts for part in re.split(r"\s+and\s+", text))
+    """Read the assumptions of several texts, each of which may have some between ``and`` or commas."""
+    parts = (part for text in texts for part in re.split(r"\s+and\s+", text))
+    return tuple(read_assumption(one) for part in parts for one in _between_commas(part))
+
+
+def _between_commas(text: str) -> list[str]:
+    """``x > 2`` and ``y > 1`` of ``x > 2, y > 1``; the comma of an interval has no relation after it."""
+    parts = text.split(",")
+    return parts if all(map(_RELATION.search, parts)) else [text]
 
 
 def check_assumptions(assumed: Sequence[Assumption], names: Collection[str]) -> tuple[Assumption, ...]:
-    """The assumptions in the spelling of an equation. Raises ``ValueError`` for a variable that it has not."""
+    """The assumptions in the spelling of an equation.
+
+    Raises ``Refusal`` for a variable that it has not, for assumptions that contradict each other, and for a circle.
+    """
     spelled = {letter_key(name): name for name in names}
     for one in assumed:
-        if one.name not in names and letter_key(one.name) not in spelled:
-            raise ValueError(f"{one.text} is assumed, but there is no {one.name} in the equation")
-    return tuple(one if one.name in names else one._replace(name=spelled[letter_key(one.name)]) for one in assumed)
+        for name in (one.name, *variables(*(end for end in (one.low, one.high) if end is not None))):
+            if name not in names and letter_key(name) not in spelled:
+                raise Refusal(f"{one.text} is assumed, but there is no {name} in the equation")
+    found = tuple(one if one.name in names else one._replace(name=spelled[letter_key(one.name)]) for one in assumed)
+    spans = spans_of(found)
+    try:
+        in_order(spans)
+    except KeyError as error:
+        raise Refusal(f"what is assumed of {error.args[0]} depends on itself; write its ends as numbers") from None
+    for name, span in spans.items():
+        if is_empty(span):
+            texts = " and ".join(one.text for one in found if one.name == name)
+            raise Refusal(f"{texts} contradict each other: no number is so")
+    return found
+
+
+def spans_of(assumed: Sequence[Assumption]) -> dict[str, AssumedSpan]:
+    """The values that variables may have, of which all that is assumed is true."""
+    spans: dict[str, AssumedSpan] = {}
+    for one in assumed:
+        span = spans.get(one.name, AssumedSpan())
+        low, low_in = _narrower(span.low, span.low_in, one.low, one.low_in, 1)
+        high, high_in = _narrower(span.high, span.high_in, one.high, one.high_in, -1)
+        spans[one.name] = AssumedSpan(low, high, low_in, high_in, span.whole or one.whole)
+    return spans
+
+
+def _narrower(a: Tree | None, a_in: bool, b: Tree | None, b_in: bool, way: int) -> tuple[Tree | None, bool]:
+    """The end that leaves less, and whether it is part of it: of two below the larger one."""
+    if a is None or b is None:
+        return (b, b_in) if a is None else (a, a_in)
+    if variables(a, b):
+        return b, b_in
+    first, second = _number(a), _number(b)
+    if first is None or second is None:
+        raise Refusal(f"{write_infix(a if first is None else b)} is no real number")
+    larger = _beyond(first, second, False)
+    if larger is None or (not _beyond(second, first, False) and not larger):
+        return a, a_in and b_in
+    return (a, a_in) if larger is (way > 0) else (b, b_in)
+
+
+def is_empty(span: AssumedSpan) -> bool:
+    """Whether there is surely no value between two ends."""
+    if span.low is None or span.high is None or variables(span.low, span.high):
+        return False
+    if span.whole:
+        return span.whole_number(fmpq(0), {}) is None
+    low, high = _number(span.low), _number(span.high)
+    if low is None or high is None or _beyond(low, high, False):
+        return True
+    return not _beyond(high, low, False) and not (span.low_in and span.high_in)
+
+
+def whole_letters(assumed: Sequence[Assumption]) -> frozenset[str]:
+    """The variables that are assumed to be whole numbers: next to them, i is the imaginary unit."""
+    return frozenset(one.name for one in assumed if one.whole)
 
 
 def verdict_under(judge: Judge, equation: Equation, assumed: Sequence[Assumption]) -> tuple[Verdict, bool]:
-    """The verdict on an equation, and whether it holds wherever its variables are as assumed.
-
-    A variable that is positive is put as a square: what holds for every real s at s^2 holds for every positive number.
-    """
+    """The verdict on an equation where its variables are as assumed, and whether it holds there."""
     verdict, names = judge.verdict(equation), variables(*equation)
-    about = [one for one in assumed if one.name in names]
-    if not about or verdict.domain in (Domain.EVERYWHERE, Domain.REALS):
-        return verdict, bool(about) and verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
-    positive = {one.name for one in about if one.is_positive}
-    if verdict.domain is Domain.POSITIVE and positive.issuperset(names):
-        return verdict, True
-    if len(names) == 1 and any(_covers(verdict, one) for one in about):
-        return verdict, True
-    if not positive:
-        return verdict, False
-    squares = {_symbol(name): Tree("Pow", (_symbol(name), Tree("Integer", token="2"))) for name in positive}
-    squared = judge.verdict(Equation(*(substitute(side, squares) for side in equation)))
-    if squared.domain in (Domain.EVERYWHERE, Domain.REALS):
-        return verdict, True
-    if squared.grade is Grade.UNDECIDED or not (squared.domain is Domain.NONE or _is_at_points(squared)):
-        return verdict, False
-    shown = verdict.counterexample
-    if shown is None or any(shown.variables.get(name, "-").startswith("-") for name in positive):
-        shown = squared.counterexample and _unsquared(squared.counterexample, positive)
-    return Verdict(Grade.REFUTED, counterexample=shown), False
+    spans = {name: span for name, span in spans_of(assumed).items() if name in names}
+    if not spans or verdict.domain in (Domain.EVERYWHERE, Domain.REALS):
+        return verdict, bool(spans) and verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
+    are_positive = all(name in spans and _is_positive(spans[name]) for name in names)
+    on_positive = verdict.domain is Domain.POSITIVE and not verdict.part and are_positive
+    if on_positive or (len(names) == 1 and not spans[names[0]].whole and _covers(verdict, spans[names[0]])):
+        return replace(verdict, domain=Domain.REALS, part=(), only=False, agrees=(), counterexample=None), True
+    found = judge.verdict_within(equation, spans)
+    if found.grade is Grade.REFUTED and len(names) == 1 and not spans[names[0]].whole:
+        part = tuple(_clipped(verdict.part, spans[names[0]]))
+        if any(not piece.is_point for piece in part):
+            found = replace(verdict, domain=Domain.PART, part=part, counterexample=found.counterexample)
+    return found, found.domain in (Domain.EVERYWHERE, Domain.REALS)
 
 
 def excludes(assumed: Sequence[Assumption], name: str, value: Tree) -> Assumption | None:
@@ -138,35 +189,17 @@ def excludes(assumed: Sequence[Assumption], name: str, value: Tree) -> Assumptio
     return next((one for one in about if _breaks(one, value, assumed)), None)
 
 
-def is_right_if_positive(
-    unknown: str, letters: Collection[str], given: Sequence[Tree], missing: Sequence[Tree]
-) -> bool:
-    """Whether only the sign of letters decides: where all are positive, what is given is, and what is missing is not.
-
-    False for an equation without other letters than the unknown.
-    """
-    if not letters:
-        return False
-    assumed = [read_assumption(f"{name} > 0") for name in (unknown, *letters)]
-    excluded = [excludes(assumed, unknown, tree) is not None for tree in (*given, *missing)]
-    return excluded == [False] * len(given) + [True] * len(missing)
-
-
-def _is_at_points(verdict: Verdict) -> bool:
-    """Whether it holds at single points alone."""
-    return bool(verdict.part) and all(piece.is_point for piece in verdict.part)
-
-
 def _breaks(one: Assumption, value: Tree, assumed: Sequence[Assumption]) -> bool:
+    if variables(*(end for end in (one.low, one.high) if end is not None)):
+        return False
     try:
+        points = Assumed(Equation(value, value), spans_of(assumed)).points()
         program = Program(Equation(value, value), school=True)
     except Unjudged:
         return False
-    positive = {other.name for other in assumed if other.is_positive}
     seen = 0
-    for point in points(list(program.variables), "real"):
-        inside = {name: abs(number) if name in positive else number for name, number in _values(point).items()}
-        found = program.at(inside, BITS)[0]
+    for point in points:
+        found = program.at(point, BITS)[0]
         allowed = None if found is None else one.allows(found)
         if allowed:
             return False
@@ -176,45 +209,62 @@ def _breaks(one: Assumption, value: Tree, assumed: Sequence[Assumption]) -> bool
     return seen > 0
 
 
-def _values(point: Any) -> dict[str, Any]:
-    return {name: value for name, value in point.items() if isinstance(value, fmpq)} if point else {}
+def _is_positive(span: AssumedSpan) -> bool:
+    low = None if span.low is None or variables(span.low) else _number(span.low)
+    return low is not None and sign(low) in (0, 1)
 
 
-def _covers(verdict: Verdict, one: Assumption) -> bool:
-    """Whether the part on which an equation holds, in one variable, has all of an interval in it."""
-    if one.whole:
-        return False
-    low, high = (None if end is None else float(_ball(end).mid()) for end in (one.low, one.high))
-    for piece in verdict.part:
-        starts = piece.low is None or (
-            low is not None and (piece.low.value < low or (piece.low.value == low and (piece.low_in or not one.low_in)))
-        )
-        ends = piece.high is None or (
-            high is not None
-            and (piece.high.value > high or (piece.high.value == high and (piece.high_in or not one.high_in)))
-        )
-        if starts and ends:
-            return True
-    return False
+def _covers(verdict: Verdict, span: AssumedSpan) -> bool:
+    """Whether the part on which an equation holds, in one variable, has all values of a span in it."""
+    return verdict.window is None and not verdict.conditions and any(_is_within(span, piece) for piece in verdict.part)
 
 
-def _unsquared(shown: Counterexample, squared: Collection[str]) -> Counterexample | None:
-    """A point at which squares are written as what they are; None if one is no fraction."""
-    try:
-        values = {
-            name: str(Fraction(value) ** 2) if name in squared else value for name, value in shown.variables.items()
-        }
-    except ValueError:
-        return None
-    return Counterexample(values, shown.left, shown.right)
+def _is_within(span: AssumedSpan, piece: Interval) -> bool:
+    starts = piece.low is None or (
+        span.low is not None and bool(_is_beyond(span.low, piece.low, piece.low_in or not span.low_in))
+    )
+    ends = piece.high is None or (
+        span.high is not None and bool(_is_beyond(piece.high, span.high, piece.high_in or not span.high_in))
+    )
+    return starts and ends
 
 
-def _ends(text: str, *ends: str | None) -> list[Tree | None]:
-    """Numbers. Raises ``ValueError`` for ends with letters."""
-    trees = [None if end is None or "∞" in end or "oo" in end else read_typed_expression(end) for end in ends]
-    if any(variables(tree) for tree in trees if tree is not None):
-        raise ValueError(f"the assumption {text!r:.60} has a letter as an end; {_EXPECTED}")
-    return trees
+def _is_beyond(larger: Tree | End, smaller: Tree | End, included: bool) -> bool | None:
+    """Whether an end is larger than another one, or surely the same if that is included; None if that is open."""
+    first, second = (_exact_end(end) if isinstance(end, End) else _number(end) for end in (larger, smaller))
+    return None if first is None or second is None else _beyond(first, second, included)
+
+
+def _exact_end(end: End) -> Ball | None:
+    """The number of an end; of one that is written with six digits a ball around it."""
+    tree = read_typed_expression(end.text)
+    if any(node.function == "Float" for node in tree.distinct()):
+        return acb(arb(end.value, max(1e-9, abs(end.value) * 1e-9)))
+    return _number(tree)
+
+
+def _clipped(part: Part, span: AssumedSpan) -> Iterator[Interval]:
+    """The intervals of a part that are in a span, as far as their ends can be compared."""
+    ends = [None if end is None else End(write_infix(end), float(_ball(end).mid())) for end in (span.low, span.high)]
+    low, high = ends
+    for piece in part:
+        first, first_in = piece.low, piece.low_in
+        if low is not None and (first is None or low.value >= first.value):
+            first_in = span.low_in and (first is None or low.value > first.value or piece.low_in)
+            first = low
+        last, last_in = piece.high, piece.high_in
+        if high is not None and (last is None or high.value <= last.value):
+            last_in = span.high_in and (last is None or high.value < last.value or piece.high_in)
+            last = high
+        if first is None or last is None or first.value < last.value:
+            yield Interval(first, last, first_in, last_in)
+        elif first.value == last.value and first_in and last_in:
+            yield Interval(first, first, True, True)
+
+
+def _ends(*ends: str | None) -> list[Tree | None]:
+    """The ends of an interval: numbers, or letters. Raises ``Refusal`` for one that cannot be read."""
+    return [None if end is None or "∞" in end or "oo" in end else read_typed_expression(end) for end in ends]
 
 
 def _named(one: Assumption) -> Assumption:
@@ -244,15 +294,13 @@ def _beyond(larger: Ball, smaller: Ball, included: bool) -> bool | None:
     return included if abs(difference) < SAME else None
 
 
-def _symbol(name: str) -> Tree:
-    return Tree("Symbol", token=name)
-
-
+@one_thread_at_a_time
 def as_assumed(found: Completion, assumed: Sequence[Assumption]) -> Completion:
     """A completion without the solutions that are not as assumed."""
     names = [*variables(*found.equation), *((found.unknown,) if found.unknown else ())]
     assumed = check_assumptions(assumed, names)
     if found.unknown is None or not assumed:
         return found
-    kept = [filler for filler in found.fillers if excludes(assumed, found.unknown, filler.trees[0]) is None]
-    return replace(found, fillers=tuple(kept))
+    kept = tuple(filler for filler in found.fillers if excludes(assumed, found.unknown, filler.trees[0]) is None)
+    lost = "no solution is as assumed" if found.fillers and not kept else ""
+    return replace(found, fillers=kept, reason=found.reason or lost)

@@ -1,68 +1,37 @@
-"""Fillers of the blanks of an equation: searched, rewritten, judged, and ordered as a textbook would."""
+"""Fillers of the blanks of an equation are searched, rewritten, judged, and ordered as a textbook would."""
 
-from fractions import Fraction
-from dgltree.equations.search import written_operations
-from dgltree.equations.truth.exact import exact
-from dgltree.trees.tree import Tree
 import time
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
+
 import numpy as np
 from flint import fmpq
+
 from dgltree.equations.algebra.client import algebra
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.expressions.variables import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
+from dgltree.equations.expressions.variables import variables
+from dgltree.equations.search import written_operations
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.search import MultiBlankResult, search_multi_blank
-from dgltree.equations.search.root_forms import RootForms
-from dgltree.equations.search.search import BUDGET, Search
-from dgltree.equations.search.search import SearchResult
+from dgltree.equations.search.root_forms import RootForms, write_period
+from dgltree.equations.search.search import BUDGET, MultiBlankResult, Search, SearchResult, search_multi_blank
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.truth.drawn_letters import DrawnLetters
+from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, name_unit, with_unit
+from dgltree.equations.truth.periods import period
+from dgltree.equations.truth.precision import one_thread_at_a_time
 from dgltree.equations.truth.solutions.solutions import Root
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict
+from dgltree.equations.typed import Question
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
-from dgltree.equations.typed import Question
-from dgltree.trees.equation import BLANK, Equation, blank
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Roots of even powers by absolute values: ``abs(x - 1)`` for ``sqrt((x - 1)^2)``; SymPy has them of real symbols.
-
-
-def with_absolute_values(tree: Tree) -> Tree:
-    """The tree with absolute values in place of roots of even powers."""
-    return tree.fold(_with_absolute)
-
-
-def _with_absolute(node: Tree, parts: list[Tree]) -> Tree:
-    node = node.replace(children=parts) if parts else node
-    if node.function != "Pow":
-        return node
-    base, n = _as_power(node.children[0]), exact(node.children[1])
-    if base is None or n is None or n.denominator % 2 == 1:
-        return node
-    inside, m = base
-    exponent = m * n
-    if exponent.denominator == 1 and exponent % 2 == 0:
-        return written_operations.power(inside, written_operations.fraction(exponent))
-    size = Tree("abs", (inside,))
-    return size if exponent == 1 else written_operations.power(size, written_operations.fraction(exponent))
-
-
-def _as_power(tree: Tree) -> tuple[Tree, Fraction] | None:
-    """The base and the exponent of an even power, a product of equal factors being one."""
-    if tree.function == "Mul" and len(set(tree.children)) == 1:
-        base, exponent = tree.children[0], Fraction(len(tree.children))
-    elif tree.function == "Pow" and (n := exact(tree.children[1])) is not None:
-        base, exponent = tree.children[0], n
-    else:
-        return None
-    return (base, exponent) if exponent.denominator == 1 and exponent % 2 == 0 and exponent > 0 else None
-
+from dgltree.support.refusal import Refusal
+from dgltree.trees.equation import BLANK, Equation, blank, substitute
+from dgltree.trees.tree import Tree
 
 MAX_DEPTH = 200  # nested so deep an equation is refused
 SHOWN = 60  # characters of an equation that is shown in a message
@@ -86,7 +55,7 @@ class Listener:
         return False
 
     def hear(self, found: Completion) -> None:
-        """Of one blank called with what there is by then, whenever the search finds more."""
+        """Called with what there is by then, whenever the search for one blank finds more."""
 
 
 class Completer:
@@ -107,9 +76,9 @@ class Completer:
         invert: bool = True,
     ) -> None:
         if budget < 100:
-            raise ValueError(f"the budget is {budget}; a search needs at least 100 values")
+            raise Refusal(f"the budget is {budget}; a search needs at least 100 values")
         if seconds is not None and not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
+            raise Refusal(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert
 
     def answer(
@@ -118,6 +87,7 @@ class Completer:
         """The answer to a question as it was read; see :meth:`complete`."""
         return self.complete(asked.equation, asked.blanks, top, listener, asked.form, asked.unknown, spent)
 
+    @one_thread_at_a_time
     def complete(
         self,
         equation: Equation,
@@ -176,10 +146,11 @@ class Completer:
             fillers, _ = _roots(asked, search, top)
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
-        return asked.completion(fillers, search.so_far())
+        found = search.so_far()
+        return asked.completion(fillers, asked.with_letters(fillers, found) if fillers else found)
 
     def _several(self, asked: "_Asked", top: int) -> Completion:
-        """Several blanks."""
+        """The fillers of several blanks."""
         several = search_multi_blank(asked.equation, asked.leaves, self.budget, asked.clock, asked.verdicts)
         lines = Lines(asked.equation, asked.verdicts)
         judged = [Filler(trees, lines.verdict(*trees), "search") for trees in several.fillers[:top]]
@@ -187,7 +158,7 @@ class Completer:
         return asked.completion([filler for filler in judged if filler.verdict.domain is not Domain.NONE], several)
 
     def _guesses(self, asked: "_Asked", lines: Lines, found: dict[Tree, str], top: int) -> list[Filler]:
-        """Where nothing holds: what is undecided, what agreed at the points of the search, what the network likes."""
+        """Guesses, if nothing holds: what is undecided, what agreed at points of the search, what the network likes."""
         liked = [] if asked.clock.late else self.guesser.guess(asked.equation)
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
@@ -206,6 +177,22 @@ class _Asked:
         self.clock, self.leaves = clock, [blank(name) for name in blanks]
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock)
+
+    def with_letters(self, fillers: Sequence[Filler], found: SearchResult) -> SearchResult:
+        """The result with the period for an unknown next to letters, and whether fillers may lack solutions."""
+        if self._unknown is None or not variables(*self.equation) or has_imaginary_unit(*self.equation):
+            return found
+        leaf = {BLANK: Tree("Symbol", token=self._unknown)}
+        whole = Equation(*(substitute(side, leaf) for side in self.equation))
+        drawn = DrawnLetters(whole, self._unknown)
+        turn = period(whole, self._unknown)
+        trees = [filler.trees[0] for filler in fillers]
+
+        def lists_all() -> bool:
+            return drawn.lists_all(trees) and (turn is not None or not drawn.is_periodic)
+
+        more = self.clock.late or not self.clock.in_time(lists_all)
+        return found._replace(period=None if turn is None else write_period(turn), more=more)
 
     def completion(
         self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult, left_out: int = 0
@@ -228,6 +215,43 @@ class _Asked:
             name if has_unit or self._unit else None,
             *((of.reason, of.period, of.more, of.extraneous, left_out) if isinstance(of, SearchResult) else ()),
         )
+
+
+def _check(equation: Equation, blanks: Sequence[str]) -> None:
+    looked = [_looked_through(side) for side in equation]
+    there = {leaf for _, leaves in looked for leaf in leaves}
+    if not there:
+        raise Refusal(
+            f"the equation has no blank; write _ where something is missing, or {_asked(equation)} to solve it"
+        )
+    if there != {blank(name) for name in blanks}:
+        raise Refusal(f"the equation's blanks are not {', '.join(blanks)}")
+    if len(there) > MOST_BLANKS:
+        raise Refusal(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
+    if max(deep for deep, _ in looked) > MAX_DEPTH:
+        raise Refusal(f"the equation is nested more than {MAX_DEPTH} deep")
+
+
+def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:
+    """The depth, a sum or a product of any length counted as one level, and the blanks."""
+    blanks: set[Tree] = set()
+
+    def nested(node: Tree, below: list[int]) -> int:
+        if not below:
+            if node.function == BLANK.function:
+                blanks.add(node)
+            return 0
+        inside = zip(node.children, below, strict=True)
+        chain = node.function if node.function in ("Add", "Mul") else None
+        return max(deep + (child.function != chain) for child, deep in inside)
+
+    return tree.fold(nested), blanks
+
+
+def _asked(equation: Equation) -> str:
+    """The question for the first variable of an equation, if that is short."""
+    written, names = write_equation(equation), variables(*equation)
+    return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
 
 
 def _roots(asked: _Asked, search: Search, top: int) -> tuple[list[Filler], int]:
@@ -276,49 +300,46 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)
         best = next(filter(asked.verdicts.likely, written), None)
-        sizes = [order(with_absolute_values(tree)) for tree in [side, *written]]
+        sizes = [order(_with_absolute_values(tree)) for tree in [side, *written]]
         size = next(
             (tree for tree in sizes if tree not in (*written, order(side)) and asked.verdicts.likely(tree)), None
         )
         if size is not None and name == "simplified":
             found.setdefault(size, name)
-        if best is not None and order(with_absolute_values(best)) != size:
+        if best is not None and order(_with_absolute_values(best)) != size:
             found.setdefault(best, name)
     return found
 
 
-def _asked(equation: Equation) -> str:
-    """The question for the first variable of an equation, if that is short."""
-    written, names = write_equation(equation), variables(*equation)
-    return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
+def _with_absolute_values(tree: Tree) -> Tree:
+    """The tree with ``abs(x - 1)`` for ``sqrt((x - 1)^2)`` and other roots of even powers.
+
+    SymPy does so only for real symbols.
+    """
+
+    def rewrite(node: Tree, parts: list[Tree]) -> Tree:
+        node = node.replace(children=parts) if parts else node
+        if node.function != "Pow":
+            return node
+        base, n = _as_power(node.children[0]), exact(node.children[1])
+        if base is None or n is None or n.denominator % 2 == 1:
+            return node
+        inside, m = base
+        exponent = m * n
+        if exponent.denominator == 1 and exponent % 2 == 0:
+            return written_operations.power(inside, written_operations.fraction(exponent))
+        size = Tree("abs", (inside,))
+        return size if exponent == 1 else written_operations.power(size, written_operations.fraction(exponent))
+
+    return tree.fold(rewrite)
 
 
-def _check(equation: Equation, blanks: Sequence[str]) -> None:
-    looked = [_looked_through(side) for side in equation]
-    there = {leaf for _, leaves in looked for leaf in leaves}
-    if not there:
-        raise ValueError(
-            f"the equation has no blank; write _ where something is missing, or {_asked(equation)} to solve it"
-        )
-    if there != {blank(name) for name in blanks}:
-        raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
-    if len(there) > MOST_BLANKS:
-        raise ValueError(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
-    if max(deep for deep, _ in looked) > MAX_DEPTH:
-        raise ValueError(f"the equation is nested more than {MAX_DEPTH} deep")
-
-
-def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:
-    """The depth, a sum or a product of any length counted as one level, and the blanks."""
-    blanks: set[Tree] = set()
-
-    def nested(node: Tree, below: list[int]) -> int:
-        if not below:
-            if node.function == BLANK.function:
-                blanks.add(node)
-            return 0
-        inside = zip(node.children, below, strict=True)
-        chain = node.function if node.function in ("Add", "Mul") else None
-        return max(deep + (child.function != chain) for child, deep in inside)
-
-    return tree.fold(nested), blanks
+def _as_power(tree: Tree) -> tuple[Tree, Fraction] | None:
+    """The base and the exponent of an even power, a product of equal factors being one."""
+    if tree.function == "Mul" and len(set(tree.children)) == 1:
+        base, exponent = tree.children[0], Fraction(len(tree.children))
+    elif tree.function == "Pow" and (n := exact(tree.children[1])) is not None:
+        base, exponent = tree.children[0], n
+    else:
+        return None
+    return (base, exponent) if exponent.denominator == 1 and exponent % 2 == 0 and exponent > 0 else None

@@ -1,65 +1,25 @@
-"""The answer to an equation with blanks: fillers with their verdicts, and how they are printed."""
+"""The answer to an equation with blanks has fillers with their verdicts.
 
-from collections.abc import Sequence
-from html import escape
-from typing import NamedTuple
-from collections.abc import Callable
+It is printed as a table, as HTML and LaTeX in notebooks, and as the texts and numbers that JSON and tables hold
+(``dgltree/data/completion.schema.json`` says which).
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from dgltree.support.durations import in_seconds
+from html import escape
+from typing import Any, NamedTuple
+
 from dgltree.equations.truth.verdict import Grade, Verdict
-from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import make_leaf
+from dgltree.support.durations import in_seconds
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
-from typing import Any
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Answers in a notebook: a table in HTML, which needs nothing from elsewhere, and LaTeX.
-
 
 MOST_ROWS = 30
 MAX_HTML_LENGTH = 100
 """Characters of one expression in HTML."""
-
-
-class AnswerRow(NamedTuple):
-    """An answer as texts."""
-
-    text: str
-    forms: Sequence[str]
-    """Other spellings, folded away in HTML."""
-    verdict: str
-    source: str
-
-
-def html(asked: str, name: str, rows: Sequence[AnswerRow], notes: Sequence[str]) -> str:
-    """The question, a table of at most 30 answers under a name, and notes; long expressions are cut."""
-    body = "".join(
-        f"<tr><td>{place}</td><td><code>{_cut(row.text)}</code>{_forms(row.forms)}</td>"
-        f"<td>{escape(row.verdict)}</td><td>{escape(row.source)}</td></tr>"
-        for place, row in enumerate(rows[:MOST_ROWS], start=1)
-    )
-    head = f"<tr><th></th><th>{escape(name)}</th><th>verdict</th><th>source</th></tr>"
-    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" if rows else ""
-    return f"<div><p><code>{_cut(asked)}</code></p>{table}{below}</div>"
-
-
-def latex(lines: Sequence[str]) -> str:
-    """Lines of LaTeX below each other, as mathematics."""
-    return "$\\displaystyle \\begin{gathered} " + " \\\\ ".join(lines[: MOST_ROWS + 1]) + " \\end{gathered}$"
-
-
-def _forms(forms: Sequence[str]) -> str:
-    if not forms:
-        return ""
-    items = "".join(f"<li><code>{_cut(form)}</code></li>" for form in forms)
-    return f"<details><summary>other forms</summary><ul>{items}</ul></details>"
-
-
-def _cut(text: str) -> str:
-    return escape(text if len(text) <= MAX_HTML_LENGTH else f"{text[:MAX_HTML_LENGTH]} ...")
 
 
 class Filler(NamedTuple):
@@ -109,7 +69,7 @@ class Completion:
     """Why there are no fillers, that none is real, or that they are not single numbers."""
 
     period: Tree | None = None
-    """Of which each whole multiple, added to a solution, gives another one."""
+    """The number of which each whole multiple, added to a solution, gives another one."""
     more: bool = False
     """Whether there may be other real solutions."""
     extraneous: tuple[str, ...] = ()
@@ -195,10 +155,6 @@ def _factor(tree: Tree, write: Callable[[Tree], str]) -> str:
     return f"({text})" if "/" in text or "frac" in text else text
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A completion as texts and numbers, which JSON and tables hold; ``dgltree/data/completion.schema.json`` says which.
-
-
 def describe_completion(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The reading, the fillers, best first, with an expression for each blank, and the effort.
 
@@ -237,3 +193,42 @@ def _row(filler: Filler, blanks: tuple[str, ...]) -> dict[str, Any]:
 
 def _written(tree: Tree) -> dict[str, str]:
     return {"infix": write_infix(tree), "latex": write_latex(tree)}
+
+
+class AnswerRow(NamedTuple):
+    """An answer as texts."""
+
+    text: str
+    forms: Sequence[str]
+    """Other spellings, folded away in HTML."""
+    verdict: str
+    source: str
+
+
+def html(asked: str, name: str, rows: Sequence[AnswerRow], notes: Sequence[str]) -> str:
+    """The question, a table of at most 30 answers under a name, and notes; long expressions are cut."""
+    body = "".join(
+        f"<tr><td>{place}</td><td><code>{_cut(row.text)}</code>{_forms(row.forms)}</td>"
+        f"<td>{escape(row.verdict)}</td><td>{escape(row.source)}</td></tr>"
+        for place, row in enumerate(rows[:MOST_ROWS], start=1)
+    )
+    head = f"<tr><th></th><th>{escape(name)}</th><th>verdict</th><th>source</th></tr>"
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" if rows else ""
+    return f"<div><p><code>{_cut(asked)}</code></p>{table}{below}</div>"
+
+
+def latex(lines: Sequence[str]) -> str:
+    """Lines of LaTeX below each other, as mathematics."""
+    return "$\\displaystyle \\begin{gathered} " + " \\\\ ".join(lines[: MOST_ROWS + 1]) + " \\end{gathered}$"
+
+
+def _forms(forms: Sequence[str]) -> str:
+    if not forms:
+        return ""
+    items = "".join(f"<li><code>{_cut(form)}</code></li>" for form in forms)
+    return f"<details><summary>other forms</summary><ul>{items}</ul></details>"
+
+
+def _cut(text: str) -> str:
+    return escape(text if len(text) <= MAX_HTML_LENGTH else f"{text[:MAX_HTML_LENGTH]} ...")

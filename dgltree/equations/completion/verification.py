@@ -3,15 +3,18 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from dgltree.equations.completion.assumptions import check_assumptions, read_assumptions, verdict_under
+from dgltree.equations.completion.assumptions import check_assumptions, read_assumptions, verdict_under, whole_letters
 from dgltree.equations.expressions.variables import variables
 from dgltree.equations.truth.imaginary import imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.precision import one_thread_at_a_time
 from dgltree.equations.truth.proofs.line import real_line
 from dgltree.equations.truth.proofs.why import Reason, reasons
 from dgltree.equations.truth.verdict import Counterexample, Domain, Verdict
 from dgltree.equations.typed import Question, read_typed
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import BLANK, Equation
+
 
 class Verification(NamedTuple):
     """Where an equation holds."""
@@ -33,6 +36,7 @@ class Verification(NamedTuple):
         return self.verdict.counterexample
 
     @property
+    @one_thread_at_a_time
     def why(self) -> list[Reason]:
         """The proof, in one real variable: where the line is cut, and which rule holds on each part.
 
@@ -50,6 +54,7 @@ class Verification(NamedTuple):
         return f"{self.verdict}; {self.variable} is a variable here" if self.variable else str(self.verdict)
 
 
+@one_thread_at_a_time
 def verify(equation: str | Equation, names: Collection[str] = (), assume: Collection[str] = ()) -> Verification:
     """Whether and where an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
 
@@ -69,15 +74,17 @@ def verify(equation: str | Equation, names: Collection[str] = (), assume: Collec
     """
     asked = read_typed(equation, names).equation if isinstance(equation, str) else equation
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):
-        raise ValueError("the equation has a blank: complete it, or fill it in")
+        raise Refusal("the equation has a blank: complete it, or fill it in")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
-        raise ValueError("infinity (oo) is not a number; an equation is verified for numbers")
-    unit, judge = imaginary_unit(asked), Judge()
+        raise Refusal("infinity (oo) is not a number; an equation is verified for numbers")
+    judge = Judge()
     if assume:
         assumed = check_assumptions(read_assumptions(assume), variables(*asked))
-        verdict, holds = verdict_under(judge, asked, assumed)
+        unit = imaginary_unit(asked, whole_letters(assumed))
+        verdict, holds = verdict_under(judge, asked if unit is None else with_unit(asked, unit), assumed)
         texts = tuple(one.text for one in assumed)
-        return Verification(asked, verdict, assumed=texts, holds_as_assumed=holds)
+        return Verification(asked, verdict, unit, assumed=texts, holds_as_assumed=holds)
+    unit = imaginary_unit(asked)
     if unit is not None:
         return Verification(asked, judge.verdict(with_unit(asked, unit)), unit)
     verdict, [name, *others] = judge.verdict(asked), [*possible_units(asked), None]

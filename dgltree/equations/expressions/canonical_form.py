@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
 
-from dgltree.equations.expressions.written_form import Memo
-from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.expressions.written_form import Memo, symbols
 from dgltree.read.notation import EXP1, NUMBERS
 from dgltree.trees.tree import Tree
 
 BITS = 1600
-REMEMBERED = 50_000  # forms
+REMEMBERED = 20_000  # forms
 LONGER = 4  # nodes that a rearranged side may have more
 NUMBER = "number"
 EXACT = ("Integer", "NegativeOne", "Half", "Rational")

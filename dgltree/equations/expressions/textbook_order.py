@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dgltree.equations.expressions.canonical_form import NUMBER, CanonicalForm, canonical
-from dgltree.equations.expressions.written_form import Memo
 from dgltree.equations.expressions.variables import variables
+from dgltree.equations.expressions.written_form import Memo
 from dgltree.read.functions import Use, names
 from dgltree.read.notation import EXP1, IMAGINARY_UNIT, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
-REMEMBERED = 50_000  # forms
+REMEMBERED = 20_000  # forms
 MAX_ORDERED_SIZE = 60  # nodes of a sum that is written as in the equation; characters that order two parts
 LITERAL, CONSTANT, VARIABLE, FUNCTION, BRACKET = range(5)
 """Kinds of factors, in the order of a product."""
@@ -34,7 +34,7 @@ class Written(NamedTuple):
     place: tuple[Any, ...]
     """Orders the factors of a product: the kind first."""
     degree: Fraction
-    """In variables, of which a function counts as one."""
+    """The degree in variables, of which a function counts as one."""
     is_constant: bool
     text: str
     """Orders arguments."""
@@ -52,7 +52,7 @@ class Power(NamedTuple):
 
     @property
     def tree(self) -> Tree:
-        """Without the sign of the exponent."""
+        """The factor without the sign of its exponent."""
         size = abs(self.exponent)
         return self.base.tree if size == 1 else Tree("Pow", (self.base.tree, number(str(size))))
 

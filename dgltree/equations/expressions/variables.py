@@ -1,8 +1,10 @@
-"""The variables of expressions."""
+"""Symbols of an expression: its variables, and the path from a blank to the root of its side."""
 
-from dgltree.trees.tree import Tree
 from typing import NamedTuple
+
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 VARIABLE = "Symbol"
 
@@ -11,10 +13,6 @@ def variables(*trees: Tree) -> list[str]:
     """Names of the variables, by first appearance; those of an equation are ``variables(*equation)``."""
     nodes = (node for tree in trees for node in tree.distinct_preorder())
     return list(dict.fromkeys(node.token for node in nodes if node.function == VARIABLE and node.token))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The path from a blank to the root of its side.
 
 
 class Path(NamedTuple):
@@ -32,14 +30,14 @@ def count_blanks(equation: Equation, blank: Tree = BLANK) -> int:
 
 
 def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
-    """Raises ``ValueError`` unless ``blank`` occurs exactly once."""
+    """Return the path to ``blank``. Raises ``ValueError`` unless it occurs exactly once."""
     counts: dict[int, int] = {}
     for node in (node for side in equation for node in side.distinct()):
         own = node.function == blank.function and node == blank
         counts[id(node)] = own + sum([counts[id(child)] for child in node.children])
     found = [counts[id(side)] for side in equation]
     if sum(found) != 1:
-        raise ValueError(f"the equation has {sum(found) or 'no'} blanks; it needs exactly one, written _")
+        raise Refusal(f"the equation has {sum(found) or 'no'} blanks; it needs exactly one, written _")
     side = found.index(1)
     steps, node = [], equation[side]
     while node.children:
@@ -50,7 +48,7 @@ def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
 
 
 def only_path(equation: Equation) -> Path | None:
-    """The way to the blank, None if it occurs at several places."""
+    """Return the path to the blank; None unless it occurs exactly once."""
     try:
         return find_blank(equation)
     except ValueError:

@@ -6,61 +6,29 @@ factors counts: ``3 + x`` is another form than ``x + 3``; canonical_form.py is f
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
+
 from dgltree.read.notation import EXP1, FRACTION
 from dgltree.trees.tree import Tree
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values that are computed of a tree or a form from its parts, and remembered.
-
-
-N = TypeVar("N", bound=Hashable)
-T = TypeVar("T")
-
-
-class Memo(Generic[N, T]):
-    """``combine(node, results of its parts)`` from the leaves to the root, without recursion.
-
-    Args:
-        parts: the nodes below a node that ``combine`` needs, each once.
-        combine: the result of a node from those of its parts, in their order.
-        most: results that are kept; all are forgotten when there are more.
-    """
-
-    def __init__(
-        self,
-        parts: Callable[[N], Sequence[N]],
-        combine: Callable[[N, list[T]], T],
-        most: int,
-    ) -> None:
-        self._parts, self._combine, self._most = parts, combine, most
-        self._known: dict[N, T] = {}
-
-    def __call__(self, tree: N) -> T:
-        known = self._known  # this dictionary to the end, even if another thread puts a new one in its place
-        if len(known) > self._most:
-            known = self._known = {}
-        below: dict[int, Sequence[N]] = {}
-        stack = [tree]
-        while stack:
-            node = stack[-1]
-            if node in known:
-                stack.pop()
-            elif id(node) not in below:
-                below[id(node)] = self._parts(node)
-                stack.extend(part for part in below[id(node)] if part not in known)
-            else:
-                stack.pop()
-                known[node] = self._combine(node, [known[part] for part in below[id(node)]])
-        return known[tree]
-
 
 # A rolling hash (Karp and Rabin 1987): two rows of n codes collide at a random base with a probability of n / PRIME.
 PRIME = 2**127 - 1
 BASE = 0x2545F4914F6CDD1D9E3779B97F4A7C15
-REMEMBERED = 100_000  # forms: the fillers that a search finds share most of their parts
+REMEMBERED = 50_000  # forms: the fillers that a search finds share most of their parts
+
+
+def form(tree: Tree) -> "Form":
+    """The form of a tree, to be compared with others."""
+    return _FORMS(tree)
+
+
+def symbols(tree: Tree) -> int:
+    """How long an expression is as one writes it: its operators, functions, names and numbers; brackets are free.
+
+    ``x - 3`` has 3, ``sqrt(x)`` 2, ``1/x`` 3, ``-x`` 2, whatever the tree that says so.
+    """
+    return _FORMS(tree).symbols
 
 
 class Operands(NamedTuple):
@@ -68,7 +36,7 @@ class Operands(NamedTuple):
 
     size: int = 0
     symbols: int = 0
-    """Of all together."""
+    """How long all are together as one writes them."""
     signs: int = 0
     """How many have a sign in front."""
     code: int = 0
@@ -103,7 +71,7 @@ class Form(NamedTuple):
 
     @property
     def codes(self) -> tuple[int, ...]:
-        """The same of equal forms, and of no others."""
+        """Numbers that are the same for equal forms, and differ for others."""
         return self.negative, self.above.size, self.above.code, self.below.size, self.below.code
 
     @property
@@ -111,19 +79,6 @@ class Form(NamedTuple):
         """Whether it is one whole number or fraction."""
         rows = self.above, self.below
         return all(row.digits or not row.size for row in rows) and self.below.digits.strip("0") == self.below.digits
-
-
-def form(tree: Tree) -> Form:
-    """The form of a tree, to be compared with others."""
-    return _FORMS(tree)
-
-
-def symbols(tree: Tree) -> int:
-    """How long an expression is as one writes it: its operators, functions, names and numbers; brackets are free.
-
-    ``x - 3`` has 3, ``sqrt(x)`` 2, ``1/x`` 3, ``-x`` 2, whatever the tree that says so.
-    """
-    return _FORMS(tree).symbols
 
 
 def _form(node: Tree, parts: list[Form]) -> Form:
@@ -185,6 +140,47 @@ def _call(name: str, parts: list[Form]) -> Form:
 
 def _code(of: object) -> int:
     return int.from_bytes(blake2b(repr(of).encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big") % PRIME
+
+
+N = TypeVar("N", bound=Hashable)
+T = TypeVar("T")
+
+
+class Memo(Generic[N, T]):
+    """Remembers ``combine(node, results of its parts)``, computed from the leaves to the root without recursion.
+
+    Args:
+        parts: the nodes below a node that ``combine`` needs, each once.
+        combine: the result of a node from those of its parts, in their order.
+        most: results that are kept; all are forgotten when there are more.
+    """
+
+    def __init__(
+        self,
+        parts: Callable[[N], Sequence[N]],
+        combine: Callable[[N, list[T]], T],
+        most: int,
+    ) -> None:
+        self._parts, self._combine, self._most = parts, combine, most
+        self._known: dict[N, T] = {}
+
+    def __call__(self, tree: N) -> T:
+        known = self._known  # this dictionary to the end, even if another thread puts a new one in its place
+        if len(known) > self._most:
+            known = self._known = {}
+        below: dict[int, Sequence[N]] = {}
+        stack = [tree]
+        while stack:
+            node = stack[-1]
+            if node in known:
+                stack.pop()
+            elif id(node) not in below:
+                below[id(node)] = self._parts(node)
+                stack.extend(part for part in below[id(node)] if part not in known)
+            else:
+                stack.pop()
+                known[node] = self._combine(node, [known[part] for part in below[id(node)]])
+        return known[tree]
 
 
 _FORMS = Memo(lambda node: node.children, _form, REMEMBERED)

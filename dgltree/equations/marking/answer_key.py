@@ -1,163 +1,59 @@
-"""The solutions of an equation with an unknown, or the fillers of a blank, which an answer has to list."""
+"""An answer key has the solutions of an equation, or the fillers of its blank, which an answer has to list.
 
-from flint import fmpq
-from dgltree.equations.truth.balls import Ball, Unjudged, ball
-from dgltree.equations.truth.exact import exact_value
-from dgltree.equations.truth.program import Program
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
-from collections.abc import Collection
-from typing import NamedTuple
-from dgltree.equations.expressions.variables import variables
-from dgltree.equations.truth.balls import Unjudged, ball
-from dgltree.equations.truth.balls import whole as whole_number
-from dgltree.trees.equation import Equation, substitute
+It compares them with answers: exact ones, decimals that round a solution (0.333 for 1/3) in any unit, and, of periodic
+equations, ``pi/6 + 2*k*pi`` or solutions that are whole periods apart.
+"""
+
 from collections.abc import Collection, Sequence
-from functools import cached_property
-from typing import Any
+from typing import NamedTuple
+
 from flint import acb, fmpq
-from dgltree.equations.marking.numerals import RoundedNumber
-from dgltree.equations.marking.tree_parts import whole
-from dgltree.equations.completion.assumptions import Assumption, excludes
+
+from dgltree.equations.completion.assumptions import Assumption, excludes, spans_of
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
+from dgltree.equations.expressions.variables import variables
+from dgltree.equations.marking.numerals import RoundedNumber
 from dgltree.equations.search.root_forms import RootForms, write_period
-from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.search.written_operations import fraction
+from dgltree.equations.truth.balls import Ball, Unjudged, ball, whole
+from dgltree.equations.truth.drawn_letters import COUNTERS, DrawnLetters, MissingRoot
+from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.periods import CIRCULAR, period
-from dgltree.equations.truth.solutions.solutions import Number, Put, same, value
-from dgltree.equations.truth.solutions.solutions import Root, Solutions
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.sample_points import one_real
+from dgltree.equations.truth.solutions.solutions import Number, NumberOutcome, Put, Root, Solutions, same, value
 from dgltree.equations.truth.solutions.solving import solve
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.equations.typed import Question
+from dgltree.support.lazy import cached_property
 from dgltree.trees.equation import BLANK, Equation, substitute
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The numbers that decimals round: 1/3 of 0.333.
-
-
-BITS = 256
-"""Of a value before it is rounded."""
-UNITS = (1, 2, 3, 5, 7, 11, 13)
-"""Sizes of base units at which two quantities are divided: if the quotient is a number, it is the same at all."""
-
-
-def number_of(value: Tree) -> Ball | None:
-    """A number without variables, exact if it is rational; None of any other tree."""
-    fraction = exact_value(value)
-    if fraction is not None:
-        return fmpq(fraction.numerator, fraction.denominator)
-    try:
-        program = Program(Equation(value, value), school=True)
-    except Unjudged:
-        return None
-    return None if program.variables else program.at({}, BITS)[0]
-
-
-def number_in_units(value: Tree, unit: Tree) -> Ball | None:
-    """The number of a quantity in a unit, both in base units as variables; None if its unit is another one."""
-    quotient = Tree("Mul", (value, Tree("Pow", (unit, Tree("NegativeOne", token="-1")))))
-    try:
-        program = Program(Equation(quotient, quotient), school=True)
-    except Unjudged:
-        return None
-    ones, others = (
-        program.at({name: fmpq(one(k)) for k, name in enumerate(program.variables)}, BITS)[0]
-        for one in (lambda k: 1, lambda k: UNITS[1 + k % (len(UNITS) - 1)])
-    )
-    if ones is None or others is None:
-        return None
-    if isinstance(ones, fmpq) and isinstance(others, fmpq):
-        return ones if ones == others else None
-    return ones if ball(ones).overlaps(ball(others)) else None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Answers to periodic equations: solutions that are periods apart, and ``pi/6 + 2 k pi`` for all of them.
-
-
-COUNTERS = ("k", "n", "m")
-"""Letters for any whole number."""
-MAX_VALUES, QUOTIENT_BITS = 12, 256
-"""Values of an answer within a period, and bits of a quotient that may be whole."""
-SAMPLES = [fmpq(k, 11) for k in (2, -3, 5, 13, -27)]
-"""Values of letters."""
-
-
-def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
-    """How many periods two numbers are apart; None if that is not a whole number.
-
-    Letters in them get several values: the number has to be the same for all.
-    """
-    quotient = Tree("Mul", (_minus(first, second), Tree("Pow", (period, Tree("NegativeOne", token="-1")))))
-    try:
-        program = Program(Equation(quotient, quotient), school=True)
-    except Unjudged:
-        return None
-    letters = list(program.variables)
-    points = [{name: x + fmpq(k, 97) for k, name in enumerate(letters)} for x in (SAMPLES if letters else SAMPLES[:1])]
-    values = [value for point in points if (value := program.at(point, QUOTIENT_BITS)[0]) is not None]
-    found = {whole_number(ball(value)) for value in values}
-    return found.pop() if len(found) == 1 else None
-
-
-class Within(NamedTuple):
-    """An answer with a counter, as ``pi/4 + k*pi``, within a period."""
-
-    values: list[Tree]
-    """Its different values."""
-    counter: str
-    """The letter that is any whole number."""
-    periods: int
-    """How many periods lie between two of its values, if it has one alone in each; else 1."""
-
-
-def within_a_period(answer: Tree, period: Tree, letters: Collection[str] = ()) -> Within | None:
-    """None for an answer without one counter, and for one whose steps are neither parts of the period nor some.
-
-    Args:
-        letters: those of the equation, which may be in the answer as well.
-    """
-    names = [name for name in variables(answer) if name not in letters]
-    if len(names) != 1 or names[0] not in COUNTERS:
-        return None
-    counter = Tree("Symbol", token=names[0])
-    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MAX_VALUES + 1)]
-    if apart := abs(periods_between(values[1], values[0], period) or 0):
-        return Within([values[0].fold(_short)], names[0], apart)
-    for count in range(2, MAX_VALUES + 1):
-        if abs(periods_between(values[count], values[0], period) or 0) == 1:
-            return Within([value.fold(_short) for value in values[:count]], names[0], 1)
-    return None
-
-
-def in_degrees(answer: Tree) -> Tree:
-    """The number of radians of so many degrees."""
-    pi, half_turn = Tree("Pi", token="pi"), Tree("Integer", token="180")
-    inverse = Tree("Pow", (half_turn, Tree("NegativeOne", token="-1")))
-    return Tree("Mul", (answer, Tree("Mul", (pi, inverse))))
-
-
-def _short(node: Tree, children: list[Tree]) -> Tree:
-    """``pi/6`` of ``pi/6 + 2*0*pi``, and ``pi/4 + pi`` of ``pi/4 + 1*pi``."""
-    zero, one = (Tree("Integer", token=token) for token in "01")
-    if node.function == "Mul" and zero in children:
-        return zero
-    if node.function in ("Add", "Mul"):
-        left = [child for child in children if child != (zero if node.function == "Add" else one)]
-        if len(left) < 2:
-            return left[0] if left else children[0]
-        return Tree(node.function, left)
-    return node.replace(children=children)
-
-
-def _minus(first: Tree, second: Tree) -> Tree:
-    return Tree("Add", (first, Tree("Mul", (Tree("NegativeOne", token="-1"), second))))
-
+from dgltree.trees.tree import Tree
 
 BUDGET, MAX_FILLERS, MAX_PERIODS = 60_000, 30, 12
 """Values of a search for fillers, which no clock ends; how many fillers are looked for, and in how many periods."""
+BITS = 256
+"""Precision of a value before it is rounded, and of a quotient that may be whole."""
+UNITS = (1, 2, 3, 5, 7, 11, 13)
+"""Sizes of base units at which two quantities are divided: if the quotient is a number, it is the same at all."""
+MAX_VALUES = 12
+"""Values of an answer within a period."""
+NEXT = fmpq(1, 10**6)
+"""Distance of the numbers next to one."""
+SAMPLES = [fmpq(k, 11) for k in (2, -3, 5, 13, -27)]
+"""Values of letters in such an answer."""
+
+
+class RealException(NamedTuple):
+    """A number that is no solution."""
+
+    number: fmpq
+    reason: str
+    """Why a part is not real there, if one is not."""
+    is_isolated: bool
+    """Whether numbers next to it on both sides are solutions."""
 
 
 class AnswerKey:
@@ -181,6 +77,23 @@ class AnswerKey:
         if self.asked.unknown is None or self._names or has_imaginary_unit(*self.asked.equation):
             return None
         return solve(self.whole, self.asked.unknown)
+
+    @cached_property
+    def drawn(self) -> DrawnLetters | None:
+        """The solutions for an unknown at drawn values of the other letters; None of an equation without letters."""
+        if self.asked.unknown is None or not self._names or imaginary_unit(self.whole) is not None:
+            return None
+        return DrawnLetters(self.whole, self.asked.unknown, spans_of(self._assumed))
+
+    def named(self, missing: Sequence[MissingRoot], given: Sequence[Tree]) -> list[Tree]:
+        """Expressions of solutions that are missing at drawn letters, as far as a search finds some."""
+        found: list[Tree] = []
+        assert self.drawn is not None
+        for tree in self.known:
+            if len(left := self.drawn.missing([*given, *found, tree])) < len(missing):
+                found.append(tree)
+                missing = left
+        return found
 
     def put(self, given: Tree) -> Put | None:
         """A real number in the equation; None of another answer, or if another one is not known to be no solution."""
@@ -249,7 +162,10 @@ class AnswerKey:
 
     def _is_allowed(self, number: Number | None) -> bool:
         about = [one for one in self._assumed if one.name == self.asked.unknown]
-        return number is not None and not any(one.allows(_as_ball(number)) is False for one in about)
+        if number is None:
+            return False
+        ball = number if isinstance(number, fmpq) else acb(number)
+        return not any(one.allows(ball) is False for one in about)
 
     def missing(self, given: Sequence[tuple[Tree, RoundedNumber | None]]) -> list[Tree]:
         """Solutions that are not given, as far as they are known; of periodic equations those of one period.
@@ -287,7 +203,9 @@ class AnswerKey:
     @property
     def may_have_more(self) -> bool:
         """Whether there may be solutions that are not known."""
-        return self.found.more if self.solutions is None else not self.solutions.are_all
+        if self.solutions is not None:
+            return not self.solutions.are_all
+        return self.drawn is not None and not self.drawn.is_known
 
     def _is_root(self, root: Root, number: Number | None, rounded: RoundedNumber | None) -> bool:
         """Whether an answer is a root: no other number within its ball is one."""
@@ -307,9 +225,22 @@ class AnswerKey:
     @cached_property
     def every(self) -> Verdict | None:
         """The verdict that infinitely many numbers are solutions, if all of some interval are."""
-        if self.solutions is None or not self.solutions.intervals:
-            return None
-        return self._judge.verdict(self.whole)
+        return None if self.solutions is None else self.solutions.every
+
+    @cached_property
+    def exceptions(self) -> list[RealException]:
+        """Numbers that were tried and are no solutions, the plainest first."""
+        found: list[RealException] = []
+        solutions = self.solutions
+        if solutions is None:
+            return found
+        for x in one_real():
+            put = solutions.put(x) if isinstance(x, fmpq) else None
+            if put is not None and put.is_proved and put.outcome in (NumberOutcome.NOT_REAL, NumberOutcome.DIFFERS):
+                around = (solutions.put(x + way * NEXT) for way in (1, -1))
+                is_isolated = all(other.outcome is NumberOutcome.SOLVES for other in around)
+                found.append(RealException(x, put.reason if put.part is not None else "", is_isolated))
+        return found
 
     @property
     def whole(self) -> Equation:
@@ -319,7 +250,7 @@ class AnswerKey:
 
     @cached_property
     def period(self) -> Tree | None:
-        """Of which each whole multiple may be added to a solution for the unknown."""
+        """The number of which each whole multiple may be added to a solution for the unknown."""
         unknown = self.asked.unknown
         turn = None if unknown is None else period(self.whole, unknown)
         return None if turn is None else write_period(turn)
@@ -356,25 +287,119 @@ def _number(tree: Tree) -> Number | None:
         return None
 
 
-def _as_ball(number: Number) -> Any:
-    return number if isinstance(number, fmpq) else acb(number)
-
-
-def _shifted(first: Tree, period: Tree, count: int) -> Tree:
-    """A solution some periods further."""
-    if not count:
-        return first
-    step = period if count == 1 else Tree("Mul", (whole(count), period))
-    return Tree("Add", (first, step))
-
-
 def _is_same(tree: Tree, number: Number | None) -> bool:
     other = _number(tree)
     return other is not None and number is not None and same(other, number)
 
 
 def _with_one_unit(tree: Tree) -> Tree:
-    """With sqrt(-1) for i or j, whichever is in it."""
+    """The tree with sqrt(-1) for i or j, whichever is in it."""
     equation = Equation(tree, tree)
     unit = imaginary_unit(equation) if len(possible_units(equation)) == 1 else None
     return tree if unit is None else with_unit(equation, unit).left
+
+
+def _shifted(first: Tree, period: Tree, count: int) -> Tree:
+    """A solution some periods further."""
+    if not count:
+        return first
+    step = period if count == 1 else Tree("Mul", (fraction(count), period))
+    return Tree("Add", (first, step))
+
+
+def number_of(value: Tree) -> Ball | None:
+    """A number without variables, exact if it is rational; None of any other tree."""
+    exact = exact_value(value)
+    if exact is not None:
+        return fmpq(exact.numerator, exact.denominator)
+    try:
+        program = Program(Equation(value, value), school=True)
+    except Unjudged:
+        return None
+    return None if program.variables else program.at({}, BITS)[0]
+
+
+def number_in_units(value: Tree, unit: Tree) -> Ball | None:
+    """The number of a quantity in a unit, both in base units as variables; None if its unit is another one."""
+    quotient = Tree("Mul", (value, Tree("Pow", (unit, Tree("NegativeOne", token="-1")))))
+    try:
+        program = Program(Equation(quotient, quotient), school=True)
+    except Unjudged:
+        return None
+    ones = program.at({name: fmpq(1) for name in program.variables}, BITS)[0]
+    sizes = {name: fmpq(UNITS[1 + k % (len(UNITS) - 1)]) for k, name in enumerate(program.variables)}
+    others = program.at(sizes, BITS)[0]
+    if ones is None or others is None:
+        return None
+    if isinstance(ones, fmpq) and isinstance(others, fmpq):
+        return ones if ones == others else None
+    return ones if ball(ones).overlaps(ball(others)) else None
+
+
+def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
+    """How many periods two numbers are apart; None if that is not a whole number.
+
+    Letters in them get several values: the number has to be the same for all.
+    """
+    minus_one = Tree("NegativeOne", token="-1")
+    difference = Tree("Add", (first, Tree("Mul", (minus_one, second))))
+    quotient = Tree("Mul", (difference, Tree("Pow", (period, minus_one))))
+    try:
+        program = Program(Equation(quotient, quotient), school=True)
+    except Unjudged:
+        return None
+    letters = list(program.variables)
+    points = [{name: x + fmpq(k, 97) for k, name in enumerate(letters)} for x in (SAMPLES if letters else SAMPLES[:1])]
+    values = [value for point in points if (value := program.at(point, BITS)[0]) is not None]
+    found = {whole(ball(value)) for value in values}
+    return found.pop() if len(found) == 1 else None
+
+
+class Within(NamedTuple):
+    """An answer with a counter, as ``pi/4 + k*pi``, within a period."""
+
+    values: list[Tree]
+    """Its different values."""
+    counter: str
+    """The letter that is any whole number."""
+    periods: int
+    """How many periods lie between two of its values, if it has one alone in each; else 1."""
+
+
+def within_a_period(answer: Tree, period: Tree, letters: Collection[str] = ()) -> Within | None:
+    """None for an answer without one counter, and for one whose steps are neither parts of the period nor some.
+
+    Args:
+        letters: those of the equation, which may be in the answer as well.
+    """
+    names = [name for name in variables(answer) if name not in letters]
+    if len(names) != 1 or names[0] not in COUNTERS:
+        return None
+    counter = Tree("Symbol", token=names[0])
+    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MAX_VALUES + 1)]
+    if apart := abs(periods_between(values[1], values[0], period) or 0):
+        return Within([values[0].fold(_short)], names[0], apart)
+    for count in range(2, MAX_VALUES + 1):
+        if abs(periods_between(values[count], values[0], period) or 0) == 1:
+            return Within([value.fold(_short) for value in values[:count]], names[0], 1)
+    return None
+
+
+def in_degrees(answer: Tree) -> Tree:
+    """The number of radians of so many degrees."""
+    pi, half_turn = Tree("Pi", token="pi"), Tree("Integer", token="180")
+    inverse = Tree("Pow", (half_turn, Tree("NegativeOne", token="-1")))
+    return Tree("Mul", (answer, Tree("Mul", (pi, inverse))))
+
+
+def _short(node: Tree, children: list[Tree]) -> Tree:
+    """``pi/6`` of ``pi/6 + 2*0*pi``, and ``pi/4 + pi`` of ``pi/4 + 1*pi``."""
+    zero, one = (Tree("Integer", token=token) for token in "01")
+    if node.function == "Mul" and zero in children:
+        return zero
+    if node.function in ("Add", "Mul"):
+        left = [child for child in children if child != (zero if node.function == "Add" else one)]
+        if len(left) < 2:
+            return left[0] if left else children[0]
+        return Tree(node.function, left)
+    return node.replace(children=children)

@@ -1,39 +1,18 @@
-"""The text of an answer, or of a question, without what the reader of equations does not read: marks, units, words."""
+"""Texts of answers and questions are rid of what the reader of equations does not read.
+
+These are decimal commas, marks of thousands, percent, mixed numbers (``2 1/2`` becomes ``(2 + 1/2)``) and units.
+"""
 
 import re
-from dgltree.equations.typed.notes import Note, make_note
-from dgltree.equations.typed.spelling import FRACTIONS
 from typing import NamedTuple
 from unicodedata import normalize
+
 from dgltree.equations.marking.numerals import DECIMALS, with_decimal_points, with_plain_numbers
 from dgltree.equations.marking.units import WithUnits, with_sums_of_quantities, with_units
+from dgltree.equations.typed.notes import Note, make_note
+from dgltree.equations.typed.spelling import FRACTIONS
 from dgltree.read.text import one_line
-from dgltree.equations.typed.notes import Note
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Mixed numbers, ``2 1/2``, as sums; what is not a mixed number stays as it is.
-
-
-_DIGITS = r"(?:\{\s*([0-9]+)\s*\}|([0-9]))"
-_PLAIN = re.compile(r"(?<![\w.,/^)}])([0-9]+)\s+([0-9]+)\s*/\s*([0-9]+)(?![\w.,/^])")
-_LATEX = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*(?:\\[,;! ])?\s*\\[dtc]?frac\s*{_DIGITS}\s*{_DIGITS}(?!\s*\^)")
-_SIGN = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*([{''.join(FRACTIONS)}])(?![\w^])")
-
-
-def with_mixed_numbers(text: str) -> tuple[str, tuple[Note, ...]]:
-    """The text with ``(2 + 1/2)`` for ``2 1/2``, and a note for each."""
-    notes: list[Note] = []
-
-    def replaced(found: re.Match[str]) -> str:
-        whole, *parts = (part for part in found.groups() if part)
-        sum_ = f"{whole} + {'/'.join(parts)}"
-        notes.append(make_note("mixed", text=found[0].strip(), sum=sum_))
-        return f"({sum_})"
-
-    for pattern in (_PLAIN, _LATEX, _SIGN):
-        text = pattern.sub(replaced, text)
-    return text, tuple(dict.fromkeys(notes))
-
+from dgltree.support.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 10_000
 """Characters of an answer: a longer one is a mistake, and takes minutes to read."""
@@ -69,13 +48,16 @@ class TextRules(NamedTuple):
     def plain(self, text: str) -> PlainText:
         """A text as the reader of equations reads it. Raises ``ValueError`` for one that is too long."""
         if len(text) > MAX_ANSWER_LENGTH:
-            raise ValueError(
+            raise Refusal(
                 f"'{one_line(text, 40)}' has {len(text):,} characters; at most {MAX_ANSWER_LENGTH:,} are read"
             )
-        text, notes = with_plain_numbers(normalize("NFC", text)), tuple[Note, ...]()
+        text = with_plain_numbers(normalize("NFC", text))
+        notes: tuple[Note, ...] = ()
         if self.decimal is not None:
             text, notes = with_decimal_points(text, self.decimal, self.lists)
-        text, more = with_mixed_numbers(text) if self.mixed else (text, ())
+        more: tuple[Note, ...] = ()
+        if self.mixed:
+            text, more = with_mixed_numbers(text)
         if self.mixed and self.units:
             text, sums = with_sums_of_quantities(text)
             more = (*more, *sums)
@@ -86,4 +68,25 @@ class TextRules(NamedTuple):
 def check_decimal(decimal: str | None) -> None:
     """Raises ``ValueError`` for another mark than these."""
     if decimal is not None and decimal not in DECIMALS:
-        raise ValueError(f"unknown decimal mark {decimal!r:.60}; it must be comma or point")
+        raise Refusal(f"unknown decimal mark {decimal!r:.60}; it must be comma or point")
+
+
+_DIGITS = r"(?:\{\s*([0-9]+)\s*\}|([0-9]))"
+_PLAIN = re.compile(r"(?<![\w.,/^)}])([0-9]+)\s+([0-9]+)\s*/\s*([0-9]+)(?![\w.,/^])")
+_LATEX = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*(?:\\[,;! ])?\s*\\[dtc]?frac\s*{_DIGITS}\s*{_DIGITS}(?!\s*\^)")
+_SIGN = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*([{''.join(FRACTIONS)}])(?![\w^])")
+
+
+def with_mixed_numbers(text: str) -> tuple[str, tuple[Note, ...]]:
+    """The text with ``(2 + 1/2)`` for ``2 1/2``, and a note for each; what is not a mixed number stays as it is."""
+    notes: list[Note] = []
+
+    def replaced(found: re.Match[str]) -> str:
+        whole, *parts = (part for part in found.groups() if part)
+        sum_ = f"{whole} + {'/'.join(parts)}"
+        notes.append(make_note("mixed", text=found[0].strip(), sum=sum_))
+        return f"({sum_})"
+
+    for pattern in (_PLAIN, _LATEX, _SIGN):
+        text = pattern.sub(replaced, text)
+    return text, tuple(dict.fromkeys(notes))

@@ -1,158 +1,30 @@
-"""``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
+"""``dgltree.check`` says whether an answer to an equation is right, and in the form that was asked for.
+
+Marks within a time come from further processes, each for one thread at a time; one that takes too long is ended.
+"""
 
 import atexit
 import os
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
+
 from dgltree.equations.marking.checker import Checker
 from dgltree.equations.marking.marks import Checked, Mark, unjudged
 from dgltree.equations.marking.sentences import Cause
-from collections.abc import Collection
-from dgltree.equations.marking.marks import Checked, Mark
+from dgltree.support.refusal import Refusal, attempt
+from dgltree.support.workers import module_command
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Marks within a time: answers are judged by further processes, which are ended if one takes too long.
-
-
+__all__ = ["Checker", "Mark", "check"]
 START = 60.0
 """Seconds that the start of a process may take on a busy machine; they do not count."""
 MAX_CHECKERS = 256
 """Questions that a process keeps in mind."""
-
-
-class MarkingTask(NamedTuple):
-    """An answer to mark.
-
-    Args:
-        question: as a person types it.
-        answer: to it.
-        settings: the other arguments of :class:`dgltree.equations.marking.checker.Checker`.
-    """
-
-    question: str
-    answer: str
-    settings: tuple[tuple[str, Any], ...] = ()
-
-
-class Marking:
-    """Marks tasks, and keeps the questions of the last ones in mind."""
-
-    def __init__(self) -> None:
-        self._checkers: dict[tuple[Any, ...], Checker | str] = {}
-
-    def mark(self, task: MarkingTask) -> Checked:
-        """The mark of an answer whatever it is, and ``not-asked`` if the question cannot be read."""
-        checker = self._checker(task)
-        if isinstance(checker, str):
-            return unjudged(Mark.NOT_ASKED, task.answer.strip(), error=checker)
-        return checker.mark(task.answer)
-
-    def _checker(self, task: MarkingTask) -> Checker | str:
-        key = (task.question, task.settings)
-        if key not in self._checkers:
-            if len(self._checkers) >= MAX_CHECKERS:
-                self._checkers.clear()
-            self._checkers[key] = _open(task.question, dict(task.settings))
-        return self._checkers[key]
-
-
-def _open(question: str, settings: Mapping[str, Any]) -> Checker | str:
-    """A checker of answers to a question, or why it cannot be read."""
-    if not question.strip():
-        return "there is no question"
-    try:
-        return Checker(question.strip(), **settings)
-    except ValueError as error:
-        return str(error)
-
-
-class TimedMarking:
-    """The same in a process of its own, which ends with this one."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection[Any, Any] | None = None
-        self._owner = 0
-
-    def mark(self, task: MarkingTask, seconds: float) -> Checked:
-        """The mark of an answer; ``out-of-time`` if there is none within so many seconds."""
-        connection = self._running()
-        try:
-            connection.send(task)
-            if connection.poll(seconds):
-                found: Checked = connection.recv()
-                return found
-        except (EOFError, OSError):
-            self.stop()
-            ended = unjudged(Mark.OUT_OF_TIME, task.answer.strip())
-            return ended._replace(cause=Cause("ended"))
-        except BaseException:  # an interrupt: its answer must not answer another question
-            self.stop()
-            raise
-        self.stop()
-        return unjudged(Mark.OUT_OF_TIME, task.answer.strip(), seconds=f"{seconds:g}")
-
-    def stop(self) -> None:
-        """End the process; another task starts another one."""
-        if self._process is not None and self._owner == os.getpid():
-            self._process.kill()
-            self._process.wait()
-        if self._connection is not None:
-            self._connection.close()
-        self._process = self._connection = None
-
-    def _running(self) -> "Connection[Any, Any]":
-        if self._process is None or self._connection is None or self._owner != os.getpid():
-            here, there = socket.socketpair()
-            paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # the modules that this process has
-            with there:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "dgltree.equations.marking.mark_server", str(there.fileno())],
-                    env={**os.environ, "PYTHONPATH": paths},
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[there.fileno()],
-                )
-            self._connection, self._owner = Connection(here.detach()), os.getpid()
-            if not self._connection.poll(START) or self._connection.recv() != "ready":
-                self.stop()
-                raise OSError("the process that marks answers could not be started")
-        return self._connection
-
-
-_idle: list[TimedMarking] = []
-_lock = threading.Lock()
-
-
-def mark_within(task: MarkingTask, seconds: float) -> Checked:
-    """The mark of an answer within a time, by a process that no other thread uses."""
-    with _lock:
-        if not _idle:
-            atexit.register(_end)
-        marking = _idle.pop() if _idle else TimedMarking()
-    try:
-        return marking.mark(task, seconds)
-    finally:
-        with _lock:
-            _idle.append(marking)
-
-
-def _end() -> None:
-    """End the processes that wait for tasks."""
-    with _lock:
-        for marking in _idle:
-            marking.stop()
-        _idle.clear()
-
-
-__all__ = ["Checker", "Mark", "check"]
 
 
 def check(
@@ -208,10 +80,144 @@ def check(
     if seconds is None:
         return Checker(equation, form, names, rounded, mixed, units, significant, decimal, assume).check(answer)
     if not isinstance(equation, str) or not isinstance(answer, str):
-        raise ValueError("a time limit is only for texts; trees are marked without one")
+        raise Refusal("a time limit is only for texts; trees are marked without one")
     settings = {"form": form, "names": tuple(names), "rounded": rounded, "mixed": mixed, "units": units}
     settings |= {"significant": significant, "decimal": decimal, "assume": tuple(assume)}
     found = mark_within(MarkingTask(equation, answer, tuple(settings.items())), seconds)
     if found.mark in (Mark.UNREADABLE, Mark.NOT_ASKED):
-        raise ValueError(found.error)
+        raise Refusal(found.error)
     return found
+
+
+class MarkingTask(NamedTuple):
+    """An answer to mark.
+
+    Args:
+        question: as a person types it.
+        answer: to it.
+        settings: the other arguments of :class:`dgltree.equations.marking.checker.Checker`.
+    """
+
+    question: str
+    answer: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+class Marking:
+    """Marks tasks, and keeps the questions of the last ones in mind."""
+
+    def __init__(self) -> None:
+        self._checkers: dict[tuple[Any, ...], Checker | str] = {}
+
+    def mark(self, task: MarkingTask) -> Checked:
+        """The mark of an answer whatever it is, and ``not-asked`` if the question cannot be read."""
+        checker = self._checker(task)
+        if isinstance(checker, str):
+            return unjudged(Mark.NOT_ASKED, task.answer.strip(), error=checker)
+        return checker.mark(task.answer)
+
+    def _checker(self, task: MarkingTask) -> Checker | str:
+        key = (task.question, task.settings)
+        if key not in self._checkers:
+            if len(self._checkers) >= MAX_CHECKERS:
+                self._checkers.clear()
+            self._checkers[key] = _open(task.question, dict(task.settings))
+        return self._checkers[key]
+
+
+def _open(question: str, settings: Mapping[str, Any]) -> Checker | str:
+    """A checker of answers to a question, or why it cannot be read."""
+    if not question.strip():
+        return "there is no question"
+    made = attempt(Checker, question.strip(), **settings)
+    return made if isinstance(made, Checker) else str(made)
+
+
+class TimedMarking:
+    """Marks tasks as :class:`Marking` does, in a process of its own, which ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+        self._owner = 0
+
+    def mark(self, task: MarkingTask, seconds: float) -> Checked:
+        """The mark of an answer; ``out-of-time`` if there is none within so many seconds."""
+        connection = self._running()
+        try:
+            connection.send(task)
+            if connection.poll(seconds):
+                found: Checked = connection.recv()
+                return found
+        except (EOFError, OSError):
+            self.stop()
+            ended = unjudged(Mark.OUT_OF_TIME, task.answer.strip())
+            return ended._replace(cause=Cause("ended"))
+        except BaseException:  # an interrupt: its answer must not answer another question
+            self.stop()
+            raise
+        self.stop()
+        return unjudged(Mark.OUT_OF_TIME, task.answer.strip(), seconds=f"{seconds:g}")
+
+    def kill(self) -> None:
+        """End the process, whose task is out of time then; any thread may."""
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+
+    def stop(self) -> None:
+        """End the process; another task starts another one."""
+        self.kill()
+        if self._process is not None and self._owner == os.getpid():
+            self._process.wait()
+        if self._connection is not None:
+            self._connection.close()
+        self._process = self._connection = None
+
+    def _running(self) -> "Connection[Any, Any]":
+        if self._process is not None and self._owner == os.getpid() and self._process.poll() is not None:
+            self.stop()  # it was killed while it waited for a task
+        if self._process is None or self._connection is None or self._owner != os.getpid():
+            here, there = socket.socketpair()
+            with there:
+                command, environment = module_command("dgltree.equations.marking.mark_server", str(there.fileno()))
+                self._process = subprocess.Popen(
+                    command,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[there.fileno()],
+                )
+            self._connection, self._owner = Connection(here.detach()), os.getpid()
+            if not self._connection.poll(START) or self._connection.recv() != "ready":
+                self.stop()
+                raise OSError("the process that marks answers could not be started")
+        return self._connection
+
+
+_idle: list[TimedMarking] = []
+_busy: set[TimedMarking] = set()
+_lock = threading.Lock()
+
+
+def mark_within(task: MarkingTask, seconds: float) -> Checked:
+    """The mark of an answer within a time, by a process that no other thread uses."""
+    with _lock:
+        if not _idle:
+            atexit.register(end_marking)
+        marking = _idle.pop() if _idle else TimedMarking()
+        _busy.add(marking)
+    try:
+        return marking.mark(task, seconds)
+    finally:
+        with _lock:
+            _busy.discard(marking)
+            _idle.append(marking)
+
+
+def end_marking() -> None:
+    """End the processes that mark answers; those that other threads wait for are out of time."""
+    with _lock:
+        for marking in _busy:
+            marking.kill()
+        for marking in _idle:
+            marking.stop()
+        _idle.clear()

@@ -1,118 +1,45 @@
-"""Whether an answer has the form that was asked for, and what it still lacks."""
+"""The forms that an answer may be asked for: each checks a tree as it is written, and says what it still lacks.
 
-from fractions import Fraction
-from math import gcd, lcm
-from typing import Any
-from flint import fmpq, fmpq_mpoly_ctx
-from dgltree.equations.truth.exact import exact
-from dgltree.trees.tree import Tree
+Factors are compared as polynomials, in which anything but a sum, a product or a whole power is a variable of its own.
+"""
+
 import re
 from collections.abc import Callable, Iterator, Mapping
-from math import gcd, prod
+from fractions import Fraction
+from math import gcd, lcm, prod
+from typing import Any
+
+from flint import fmpq, fmpq_mpoly_ctx
+
 from dgltree.equations.marking.marks import Lack
-from dgltree.equations.marking.tree_parts import factors, terms, whole
+from dgltree.equations.marking.tree_parts import factors, terms
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Polynomials of written expressions, in which anything but a sum, product or whole power is a variable of its own.
-
+from dgltree.trees.tree import Tree
 
 MOST_VARIABLES = 12
 MOST_TERMS = 60
 """A larger one is no polynomial here: forms such as "expanded" are asked of the answers of people."""
 MAX_EXPONENT = 40
 """A whole exponent."""
-
+MAX_BEFORE_ROOT = 1000
+"""Up to which a whole number is taken out of a root."""
+MAX_PLACED_NODES = 400
+"""Nodes of an answer in which the place of a part is looked for."""
 Poly = Any
 """``fmpq_mpoly``"""
 
 
-class Polynomials:
-    """Makes polynomials of trees, with the same variable for the same part."""
-
-    def __init__(self) -> None:
-        self._context = fmpq_mpoly_ctx.get([f"v{k}" for k in range(MOST_VARIABLES)], "lex")
-        self._variables: dict[Tree, int] = {}
-
-    def of(self, tree: Tree) -> Poly | None:
-        """None if it would be too large."""
-        try:
-            return tree.fold(self._made)
-        except OverflowError:
-            return None
-
-    def product(self, factors: list[tuple[Tree, int]]) -> Poly | None:
-        """Of trees to whole powers from 1; None if it would be too large."""
-        found: Poly = self._context.constant(1)
-        try:
-            for tree, power in factors:
-                found = _bounded(found * _power(tree.fold(self._made), power))
-        except OverflowError:
-            return None
-        return found
-
-    def _made(self, node: Tree, below: list[Poly]) -> Poly:
-        number = exact(node)
-        if number is not None:
-            return self._context.constant(fmpq(number.numerator, number.denominator))
-        if node.function == "Add":
-            return _bounded(sum(below[1:], below[0]))
-        if node.function == "Mul":
-            product = below[0]
-            for factor in below[1:]:
-                product = _bounded(product * factor)
-            return product
-        exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
-        if exponent is not None and exponent.denominator == 1:
-            if exponent >= 0:
-                return _power(below[0], int(exponent))
-            if below[0].is_constant() and not below[0].is_zero():  # the denominator of a fraction of numbers
-                return _power(self._context.constant(1) / below[0], -int(exponent))
-        place = self._variables.setdefault(node, len(self._variables))
-        if place >= MOST_VARIABLES:
-            raise OverflowError
-        return self._context.gens()[place]
-
-
-def content(poly: Poly) -> Fraction:
-    """The greatest number by which all coefficients can be divided without new fractions; 0 for 0."""
-    if poly.is_zero():
-        return Fraction(0)
-    tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
-    return Fraction(gcd(*tops), lcm(*bottoms))
-
-
-def common_factor(poly: Poly) -> Fraction:
-    """The number that all coefficients have in common as they are written: of x/2 + 1/2 a half, of x - 1/2 one."""
-    tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
-    return Fraction(gcd(*tops), gcd(*bottoms))
-
-
-def _power(poly: Poly, exponent: int) -> Poly:
-    if exponent > MAX_EXPONENT:
-        raise OverflowError
-    power = poly**0
-    for _ in range(exponent):
-        power = _bounded(power * poly)
-    return power
-
-
-def _bounded(poly: Poly) -> Poly:
-    if len(poly) > MOST_TERMS:
-        raise OverflowError
-    return poly
-
-
 def exact_numbers(tree: Tree) -> Lack | None:
-    """No decimal."""
+    """The decimal that an exact answer must not have."""
     decimal = next((node.token for node in tree.distinct() if node.function == "Float"), None)
     return None if decimal is None else _lack("decimal", part=decimal)
 
 
 def is_expanded(tree: Tree) -> Lack | None:
-    """No bracket to multiply out, and no terms to add."""
+    """The bracket to multiply out, or that there are terms to add."""
     written = terms(tree)
     for term in written:
         parts = [(base, exponent) for base, exponent in _factors(term) if exponent > 0]
@@ -131,7 +58,7 @@ def is_expanded(tree: Tree) -> Lack | None:
 
 
 def is_factored(tree: Tree) -> Lack | None:
-    """A product whose factors have no factors themselves, over the rational numbers."""
+    """The factor that has factors itself, over the rational numbers."""
     parts = list(_factors(tree))
     top, bottom = _quotient(parts)
     if top is not None and bottom is not None and not top.gcd(bottom).is_constant():
@@ -154,7 +81,7 @@ def is_factored(tree: Tree) -> Lack | None:
 
 
 def one_fraction(tree: Tree) -> Lack | None:
-    """No sum with a fraction in it, no fraction in another, and no decimal."""
+    """The sum with a fraction in it, a fraction in another, or a decimal."""
     if (lack := exact_numbers(tree)) is not None:
         return lack
     below = [factor.children[0] for factor in factors(tree) if _is_quotient(factor)]
@@ -166,7 +93,7 @@ def one_fraction(tree: Tree) -> Lack | None:
 
 
 def lowest_terms(tree: Tree) -> Lack | None:
-    """One fraction, of which numerator and denominator have no common factor."""
+    """The common factor of numerator and denominator, or whatever keeps it from being one fraction."""
     lack = one_fraction(tree)
     if lack is not None:
         return lack
@@ -192,11 +119,6 @@ def lowest_terms(tree: Tree) -> Lack | None:
     return _lack("denominator-one") if any(exact(base) == 1 and e < 0 for base, e in parts) else None
 
 
-MAX_BEFORE_ROOT = 1000
-"""Up to which a whole number is taken out of a root."""
-MAX_PLACED_NODES = 400
-"""Nodes of an answer in which the place of a part is looked for."""
-
 FORMS: Mapping[str, Callable[[Tree], Lack | None]] = {
     "expanded": is_expanded,
     "factored": is_factored,
@@ -204,7 +126,7 @@ FORMS: Mapping[str, Callable[[Tree], Lack | None]] = {
     "one-fraction": one_fraction,
     "exact": exact_numbers,
 }
-"""By name: what a tree that was read as it is written lacks (a fraction of numbers is a quotient)."""
+"""The checks by name. Each says what a tree lacks that was read as it is written (a fraction is a quotient)."""
 
 
 def form_lack(form: str, tree: Tree, text: str) -> Lack | None:
@@ -267,7 +189,9 @@ def _text(tree: Tree) -> str:
         if node.function == "Mul" and len(children) == 2 and _is_quotient(children[1]):
             top, bottom = exact(children[0]), exact(children[1].children[0])
             if children[1].children[1] == MINUS_ONE and top is not None and bottom:
-                return whole(top / bottom) if (top / bottom).denominator == bottom else node.replace(children=children)
+                return (
+                    fraction(top / bottom) if (top / bottom).denominator == bottom else node.replace(children=children)
+                )
         return node.replace(children=children)
 
     return write_infix(tree.fold(joined))
@@ -276,6 +200,17 @@ def _text(tree: Tree) -> str:
 def _whole_exponent(node: Tree) -> int | None:
     exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
     return None if exponent is None or exponent.denominator > 1 else int(exponent)
+
+
+def _is_quotient(node: Tree) -> bool:
+    exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
+    return exponent is not None and exponent < 0
+
+
+def _has_quotient(part: Tree) -> bool:
+    """Whether a quotient is in it, outside of functions and exponents."""
+    inside = part.children[:1] if part.function == "Pow" else part.children if part.function in ("Add", "Mul") else ()
+    return _is_quotient(part) or any(_has_quotient(child) for child in inside)
 
 
 def _is_worked_out_easily(node: Tree) -> bool:
@@ -304,12 +239,77 @@ def _is_power(number: int, exponent: int) -> bool:
     return number < 10**12 and round(number ** (1 / exponent)) ** exponent == number
 
 
-def _is_quotient(node: Tree) -> bool:
-    exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
-    return exponent is not None and exponent < 0
+class Polynomials:
+    """Makes polynomials of trees, with the same variable for the same part."""
+
+    def __init__(self) -> None:
+        self._context = fmpq_mpoly_ctx.get([f"v{k}" for k in range(MOST_VARIABLES)], "lex")
+        self._variables: dict[Tree, int] = {}
+
+    def of(self, tree: Tree) -> Poly | None:
+        """The polynomial of a tree; None if it would be too large."""
+        try:
+            return tree.fold(self._made)
+        except OverflowError:
+            return None
+
+    def product(self, factors: list[tuple[Tree, int]]) -> Poly | None:
+        """The product of trees to whole powers from 1; None if it would be too large."""
+        found: Poly = self._context.constant(1)
+        try:
+            for tree, power in factors:
+                found = _bounded(found * _power(tree.fold(self._made), power))
+        except OverflowError:
+            return None
+        return found
+
+    def _made(self, node: Tree, below: list[Poly]) -> Poly:
+        number = exact(node)
+        if number is not None:
+            return self._context.constant(fmpq(number.numerator, number.denominator))
+        if node.function == "Add":
+            return _bounded(sum(below[1:], below[0]))
+        if node.function == "Mul":
+            product = below[0]
+            for factor in below[1:]:
+                product = _bounded(product * factor)
+            return product
+        exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
+        if exponent is not None and exponent.denominator == 1:
+            if exponent >= 0:
+                return _power(below[0], int(exponent))
+            if below[0].is_constant() and not below[0].is_zero():  # the denominator of a fraction of numbers
+                return _power(self._context.constant(1) / below[0], -int(exponent))
+        place = self._variables.setdefault(node, len(self._variables))
+        if place >= MOST_VARIABLES:
+            raise OverflowError
+        return self._context.gens()[place]
 
 
-def _has_quotient(part: Tree) -> bool:
-    """Whether a quotient is in it, outside of functions and exponents."""
-    inside = part.children[:1] if part.function == "Pow" else part.children if part.function in ("Add", "Mul") else ()
-    return _is_quotient(part) or any(_has_quotient(child) for child in inside)
+def content(poly: Poly) -> Fraction:
+    """The greatest number by which all coefficients can be divided without new fractions; 0 for 0."""
+    if poly.is_zero():
+        return Fraction(0)
+    tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
+    return Fraction(gcd(*tops), lcm(*bottoms))
+
+
+def common_factor(poly: Poly) -> Fraction:
+    """The number that all coefficients have in common as they are written: of x/2 + 1/2 a half, of x - 1/2 one."""
+    tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
+    return Fraction(gcd(*tops), gcd(*bottoms))
+
+
+def _power(poly: Poly, exponent: int) -> Poly:
+    if exponent > MAX_EXPONENT:
+        raise OverflowError
+    power = poly**0
+    for _ in range(exponent):
+        power = _bounded(power * poly)
+    return power
+
+
+def _bounded(poly: Poly) -> Poly:
+    if len(poly) > MOST_TERMS:
+        raise OverflowError
+    return poly

@@ -2,24 +2,24 @@
 
 import signal
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
 from dgltree.equations.marking.check import Marking
+from dgltree.support.workers import end_with_input
 
 
 def serve(connection: "Connection[Any, Any]") -> None:
-    """Answer tasks until there are no more."""
+    """Answer tasks until there are no more, or nobody hears the answers."""
     marking = Marking()
-    connection.send("ready")
-    while True:
-        try:
-            task = connection.recv()
-        except EOFError:
-            return
-        connection.send(marking.mark(task))
+    with suppress(EOFError, ConnectionError):
+        connection.send("ready")
+        while True:
+            connection.send(marking.mark(connection.recv()))
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that began this one
+    end_with_input(int(sys.argv[1]))
     serve(Connection(int(sys.argv[1])))

@@ -1,25 +1,25 @@
-"""Marks of answers, as values: codes, counts and numbers; sentences are made of them in sentences.py."""
+"""Marks are values: codes, counts, numbers, and the points for them; sentences.py makes sentences of them."""
 
 import enum
+import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite, pi
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
 from dgltree.equations.marking.sentences import SENTENCES, Cause, with_decimal_commas, write_note, write_sentence
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Verdict, undecided
 from dgltree.equations.typed.notes import Note
-import math
-from collections.abc import Mapping
-from typing import Final
 from dgltree.support.arguments import nearest
+from dgltree.support.refusal import Refusal
 
 VERSION = 1
-"""Of the record of a mark; docs/check.schema.json is its schema."""
+"""The version of the record of a mark; docs/check.schema.json is its schema."""
 
 
 class Mark(enum.Enum):
-    """Of an answer; the values are the codes in JSON."""
+    """How good an answer is; the values are the codes in JSON."""
 
     RIGHT = "right"
     FORM = "form"
@@ -54,7 +54,8 @@ def mark_of(verdict: Verdict, right: bool) -> Mark:
         return Mark.UNDECIDED
     if right:
         return Mark.RIGHT
-    if verdict.domain is Domain.NONE or (verdict.part and all(piece.is_point for piece in verdict.part)):
+    are_points = bool(verdict.part) and all(piece.is_point for piece in verdict.part)
+    if verdict.domain is Domain.NONE or (are_points and not verdict.is_at_whole_numbers):
         return Mark.WRONG
     return Mark.PART
 
@@ -78,7 +79,7 @@ class Lack(NamedTuple):
         return Cause(f"lack.{self.code}", self.values)
 
     def map(self, change: Callable[[str], str]) -> "Lack":
-        """With changed values."""
+        """The same lack with changed values."""
         return self._replace(values={name: change(value) for name, value in self.values.items()})
 
     @property
@@ -105,7 +106,7 @@ class Checked(NamedTuple):
     """As it was understood."""
     mark: Mark
     verdict: Verdict
-    """Of the equation with the answer in its blank."""
+    """The verdict on the equation with the answer in its blank."""
     lacking: Lack | None = None
     """The part of the required form that is missing."""
     notes: tuple[Note, ...] = ()
@@ -126,7 +127,8 @@ class Checked(NamedTuple):
 
     def sentence(self, table: Mapping[str, str] = SENTENCES) -> str:
         """The mark in words, by the templates of a table."""
-        return self._localized(write_sentence(self.explanation, table))
+        text = write_sentence(self.explanation, table)
+        return with_decimal_commas(text) if self.decimal == "comma" else text
 
     def noted(self, table: Mapping[str, str] = SENTENCES) -> list[str]:
         """The notes by the templates of a table."""
@@ -149,6 +151,12 @@ class Checked(NamedTuple):
         """Why it could not be read."""
         value = self.explanation.values.get("error", "") if self.mark in UNJUDGED else ""
         return value if isinstance(value, str) else ""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it was read and judged within its time, and without a fault of this program."""
+        unread = (Mark.UNREADABLE, Mark.NOT_ASKED, Mark.OUT_OF_TIME)
+        return self.mark not in unread and self.verdict.doubt is not Doubt.FAULT
 
     @property
     def counts(self) -> SolutionCounts:
@@ -196,17 +204,12 @@ class Checked(NamedTuple):
         return row
 
     @property
-    def described(self) -> dict[str, Any]:
-        """The former name of :attr:`record`, until 0.5."""
-        return self.record
-
-    @property
     def short_record(self) -> dict[str, Any]:
         """The answer, its mark and the reason: of one solution of several."""
         return {"answer": self.answer, "mark": self.mark.value, "explanation": self.explanation.record}
 
     def with_decimal(self, decimal: str) -> "Checked":
-        """With the decimal mark of its question, in which its numbers are written then."""
+        """The mark with the decimal mark of its question, in which its numbers are written then."""
         found = self._replace(decimal=decimal)
         if decimal == "point":
             return found
@@ -225,9 +228,6 @@ class Checked(NamedTuple):
             return {}
         point = {name: _number(value) for name, value in shown.variables.items()}
         return {"differs_at": {"variables": point, "left": _number(shown.left), "right": _number(shown.right)}}
-
-    def _localized(self, text: str) -> str:
-        return with_decimal_commas(text) if self.decimal == "comma" else text
 
 
 _RIGHT = (Mark.RIGHT, Mark.FORM, Mark.INCOMPLETE)
@@ -266,10 +266,6 @@ def _number(text: str) -> float | None:
     return number if isfinite(number) else None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Points for marks: a table of codes, part marks included.
-
-
 SHARE: Final = "share"
 """Points of an answer in proportion to its right solutions: 1/2 of ``2`` for ``x^2 = 4``, 0 of ``2, 5``."""
 POINTS: Mapping[str, float | str] = {"right": 1.0}
@@ -299,7 +295,7 @@ def read_points(text: str) -> dict[str, float | str]:
     for entry in text.split(","):
         code, sign, value = (part.strip() for part in entry.partition("="))
         if code not in _CODES:
-            raise ValueError(f"there is no mark {code!r} ({nearest(code, _CODES)}); write right=2,incomplete=1")
+            raise Refusal(f"there is no mark {code!r} ({nearest(code, _CODES)}); write right=2,incomplete=1")
         if sign and value == SHARE and code != "right":
             table[code] = SHARE
             continue
@@ -308,5 +304,6 @@ def read_points(text: str) -> dict[str, float | str]:
         except ValueError:
             table[code] = math.nan
         if not math.isfinite(float(table[code])):
-            raise ValueError(f"the points of {code} are {value!r}; expected a number{', or share' * (code != 'right')}")
+            expected = "a number" if code == "right" else "a number, or share"
+            raise Refusal(f"the points of {code} are {value!r}; expected {expected}")
     return table

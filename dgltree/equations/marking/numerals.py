@@ -13,9 +13,9 @@ from dgltree.equations.typed.spelling import SUPERSCRIPTS
 
 DECIMALS = ("comma", "point")
 BITS = 256
-"""Of a value that is compared with what was rounded; where they do not decide, the number counts as not equal."""
+"""Bits of a value that is compared with what was rounded; where they do not decide, the number counts as not equal."""
 MAX_EXPONENT = 400
-"""Of ten, up to which a rounded number is compared with its value."""
+"""Exponent of ten up to which a rounded number is compared with its value."""
 
 _SPACES = " \u00a0\u2009\u202f"
 _COMMA = re.compile(r"(?<![\w,.])[0-9]+,[0-9]+(?![0-9]|[.,][0-9])")

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Union
 
-from dgltree.support.arguments import nearest
 from dgltree.equations.typed.notes import READING_NOTES, Note, fill, make_note
+from dgltree.support.arguments import nearest
+from dgltree.support.refusal import Refusal
 
 
 class Cause(NamedTuple):
@@ -16,7 +17,7 @@ class Cause(NamedTuple):
     values: Mapping[str, Union[str, "Cause"]] = {}
 
     def map(self, change: Callable[[str], str]) -> "Cause":
-        """With changed values."""
+        """The same cause with changed values."""
         values = {
             name: value.map(change) if isinstance(value, Cause) else change(value)
             for name, value in self.values.items()
@@ -34,6 +35,7 @@ CHECKING_NOTES: Mapping[str, str] = {
     "rounds": "{answer} rounds {exact}",
     "degrees": "right in degrees: write {answer}°",
     "may-have-more": "there may be more solutions",
+    "periods": "so are numbers whole periods apart",
     "period": "so is {unknown} + {period}*k for each whole k",
     "decimal": "{number} is a decimal: decimals have a {mark} here",
     "thousands": "{number} is {whole}: decimals have a {mark} here",
@@ -47,6 +49,7 @@ SENTENCES: Mapping[str, str] = {
     "right-general": "right: {solutions} for each integer {counters}",
     "right-all-general": "right: all solutions: {solutions} for each integer {counters}",
     "right-none": "right: there is no real solution ({basis})",
+    "right-drawn": "right: a solution wherever there is one (tested at {count} values of the letters)",
     "right-assumed": "right where {assumptions}",
     "right-none-assumed": "right: there is no solution where it is assumed to be",
     "positive": "right for positive letters: {missing} is another solution",
@@ -55,18 +58,22 @@ SENTENCES: Mapping[str, str] = {
     "form": "right, but not {form}: {lack}",
     "part": "right on a part only: {verdict}",
     "part-positive": "right on a part only: {verdict}",
+    "part-drawn": "right on a part only: at {point} {solution} is no solution",
     "part-claim": "right on a part only: it {place}",
     "incomplete-step": "right, but not all solutions: the next one is {period} apart",
     "incomplete-every": "right, but not all solutions: every {unknown} is one",
     "incomplete-interval": "right, but not all solutions: it {place}",
     "incomplete-one": "right, but not all solutions: {missing} is missing",
     "incomplete-some": "right, but not all solutions: {missing} are missing",
+    "incomplete-drawn": "right, but not all solutions: at {point} {missing} is missing",
     "incomplete-excluded": "right, but not all solutions: {solution} is one, too",
     "wrong": "wrong: {verdict}",
     "wrong-at": "wrong: at {point} left {left}, right {right}",
     "wrong-number": "wrong: left {left}, right {right}",
     "wrong-not-real": "wrong: {place}",
     "wrong-no-value": "wrong: {place} there",
+    "wrong-drawn": "wrong: at {point} {solution} is no solution",
+    "wrong-none-drawn": "wrong: at {point} {solution} is a solution",
     "wrong-none": "wrong: {solution} is a solution",
     "wrong-claim": "wrong: it {verdict}",
     "wrong-quantity": "wrong: another quantity",
@@ -74,6 +81,7 @@ SENTENCES: Mapping[str, str] = {
     "wrong-no-unit": "wrong: the unit is missing, or another quantity",
     "one-of-several": "{answer} is {sentence}",
     "undecided": "{verdict}",
+    "undecided-drawn": "undecided: the solutions are not known at any values of the letters that were tried",
     "undecided-none": "undecided: no solution was found, but that is not proved",
     "unreadable": "unreadable: {error}",
     "empty": "no answer",
@@ -158,12 +166,12 @@ def check_sentences(table: Mapping[str, Any]) -> dict[str, str]:
     """
     for code, template in table.items():
         if code not in SENTENCES:
-            raise ValueError(f"there is no sentence {code!r} ({nearest(code, SENTENCES)})")
+            raise Refusal(f"there is no sentence {code!r} ({nearest(code, SENTENCES)})")
         if not isinstance(template, str):
-            raise ValueError(f"the sentence {code!r} is {template!r:.60}; it must be a text")
+            raise Refusal(f"the sentence {code!r} is {template!r:.60}; it must be a text")
         for name in _FIELD.findall(template):
             if name not in _VALUES:
-                raise ValueError(
+                raise Refusal(
                     f"the sentence {code!r} has {{{name}}}, and no value has that name ({nearest(name, _VALUES)})"
                 )
     return dict(table)

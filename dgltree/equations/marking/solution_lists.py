@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection, Iterator
 from unicodedata import normalize
 
+from dgltree.support.refusal import Refusal
+
 
 class Claim(enum.Enum):
     """An answer that names no number."""
@@ -92,11 +94,16 @@ def parse_claim(text: str) -> Claim | None:
 
 
 def split_set(text: str, unknown: str, names: Collection[str]) -> str:
-    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if the equation has no k."""
+    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ``.
+
+    Raises ``ValueError`` for a k that is a letter of the equation.
+    """
     text = _MULTIPLICITY.sub("", _BRACES_OF_LATEX.sub("", text)).strip().removesuffix(".")
     text = _UNION.sub(";" if ";" in text else ",", _NAMED_BEHIND.sub("", text))
     counter = _COUNTER.search(text)
-    if counter and counter[1] not in (unknown, *names):
+    if counter and counter[1] in (unknown, *names):
+        raise Refusal(f"{counter[1]} is a letter of the question; write another one for whole numbers, as in 2*n*pi")
+    if counter:
         text = text[: counter.start()] + text[counter.end() :]
     found = _SET.match(text)
     return text[found.end() :] if found and found[1] in (None, unknown) else text
@@ -137,7 +144,7 @@ def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
             return chain[-1]  # x1 = x2 = 1
         if not _BETWEEN.search(text) and not _SEMICOLON.search(text):
             last = text.rpartition("=")[2].strip()
-            raise ValueError(f"'{text.strip()}' has several '='; write the value alone: {found[1]} = {last}")
+            raise Refusal(f"'{text.strip()}' has several '='; write the value alone: {found[1]} = {last}")
     value, sign, name = text.rpartition("=")
     return value if sign and "=" not in value and unknown is not None and name.strip() == unknown else text
 
@@ -173,7 +180,7 @@ def listings(text: str, unknown: str) -> list[list[str]]:
         text = found[1].replace("|", ";") if found[1].count("|") == 1 else found[1]
     if _PAIR.fullmatch(text):
         inside = text.strip()[1:-1].strip()
-        raise ValueError(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")
+        raise Refusal(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")
     ways = [_SEMICOLON] if _SEMICOLON.search(text) else [_BETWEEN]
     if ways == [_BETWEEN] and _TIGHT.search(text):
         ways = [_LOOSE, _BETWEEN]

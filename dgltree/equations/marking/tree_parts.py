@@ -3,25 +3,21 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.exact import exact
-from dgltree.read.notation import MINUS_ONE, number
+from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.tree import Tree
 
 
-def whole(value: Fraction | int) -> Tree:
-    """The leaf of a rational number."""
-    return number(str(value))
-
-
 def terms(tree: Tree) -> tuple[Tree, ...]:
-    """Of a sum, without the brackets in it."""
+    """The terms of a sum, without the brackets in it."""
     if tree.function != "Add":
         return (tree,)
     return tuple(term for child in tree.children for term in terms(child))
 
 
 def factors(tree: Tree) -> tuple[Tree, ...]:
-    """Of a product, without the brackets in it."""
+    """The factors of a product, without the brackets in it."""
     if tree.function != "Mul":
         return (tree,)
     return tuple(factor for child in tree.children for factor in factors(child))
@@ -32,13 +28,13 @@ def make_sum(parts: Sequence[Tree]) -> Tree:
 
 
 def product(parts: Sequence[Tree]) -> Tree:
-    return Tree("Mul", parts) if len(parts) > 1 else parts[0] if parts else whole(1)
+    return Tree("Mul", parts) if len(parts) > 1 else parts[0] if parts else fraction(1)
 
 
 def negate(tree: Tree) -> Tree:
     value = exact(tree)
     if value is not None:
-        return whole(-value)
+        return fraction(-value)
     first, *rest = factors(tree)
     return product(rest) if first == MINUS_ONE else Tree("Mul", (MINUS_ONE, tree))
 
@@ -50,18 +46,18 @@ def quotient(tree: Tree) -> tuple[Tree, Tree]:
         value = exact(factor)
         exponent = exact(factor.children[1]) if factor.function == "Pow" else None
         if value is not None and value.denominator > 1:
-            top.append(whole(value.numerator))
-            bottom.append(whole(value.denominator))
+            top.append(fraction(value.numerator))
+            bottom.append(fraction(value.denominator))
         elif exponent is not None and exponent < 0:
             base = factor.children[0]
-            bottom.append(base if exponent == -1 else Tree("Pow", (base, whole(-exponent))))
+            bottom.append(base if exponent == -1 else Tree("Pow", (base, fraction(-exponent))))
         else:
             top.append(factor)
     return product(top), product(bottom)
 
 
 def power(base: Tree, exponent: Fraction | int) -> Tree:
-    return base if exponent == 1 else Tree("Pow", (base, whole(exponent)))
+    return base if exponent == 1 else Tree("Pow", (base, fraction(exponent)))
 
 
 def over(top: Tree, bottom: Tree) -> Tree:

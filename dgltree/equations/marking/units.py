@@ -10,6 +10,7 @@ from dgltree.equations.marking.numerals import NUMERAL, POWER_OF_TEN
 from dgltree.equations.marking.sentences import CHECKING_NOTES, Cause
 from dgltree.equations.typed.notes import Note, make_note
 from dgltree.equations.typed.spelling import SUPERSCRIPTS
+from dgltree.support.refusal import Refusal
 
 _NAME = "[A-Za-zµμΩèéí]+"
 _RAISED = "[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
@@ -49,7 +50,7 @@ class WithUnits(NamedTuple):
     """A text without units."""
 
     text: str
-    """With base units as variables: ``5*(meter) + 20*(1/100*meter)``."""
+    """The text with base units as variables: ``5*(meter) + 20*(1/100*meter)``."""
     bases: frozenset[str]
     """The base units in it."""
     numeral: str = ""
@@ -66,7 +67,7 @@ def _check_apart(text: str) -> None:
         known = found["number"] and all(_base(part["name"]) is not None for part in _PART.finditer(unit))
         if before is not None and known and not text[before.end() : found.start()].strip():
             first, second = before[0].strip(), found[0].strip()
-            raise ValueError(f"'{first} {second}' can mean a sum or a product; write {first} + {second}")
+            raise Refusal(f"'{first} {second}' can mean a sum or a product; write {first} + {second}")
         before = found if known else None
 
 
@@ -125,7 +126,7 @@ def with_units(text: str) -> WithUnits:
         return f"({whole}{written}){found['raised'] or ''}" if whole else f"{written}{found['raised'] or ''}"
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
-        raise ValueError("a temperature in °C or °F is not a multiple of a unit; write kelvin")
+        raise Refusal("a temperature in °C or °F is not a multiple of a unit; write kelvin")
     text = _FRACTION.sub(lambda one: f"{one[1]}/{one[2]}" if _base(one[1]) is not None else one[0], text)
     _check_apart(text)
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
@@ -192,5 +193,5 @@ def _registry() -> Any:
     try:
         import pint
     except ImportError:
-        raise ValueError("units are read by pint, which is not installed; it comes with the extra units") from None
+        raise Refusal("units are read by pint, which is not installed; it comes with the extra units") from None
     return pint.UnitRegistry(non_int_type=Fraction)

@@ -2,9 +2,15 @@
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+from dgltree.equations.truth.precision import give_way
+from dgltree.equations.truth.proofs.work import OutOfTime, ending
+
+Result = TypeVar("Result")
 
 FINISH = 0.3
-"""Seconds after a search's end in which what it found is judged and ordered."""
+"""Seconds after a search's end in which what it found is judged and ordered; what is not judged then stays so."""
 
 
 class Clock:
@@ -42,6 +48,18 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds until it is late, below 0 afterwards."""
+        give_way()
+        return self._left()
+
+    def in_time(self, work: Callable[[], Result]) -> Result | None:
+        """The result of exact work; None if the time in which a search is finished was over first."""
+        try:
+            with ending(lambda: self._left() < -FINISH):  # and gives no other thread way, within exact numbers
+                return work()
+        except OutOfTime:
+            return None
+
+    def _left(self) -> float:
         now = time.monotonic()
         if now <= self.deadline and self.told():
             self.deadline = min(self.deadline, now - 1e-9)

@@ -8,8 +8,7 @@ import numpy as np
 from dgltree.equations.expressions.definitions import X, expression
 from dgltree.equations.expressions.variables import Path, count_blanks, find_blank
 from dgltree.equations.search import written_operations
-from dgltree.equations.search.points import value
-from dgltree.equations.search.points import COMPLEX, Points
+from dgltree.equations.search.points import COMPLEX, Points, value
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array, power
 from dgltree.equations.truth.exact import exact_value

@@ -1,26 +1,28 @@
-"""Points at which a search evaluates, and values of trees at them as arrays: fast and without error bounds."""
+"""Points at which a search evaluates have a value for each variable, fixed by its name.
+
+Values of trees at them are arrays: fast and without error bounds. truth/judge.py verifies what they find.
+"""
 
 import hashlib
-from collections.abc import Iterator
-from typing import NamedTuple
-import numpy as np
-from dgltree.equations.truth.elementary import Array
 import math
-from collections.abc import Mapping
-from dgltree.equations.truth.elementary import Array, apply
-from dgltree.equations.truth.elementary import finite, number_of
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dgltree.equations.truth.elementary import Array, apply, finite, number_of
 from dgltree.read.notation import NUMBERS
 from dgltree.read.text import one_line
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Points at which a search evaluates: a value for each variable, fixed by its name.
-
-
 TABLE_POINTS = 4  # points of the big tables: with so many, different values hardly ever agree at all
 CHECK_POINTS = 40  # points for what is fitted, and to check what was found
-
+TOLERANCE = 1e-9  # relative difference of values that count as equal
+MAX_VALUE = 1e9  # of a value that is looked at
+ROWS = 20_000  # values put into a blank at once
+TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths of a second, and 130 MB
 RANGES: dict[str, tuple[float, float]] = {
     "below one": (0.15, 0.92),  # where sqrt(1 - x^2), asin and atanh are real
     "above one": (1.15, 2.9),  # where log, sqrt(x - 1) and acosh are
@@ -62,16 +64,6 @@ def _values(region: str, name: str) -> Array:
         values: Array = random.uniform(0.4, 1.6, CHECK_POINTS) * np.exp(1j * random.uniform(-1.2, 1.2, CHECK_POINTS))
         return values
     return random.uniform(*RANGES[region], CHECK_POINTS)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values of trees at points, as arrays: fast and without error bounds. truth/judge.py verifies what they find.
-
-
-TOLERANCE = 1e-9  # relative difference of values that count as equal
-MAX_VALUE = 1e9  # of a value that is looked at
-ROWS = 20_000  # values put into a blank at once
-TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths of a second, and 130 MB
 
 
 def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
@@ -116,5 +108,5 @@ def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
     if node.function == "Symbol" and node.token in points.values:
         return points.values[node.token]
     if node.function in NUMBERS and math.isinf(number_of(node)):
-        raise ValueError(f"the number {one_line(node.token or '', 40)} is too large; a search takes up to 308 digits")
+        raise Refusal(f"the number {one_line(node.token or '', 40)} is too large; a search takes up to 308 digits")
     return points.constant(finite(node))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from math import isfinite
 
 from flint import fmpq
 
@@ -14,8 +15,7 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
 from dgltree.equations.truth.solutions.exact_roots import tidy
-from dgltree.equations.truth.solutions.solutions import Number, same, value
-from dgltree.equations.truth.solutions.solutions import Root, Solutions
+from dgltree.equations.truth.solutions.solutions import Number, Root, Solutions, same, value
 from dgltree.read.infix import read_infix
 from dgltree.read.notation import number
 from dgltree.trees.equation import Equation
@@ -24,7 +24,7 @@ from dgltree.trees.tree import Tree
 MAX_ROOT_NODES = 60
 """Nodes of an expression for a root."""
 MOST_FORMS = 8
-"""Of a root, the plainest ones: those that are compared with what the equation needs."""
+"""The plainest forms of a root, which are compared with what the equation needs."""
 
 
 class RootForms:
@@ -57,7 +57,7 @@ class RootForms:
             return [fraction(exact)] if written is None else [written, fraction(exact)]
         x = float(root)
         trees = [tree for tree, at in self._pool if self._is(root, at)]
-        guesses = [*name_number(x), *(name_angle(x) if self._is_circular else ())]
+        guesses = [*name_number(x), *(name_angle(x) if self._is_circular and isfinite(x) else ())]
         trees += [tree for guess in guesses for tree, at in _valued(self._order(guess)) if self._is(root, at)]
         return sorted(dict.fromkeys(trees), key=textbook_cost)[:MOST_FORMS]
 
@@ -66,7 +66,10 @@ class RootForms:
         return next(iter(self.of(root)), number(root.decimal))
 
     def _is(self, root: Root, at: Number) -> bool:
-        return same(root.number, at)
+        """Whether a value is a root: one that is rational exactly may be alike, as 1 is next to 1 + e^-2000."""
+        others = (other.number for other in self._solutions.roots if other is not root)
+        taken = isinstance(at, fmpq) and any(isinstance(q, fmpq) and q == at for q in others)
+        return same(root.number, at) and not taken
 
 
 def write_period(turn: Period) -> Tree:

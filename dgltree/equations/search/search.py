@@ -1,83 +1,67 @@
-"""The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
+"""The search for fillers of a blank goes from short to long, until some hold, or a budget or a clock is spent.
 
-from collections.abc import Sequence
-from dgltree.equations.truth.identities.field_extension import Again, Units
-from dgltree.equations.truth.identities.proof import difference
-from dgltree.equations.truth.identities.rational_functions import NoValue, TooLarge
-from dgltree.equations.truth.identities.rational_functions import Region
-from dgltree.trees.equation import BLANK, Equation, substitute
-from dgltree.trees.tree import Tree
-from typing import NamedTuple
+An equation with several blanks gets short expressions for all but one, and for that one what it is then worth.
+"""
+
 import math
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
 import numpy as np
+
 from dgltree.equations.algebra.client import algebra
 from dgltree.equations.expressions.canonical_form import restates
-from dgltree.equations.expressions.variables import variables
-from dgltree.equations.expressions.variables import only_path
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search.points import agree, value
+from dgltree.equations.expressions.variables import count_blanks, find_blank, only_path, variables
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.table import Forms
 from dgltree.equations.search.inverse import isolate, solve_for_blank
-from dgltree.equations.search.numbers import name_complex
-from dgltree.equations.search.points import CHECK_POINTS, COMPLEX, TABLE_POINTS, Points, points, regions
+from dgltree.equations.search.numbers import name_complex, ratio
+from dgltree.equations.search.points import (
+    CHECK_POINTS,
+    COMPLEX,
+    TABLE_POINTS,
+    Points,
+    agree,
+    points,
+    regions,
+    rows_at_once,
+    value,
+)
 from dgltree.equations.search.root_forms import RootForms, write_period
 from dgltree.equations.search.search_space import SearchSpace, search_space
 from dgltree.equations.search.stages import Stages
+from dgltree.equations.search.table import Forms, ValueTable
 from dgltree.equations.search.textbook_cost import textbook_cost
-from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.search.verdicts import Fillers, Verdicts
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
+from dgltree.equations.truth.identities.field_extension import Again, Units
+from dgltree.equations.truth.identities.proof import difference
+from dgltree.equations.truth.identities.rational_functions import NoValue, Region, TooLarge
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import rational
 from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions
 from dgltree.equations.truth.solutions.solving import solve
+from dgltree.equations.truth.verdict import Domain
 from dgltree.read.infix_writer import write_infix
-from collections.abc import Iterator, Sequence
-from itertools import product
-from dgltree.equations.expressions.variables import count_blanks, find_blank
-from dgltree.equations.expressions.written_form import symbols
-from dgltree.equations.search.points import agree, rows_at_once, value
-from dgltree.equations.search.inverse import solve_for_blank
-from dgltree.equations.search.numbers import ratio
-from dgltree.equations.search.points import TABLE_POINTS, Points, points, regions
-from dgltree.equations.search.search_space import search_space
-from dgltree.equations.search.table import ValueTable
-from dgltree.equations.search.verdicts import Fillers, Verdicts
-from dgltree.trees.equation import Equation
+from dgltree.support.lazy import cached_property
+from dgltree.support.refusal import Refusal
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Of which degree the polynomial is whose roots are the solutions of an equation, in its other variables.
-
-
-def degree(equation: Equation, unknown: str, names: Sequence[str]) -> int | None:
-    """The least degree of an irreducible polynomial of which a solution is a root; None if it is none of one.
-
-    Args:
-        equation: with the blank in the place of the unknown.
-        unknown: its variable.
-        names: of the other variables.
-    """
-    variable = Tree("Symbol", token=unknown)
-    asked = Equation(*(substitute(side, {BLANK: variable}) for side in equation))
-    try:
-        found = difference(asked, [unknown, *names], Region("complex"), Units())
-        places = [found.translation.ring.involved(value.num)[0] for value in found.kernels.variables.values()]
-        if not set(found.translation.ring.involved(found.value.num)) <= set(places):
-            return None
-        factors = found.value.num.factor()[1]
-    except (Again, TooLarge, NoValue, ArithmeticError, RecursionError):
-        return None
-    degrees = [int(factor.degrees()[places[0]]) for factor, _ in factors]
-    return min(filter(None, degrees), default=None)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The result of a search.
+BUDGET = 250_000  # values of a table
+QUICK = 12_000  # of the first table
+MAX_FILLERS = 3000  # fillers found, from which the best are chosen
+FIRST_JUDGED = 40  # fillers of which verdicts are asked before more are looked for
+MIN_UNSOLVED_DEGREE = 3  # degree of a polynomial from which on its roots have no short expression, mostly
+SHOWN_EXTRANEOUS = 3
+BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
+TRIED = 60_000  # combinations of expressions for several blanks
+SHORTEST = 400  # solutions for several blanks that are judged
+MAX_LEVEL = 10  # level of a table for several blanks
 
 
 class SearchResult(NamedTuple):
@@ -94,20 +78,11 @@ class SearchResult(NamedTuple):
     reason: str = ""
     """Why there are none, or that no real number is one."""
     period: Tree | None = None
-    """Of which each whole multiple may be added to a solution."""
+    """The number of which each whole multiple may be added to a solution."""
     more: bool = False
     """Whether there may be other real solutions than those that were found."""
     extraneous: tuple[str, ...] = ()
     """Real numbers that solve the equation by its rules, but at which a part is not real, with the part."""
-
-
-BUDGET = 250_000  # values of a table
-QUICK = 12_000  # of the first table
-MAX_FILLERS = 3000  # fillers found, from which the best are chosen
-FIRST_JUDGED = 40  # fillers of which verdicts are asked before more are looked for
-MIN_UNSOLVED_DEGREE = 3  # degree of a polynomial from which on its roots have no short expression, mostly
-SHOWN_EXTRANEOUS = 3
-BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
 class Search:
@@ -193,7 +168,7 @@ class Search:
 
     @cached_property
     def _degree(self) -> int:
-        """Of the polynomial of which an unknown at several places is a root; 0 if it is none of one."""
+        """The degree of the polynomial of which an unknown at several places is a root; 0 if it is none of one."""
         if not (self.solves and self.unknown and self.names):
             return 0
         return degree(self.equation, self.unknown, self.names) or 0
@@ -220,10 +195,11 @@ class Search:
             return self.solutions.none
         if self.unknown is None or self.solutions is None or not self.solutions.intervals:
             return self.remark
-        verdict = Judge().verdict(self.solutions.equation)
-        if all(piece.low is piece.high is None for piece in self.solutions.intervals) and verdict.holds:
-            return f"every {self.unknown} is a solution: {verdict.short}"
-        return f"not single numbers: {verdict.short}"
+        every = self.solutions.every
+        assert every is not None
+        if every.domain is Domain.REALS and not every.conditions:
+            return f"every {self.unknown} is a solution: {every.short}"
+        return f"not single numbers: {every.short}"
 
     @property
     def _wants_complex(self) -> bool:
@@ -238,7 +214,7 @@ class Search:
     def _takes_complex_pairs(self) -> bool:
         """Whether the solutions are the roots of quadratic polynomials, which are taken."""
         polynomials = [] if self.solutions is None else self.solutions.polynomials
-        if not polynomials or any(len(p) != 3 for p in polynomials):
+        if not polynomials or any(len(p) != 3 or p[1] ** 2 >= 4 * p[0] * p[2] for p in polynomials):
             return False
         for c, b, a in polynomials:
             size = math.sqrt(4 * a * c - b * b) / (2 * abs(a))
@@ -247,10 +223,11 @@ class Search:
         return bool(self.fillers)
 
     def _solve(self) -> None:
-        """Look for the real solutions."""
+        """Look for the real solutions; there are none to show if the time is over first."""
         name = self.unknown or "x"
         variable = Tree("Symbol", token=name)
-        self.solutions = solve(Equation(*(substitute(side, {BLANK: variable}) for side in self.equation)), name)
+        equation = Equation(*(substitute(side, {BLANK: variable}) for side in self.equation))
+        self.solutions = self.clock.in_time(lambda: solve(equation, name))
 
     @property
     def may_have_more(self) -> bool:
@@ -261,7 +238,7 @@ class Search:
 
     @property
     def _period(self) -> Tree | None:
-        """Of which each whole multiple may be added to a solution."""
+        """The number of which each whole multiple may be added to a solution."""
         turn = None if self.solutions is None or self.unknown is None else self.solutions.period
         return None if turn is None or self.reason else write_period(turn)
 
@@ -315,7 +292,7 @@ class Search:
             if any(node == BLANK for node in side.distinct()):
                 continue
             if not self.clock.late and not self._has_value(side):
-                raise ValueError(f"{_short(side)} has no value: it divides by zero, or is too large or too small")
+                raise Refusal(f"{_short(side)} has no value: it divides by zero, or is too large or too small")
 
     def _has_value(self, tree: Tree) -> bool:
         """Whether a tree has a finite value at any point."""
@@ -380,13 +357,26 @@ def _short(tree: Tree) -> str:
     return text if len(text) <= 60 else f"{text[:50]} ..."
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Several blanks at once: short expressions for all but one, and what that one is then worth.
+def degree(equation: Equation, unknown: str, names: Sequence[str]) -> int | None:
+    """The least degree of an irreducible polynomial of which a solution is a root; None if it is none of one.
 
-
-TRIED = 60_000  # combinations of expressions for the blanks that are chosen
-SHORTEST = 400  # solutions that are judged
-MAX_LEVEL = 10  # level of a table
+    Args:
+        equation: with the blank in the place of the unknown.
+        unknown: its variable.
+        names: of the other variables.
+    """
+    variable = Tree("Symbol", token=unknown)
+    asked = Equation(*(substitute(side, {BLANK: variable}) for side in equation))
+    try:
+        found = difference(asked, [unknown, *names], Region("complex"), Units())
+        places = [found.translation.ring.involved(value.num)[0] for value in found.kernels.variables.values()]
+        if not set(found.translation.ring.involved(found.value.num)) <= set(places):
+            return None
+        factors = found.value.num.factor()[1]
+    except (Again, TooLarge, NoValue, ArithmeticError, RecursionError):
+        return None
+    degrees = [int(factor.degrees()[places[0]]) for factor, _ in factors]
+    return min(filter(None, degrees), default=None)
 
 
 class MultiBlankResult(NamedTuple):
@@ -409,7 +399,8 @@ def search_multi_blank(
     tried, memory, clock = 0, 0, clock or Clock()
     verdicts = verdicts or Verdicts(equation, blanks, clock)
     found: list[Fillers] = []
-    last = _last(equation, blanks)
+    # The blank whose value is worked out has to occur once.
+    last = next((blank for blank in reversed(blanks) if count_blanks(equation, blank) == 1), None)
     with np.errstate(all="ignore"):
         for region in regions():
             at = points(region, variables(*equation), TABLE_POINTS)
@@ -425,11 +416,6 @@ def search_multi_blank(
 def _rank(fillers: Fillers) -> tuple[bool, int]:
     """Numbers first, which blanks of partial fractions and coefficients ask for; then the shortest."""
     return bool(variables(*fillers)), sum(map(symbols, fillers))
-
-
-def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:
-    """A blank that occurs once: the last such one."""
-    return next((blank for blank in reversed(blanks) if count_blanks(equation, blank) == 1), None)
 
 
 class _Combinations:

@@ -1,134 +1,26 @@
 """All expressions of some leaves and operations, shortest first, each value once: as arrays, no trees.
 
 An entry is a value at the points, with the ways in which it was met (its forms): an operation and the entries that it
-is applied to. Trees are built by forms.py, only of what is asked for.
+is applied to. :class:`Forms` builds trees, only of what is asked for.
 """
 
-from typing import NamedTuple
-import numpy as np
-from dgltree.equations.truth.elementary import Array, apply, power
-from collections.abc import Iterator
-from dgltree.equations.truth.elementary import Array
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from dgltree.equations.search.points import MAX_VALUE, agree
-from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.written_operations import ONE
-from dgltree.trees.tree import Tree
 from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
 from dgltree.equations.expressions.written_form import symbols
-from dgltree.equations.search.written_operations import fraction, write_operation
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Steps from values to further ones: the operations, and which pairs are worth trying.
-
+from dgltree.equations.search.clock import Clock
+from dgltree.equations.search.points import MAX_VALUE, agree
+from dgltree.equations.search.written_operations import ONE, fraction, write_operation
+from dgltree.equations.truth.elementary import Array, apply, power
+from dgltree.trees.tree import Tree
 
 BINARY = ("add", "sub", "mul", "div", "pow")
 COMMUTATIVE = ("add", "mul")
-
-
-class Operations(NamedTuple):
-    """The operations of expressions."""
-
-    unary: tuple[str, ...]
-    """Functions of the trees, in addition to ``neg`` and ``sqrt``."""
-    binary: tuple[str, ...] = BINARY
-
-
-def unary(name: str, values: Array) -> Array:
-    """The values of a function, ``neg`` or ``sqrt``."""
-    if name == "neg":
-        return -values
-    return np.sqrt(values) if name == "sqrt" else np.log(values) if name == "log" else apply(name, [values])
-
-
-def binary(name: str, a: Array, b: Array) -> Array:
-    """The values of one of :data:`BINARY`."""
-    if name == "add":
-        return a + b
-    if name == "sub":
-        return a - b
-    if name == "mul":
-        return a * b
-    return a / b if name == "div" else power(a, b)
-
-
-def pairs(name: str, first: Array, second: Array, room: int, one: int) -> tuple[Array, Array]:
-    """Left and right of the pairs of two levels' entries that may give something new: some ``room`` at most.
-
-    Args:
-        name: one of :data:`BINARY`.
-        first: the entries of a level.
-        second: those of another, or of the same.
-        room: how many.
-        one: the entry of the number 1, -1 if there is none.
-    """
-    if not len(first) or not len(second):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    first = first[: max(1, room // len(second))]
-    left, right = np.repeat(first, len(second)), np.tile(second, len(first))
-    if name in ("mul", "div", "pow"):  # what 1 does to nothing
-        useful = (left != one) & (right != one) if name != "div" else right != one
-        left, right = left[useful], right[useful]
-    if name in COMMUTATIVE:
-        ordered = left <= right if first[0] == second[0] else slice(None)
-        left, right = left[ordered], right[ordered]
-    if name in ("sub", "div"):
-        differ = left != right
-        left, right = left[differ], right[differ]
-    return left, right
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The ways in which values were met, so many of each as are kept: as arrays.
-
-
 FORMS = 8  # ways of each value that are kept
-
-
-class KeptForms:
-    """Forms of entries by number: an operation and the entries that it is applied to, in the order of adding."""
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[Array, Array, Array, Array]] = []  # operation, left, right, entry
-        self._counts = np.empty(0, np.int8)
-        self._sorted: tuple[Array, ...] | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its arrays."""
-        return self._counts.nbytes + sum(column.nbytes for block in self._blocks for column in block)
-
-    def add(self, entries: int, operation: Array, left: Array, right: Array, entry: Array) -> None:
-        """Of forms (m,), keep those that are among the first FORMS of their entry; there are ``entries`` by now."""
-        self._counts = np.concatenate([self._counts, np.zeros(entries - len(self._counts), np.int8)])
-        order = np.argsort(entry, kind="stable")
-        entry = entry[order]
-        first = np.searchsorted(entry, entry)
-        keep = np.arange(len(entry)) - first + self._counts[entry] < FORMS
-        order, entry = order[keep], entry[keep]
-        np.add.at(self._counts, entry, 1)
-        columns = (operation[order].astype(np.int8), left[order].astype(np.int32), right[order].astype(np.int32))
-        self._blocks.append((*columns, entry.astype(np.int32)))
-        self._sorted = None
-
-    def of_operation(self, operation: int) -> Iterator[tuple[int, int]]:
-        """(entry, left) of all forms by an operation."""
-        for operations, left, _, entries in self._blocks:
-            for place in np.flatnonzero(operations == operation):
-                yield int(entries[place]), int(left[place])
-
-    def of_entry(self, entry: int) -> list[tuple[int, int, int]]:
-        """(operation, left, right) of an entry, in the order of adding."""
-        if self._sorted is None:
-            columns = [np.concatenate(column) for column in zip(*self._blocks, strict=True)]
-            order = np.argsort(columns[3], kind="stable")
-            self._sorted = tuple(column[order] for column in columns)
-        operation, left, right, entries = self._sorted
-        first, last = np.searchsorted(entries, [entry, entry + 1])
-        return list(zip(*(column[first:last].tolist() for column in (operation, left, right)), strict=True))
-
-
 LEAF, NUMBER = -2, -1
 """The code in place of an operation for a leaf, and for a number that operations on numbers gave."""
 MAX_LEVEL = 14  # level
@@ -140,6 +32,15 @@ CHUNK = 4  # times the budget: so many candidates of a level are computed at mos
 DENOMINATOR = 60  # constants that are so many parts of a whole number are written as numbers
 CANDIDATES = 3  # neighbours of equal key that a lookup compares
 BITS = 38  # of a key that must agree: what rounding leaves of 53
+OF_A_PART = 3  # forms of a part that are put into forms of the whole
+
+
+class Operations(NamedTuple):
+    """The operations of expressions."""
+
+    unary: tuple[str, ...]
+    """Functions of the trees, in addition to ``neg`` and ``sqrt``."""
+    binary: tuple[str, ...] = BINARY
 
 
 class Leaf(NamedTuple):
@@ -246,7 +147,7 @@ class ValueTable:
         return found
 
     def lookup(self, targets: Array) -> tuple[Array, Array]:
-        """For values (K, P): (which target, entry) of all that agree."""
+        """Look values (K, P) up: (which target, entry) of all that agree."""
         if self._order is None:
             keys = self._key(self.values)
             self._order = np.argsort(keys)
@@ -365,11 +266,91 @@ def _quantised(key: Array) -> Array:
     return np.round(mantissa * 2.0**BITS).astype(np.int64) + (exponent.astype(np.int64) << (BITS + 2))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The trees of a table's entries: several ways to write each value, the shortest first.
+def unary(name: str, values: Array) -> Array:
+    """The values of a function, ``neg`` or ``sqrt``."""
+    if name == "neg":
+        return -values
+    return np.sqrt(values) if name == "sqrt" else np.log(values) if name == "log" else apply(name, [values])
 
 
-OF_A_PART = 3  # forms of a part that are put into forms of the whole
+def binary(name: str, a: Array, b: Array) -> Array:
+    """The values of one of :data:`BINARY`."""
+    if name == "add":
+        return a + b
+    if name == "sub":
+        return a - b
+    if name == "mul":
+        return a * b
+    return a / b if name == "div" else power(a, b)
+
+
+def pairs(name: str, first: Array, second: Array, room: int, one: int) -> tuple[Array, Array]:
+    """Left and right of the pairs of two levels' entries that may give something new: some ``room`` at most.
+
+    Args:
+        name: one of :data:`BINARY`.
+        first: the entries of a level.
+        second: those of another, or of the same.
+        room: how many.
+        one: the entry of the number 1, -1 if there is none.
+    """
+    if not len(first) or not len(second):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    first = first[: max(1, room // len(second))]
+    left, right = np.repeat(first, len(second)), np.tile(second, len(first))
+    if name in ("mul", "div", "pow"):  # what 1 does to nothing
+        useful = (left != one) & (right != one) if name != "div" else right != one
+        left, right = left[useful], right[useful]
+    if name in COMMUTATIVE:
+        ordered = left <= right if first[0] == second[0] else slice(None)
+        left, right = left[ordered], right[ordered]
+    if name in ("sub", "div"):
+        differ = left != right
+        left, right = left[differ], right[differ]
+    return left, right
+
+
+class KeptForms:
+    """Forms of entries by number: an operation and the entries that it is applied to, in the order of adding."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[Array, Array, Array, Array]] = []  # operation, left, right, entry
+        self._counts = np.empty(0, np.int8)
+        self._sorted: tuple[Array, ...] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return self._counts.nbytes + sum(column.nbytes for block in self._blocks for column in block)
+
+    def add(self, entries: int, operation: Array, left: Array, right: Array, entry: Array) -> None:
+        """Keep those of the forms (m,) that are among the first FORMS of their entry; there are ``entries`` by now."""
+        self._counts = np.concatenate([self._counts, np.zeros(entries - len(self._counts), np.int8)])
+        order = np.argsort(entry, kind="stable")
+        entry = entry[order]
+        first = np.searchsorted(entry, entry)
+        keep = np.arange(len(entry)) - first + self._counts[entry] < FORMS
+        order, entry = order[keep], entry[keep]
+        np.add.at(self._counts, entry, 1)
+        columns = (operation[order].astype(np.int8), left[order].astype(np.int32), right[order].astype(np.int32))
+        self._blocks.append((*columns, entry.astype(np.int32)))
+        self._sorted = None
+
+    def of_operation(self, operation: int) -> Iterator[tuple[int, int]]:
+        """(entry, left) of all forms by an operation."""
+        for operations, left, _, entries in self._blocks:
+            for place in np.flatnonzero(operations == operation):
+                yield int(entries[place]), int(left[place])
+
+    def of_entry(self, entry: int) -> list[tuple[int, int, int]]:
+        """(operation, left, right) of an entry, in the order of adding."""
+        if self._sorted is None:
+            columns = [np.concatenate(column) for column in zip(*self._blocks, strict=True)]
+            order = np.argsort(columns[3], kind="stable")
+            self._sorted = tuple(column[order] for column in columns)
+        operation, left, right, entries = self._sorted
+        first, last = np.searchsorted(entries, [entry, entry + 1])
+        return list(zip(*(column[first:last].tolist() for column in (operation, left, right)), strict=True))
 
 
 class Forms:

@@ -7,15 +7,14 @@ from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
 
-from dgltree.equations.expressions.written_form import Memo
 from dgltree.equations.expressions.variables import Path
-from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.expressions.written_form import Memo, symbols
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import Use, names
 from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.tree import Tree
 
-REMEMBERED = 50_000  # trees
+REMEMBERED = 20_000  # trees
 AVOIDED = 3.0
 """For the square of a product, and for a bracket in a term of a sum."""
 OF_AN_INVERSE = 6.0

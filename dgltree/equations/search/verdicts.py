@@ -29,7 +29,7 @@ class Verdicts:
     """
 
     def __init__(self, equation: Equation, blanks: Sequence[Tree], clock: Clock) -> None:
-        self._equation, self._blanks, self._clock = equation, tuple(blanks), clock
+        self._equation, self._blanks, self.clock = equation, tuple(blanks), clock
         self._judge = Judge()
         self._reaches: dict[Fillers, Reach] = {}
         self._known: dict[Fillers, Verdict] = {}
@@ -40,7 +40,7 @@ class Verdicts:
     def reach(self, *fillers: Tree) -> Reach:
         """At which points the sides agree with a filler for each blank; OPEN if there is no time for it."""
         if fillers not in self._reaches:
-            if not self._clock.allows(self._look):
+            if not self.clock.allows(self._look):
                 return Reach.OPEN
             self._reaches[fillers] = self._judge.reach(self.filled(fillers))
         return self._reaches[fillers]
@@ -50,11 +50,14 @@ class Verdicts:
         return self.reach(*fillers).likely
 
     def of(self, *fillers: Tree) -> Verdict | None:
-        """The verdict on a filler for each blank, None if there is no time for it."""
+        """The verdict on a filler for each blank, None if there is no time for it, or there was not enough."""
         if fillers not in self._known:
-            if not self._clock.allows(self._verdict):
+            if not self.clock.allows(self._verdict):
                 return None
-            self._known[fillers] = self._judge.verdict(self.filled(fillers))
+            found = self.clock.in_time(lambda: self._judge.verdict(self.filled(fillers)))
+            if found is None:
+                return None
+            self._known[fillers] = found
         return self._known[fillers]
 
     def holds(self, *fillers: Tree) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 from flint import acb, arb, fmpq, fmpz
 
 from dgltree.equations.expressions.definitions import define, is_reciprocal
-from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.elementary import binomial, factorial
+from dgltree.equations.truth.exact import exact
 from dgltree.read.functions import RECORDS, MathFunction
+from dgltree.support.refusal import Refusal
 from dgltree.trees.tree import Tree
 
 MAX_EXACT_BITS = 4000  # bits of a rational that stays exact, and of an integer that is found in a ball
@@ -21,7 +22,7 @@ Ball = Any
 """An ``fmpq``, an ``acb`` or None."""
 
 
-class Unjudged(ValueError):  # noqa: N818 - a reason, which becomes a verdict
+class Unjudged(Refusal):
     """Why nothing can be said of an equation."""
 
 
@@ -84,7 +85,7 @@ def snap(value: Any) -> Ball:
 
 
 def settle(value: Any) -> Any:
-    """Without a real or an imaginary part that may be 0 and is less than 2^-250: it is on an axis, not next to it."""
+    """Return a value without a part that may be 0 and is less than 2^-250: it is on an axis, not next to it."""
 
     def part(of: Any) -> Any:
         return arb(0) if of.contains(0) and abs(of) < arb(2) ** -250 else of

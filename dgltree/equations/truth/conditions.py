@@ -1,47 +1,50 @@
-"""Expressions that must not be 0: denominators, and arguments of logarithms, as they are written."""
+"""Conditions name where an equation that holds has no value: denominators and arguments of logarithms that are 0.
+
+They are named as they are written, or, of an equation in one variable, as single points: ``x = -3``.
+"""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
+
+from flint import acb, fmpq
+
 from dgltree.equations.expressions.definitions import X, expression, is_reciprocal
 from dgltree.equations.expressions.variables import variables
+from dgltree.equations.truth.balls import Ball, ball, snap
 from dgltree.equations.truth.elementary import is_continued
 from dgltree.equations.truth.exact import exact, exact_value
+from dgltree.equations.truth.judged_equation import JudgedEquation
+from dgltree.equations.truth.periods import CIRCULAR
+from dgltree.equations.truth.program import Program, compare_end
+from dgltree.equations.truth.proofs.line import Line, Number
+from dgltree.equations.truth.sample_points import angle
 from dgltree.read.functions import BY_NAME
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
-from functools import partial
-from flint import acb, fmpq
-from dgltree.equations.truth.balls import Ball, ball, snap
-from dgltree.equations.truth.program import compare_end
-from dgltree.equations.truth.judged_equation import JudgedEquation
-from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.proofs.line import Line, Number
-from dgltree.equations.truth.sample_points import Angle
-from dgltree.read.functions import names
-from dgltree.trees.equation import Equation
 
 MAX_CONDITION_LENGTH = 60
 """Characters of a condition."""
 MAX_CONDITIONS = 6
-"""Those that are named; further ones are left out."""
+"""Conditions that are named; further ones are left out."""
 
 
 def conditions(equation: Equation) -> tuple[str, ...]:
-    """``x + y = 0``: where a side may have no value."""
+    """Return where a side may have no value, as ``x + y = 0``."""
     return tuple(condition(tree) for tree in zero_expressions(equation))
 
 
 def condition(tree: Tree) -> str:
-    """That an expression is 0: ``x = 0``, and ``b = 1`` of b - 1."""
+    """Write that an expression is 0: ``x = 0``, and ``b = 1`` of b - 1."""
     if tree.function == "Add" and tree.children[1:] == (MINUS_ONE,):
         return f"{write_infix(tree.children[0])} = 1"
     return f"{write_infix(tree)} = 0"
 
 
 def zero_expressions(equation: Equation) -> list[Tree]:
-    """The expressions of these conditions, the first few."""
+    """Return the expressions that conditions name, the first few."""
     zeros = (factor for side in equation for tree in _zeros(side) for factor in _factors(tree))
     short = (
         tree
@@ -101,28 +104,24 @@ def _below(name: str) -> list[Tree]:
     return [factor.children[0] for factor in factors if is_reciprocal(factor) and not _never_zero(factor.children[0])]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Single points at which an equation in one variable has no value, although it holds all around them.
+# Single points
 
-
-CIRCULAR = frozenset(names("circular", inverse=False))
 ZERO = Tree("Integer", token="0")
-ANGLE_PARTS, ANGLES = 12, range(-24, 25)
-"""Angles are looked at in steps of pi/12, up to 2 pi on either side of 0."""
+ANGLES = range(-24, 25)
+"""Angles that are looked at, in steps of pi/12: up to 2 pi on either side of 0."""
 BITS = 320
 
 
 def exceptional_points(case: JudgedEquation, line: Line | None, everywhere: bool = False) -> tuple[str, ...]:
-    """``x = -3``, or, if there is one in every period, ``cos(x) = 0``: what one side has no value for.
+    """Return where one side has no value: ``x = -3``, or, if there is one in every period, ``cos(x) = 0``.
 
-    With ``everywhere`` no complex value either. Of a line that is not known as a whole there are the denominators of
-    one side, too, as they are written.
+    With ``everywhere`` it has no complex value either. Of a line that is not known as a whole there are the
+    denominators of one side, too, as they are written.
     """
     if line is not None and line.is_whole:
         return line.conditions(partial(_has_no_value, case) if everywhere else None)
-    periodic, _ = _periodic(case)
     written = [tree for tree in _one_sided(case) if not _is_periodic(tree)]
-    return tuple(dict.fromkeys(map(condition, [*written, *periodic])))
+    return tuple(dict.fromkeys(map(condition, [*written, *_periodic(case)])))
 
 
 def _has_no_value(case: JudgedEquation, value: Number) -> bool:
@@ -141,14 +140,14 @@ def _is_periodic(tree: Tree) -> bool:
     return any(node.function in CIRCULAR for node in tree.distinct())
 
 
-def _periodic(case: JudgedEquation) -> tuple[list[Tree], set[int]]:
-    """Expressions whose zeros are such points, as few as possible, and those of the angles that are among the zeros.
+def _periodic(case: JudgedEquation) -> list[Tree]:
+    """Return expressions whose zeros are such points, as few as possible.
 
     One that is 0 at no angle of the grid may be 0 at a point of that kind: it is named.
     """
     found = list(filter(_is_periodic, zero_expressions(case.equation)))
     if not found:
-        return [], set()
+        return []
     alone, zeros = _alone(case.school, case.name), [_zero_points(tree, case.name) for tree in found]
     named = [tree for tree, at in zip(found, zeros, strict=True) if not at]
     covered: set[int] = set()
@@ -156,24 +155,20 @@ def _periodic(case: JudgedEquation) -> tuple[list[Tree], set[int]]:
         if at & alone - covered:
             named.append(tree)
             covered |= at
-    return named, covered
+    return named
 
 
 def _zero_points(tree: Tree, name: str) -> set[int]:
     """The angles, in twelfths of pi, at which an expression is 0."""
     program = Program(Equation(tree, ZERO), school=True)
-    return {k for k in ANGLES if program.at({name: _angle(k)}, BITS, snap)[0] == 0}
+    return {k for k in ANGLES if program.at({name: angle(k)}, BITS, snap)[0] == 0}
 
 
 def _alone(program: Program, name: str) -> set[int]:
     """The angles at which one side alone has a value; a ball around a pole has no number in it that is finite."""
-    sides = {k: program.at({name: _angle(k)}, BITS, snap) for k in ANGLES}
+    sides = {k: program.at({name: angle(k)}, BITS, snap) for k in ANGLES}
     return {k for k, values in sides.items() if len({_is_finite(value) for value in values}) == 2}
 
 
 def _is_finite(value: Ball) -> bool:
     return value is not None and bool(ball(value).is_finite())
-
-
-def _angle(k: int) -> Angle:
-    return Angle(fmpq(k, ANGLE_PARTS))

@@ -1,86 +1,28 @@
-"""The functions as numpy computes them, all with their principal branch: of real and of complex arrays."""
+"""numpy computes the functions here, all with their principal branch, of real and of complex arrays.
 
-from typing import Any
-import numpy as np
-from flint import acb, fmpq, fmpz
+Factorials and binomial coefficients are those of any numbers by the gamma function, n! being gamma(n + 1); they are
+computed of balls and rationals, too.
+"""
+
 import math
-from dgltree.trees.tree import Tree
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
+
+import numpy as np
+from flint import acb, fmpq, fmpz
+
 from dgltree.equations.expressions.definitions import Operation, define, is_reciprocal
 from dgltree.read.functions import BY_NAME, RECORDS
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Factorials and binomial coefficients, of any numbers by the gamma function: n! is gamma(n + 1).
-
+from dgltree.support.refusal import Refusal
+from dgltree.trees.tree import Tree
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+
 MAX_FACTORIAL = 500
 """The largest factorial, and the largest number below, that are multiplied out."""
-
-
-def factorial(n: Any) -> Any:
-    """Of a ball or a rational. Exact for whole numbers up to ``MAX_FACTORIAL``; None for negative ones, its poles."""
-    if isinstance(n, fmpq) and n.q == 1:
-        if n < 0:
-            return None
-        if n <= MAX_FACTORIAL:
-            return fmpq(fmpz.fac_ui(n.p))
-    return (acb(n) + 1).gamma()
-
-
-def binomial(n: Any, k: Any) -> Any:
-    """Of balls or rationals. n (n - 1) ... (n - k + 1) / k! for a whole k from 0, and 0 for one below.
-
-    For other k it is n! / (k! (n - k)!), None if one of these has no value.
-    """
-    if isinstance(k, fmpq) and k.q == 1 and k <= MAX_FACTORIAL:
-        return _falling(n, int(k.p))
-    rest = n - k if isinstance(n, fmpq) and isinstance(k, fmpq) else acb(n) - acb(k)
-    parts = [factorial(part) for part in (n, k, rest)]
-    if None in parts:
-        return None
-    above, *below = map(acb, parts)
-    return above / (below[0] * below[1])
-
-
-def _falling(n: Any, k: int) -> Any:
-    if k < 0:
-        return fmpq(0)
-    found = fmpq(1) if isinstance(n, fmpq) else acb(1)
-    for step in range(k):
-        found = found * (n - step) / (step + 1)
-    return found
-
-
-def float_factorial(n: Array) -> Array:
-    """Of floating-point numbers (...)."""
-    from scipy.special import gamma  # takes a moment, and few equations need it
-
-    found: Array = gamma(n + 1)
-    return found
-
-
-def float_binomial(n: Array, k: Array) -> Array:
-    """Of floating-point numbers (...)."""
-    below: Array = float_factorial(k) * float_factorial(n - k)
-    return np.where(np.isnan(below), np.nan, float_factorial(n) / below)
-
-
-def growth(n: Array) -> Array:
-    """How fast n! grows where n does, relative to n!: the digamma function of n + 1."""
-    from scipy.special import psi
-
-    found: Array = np.abs(psi(n + 1))
-    return found
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Leaves as floating-point numbers.
-
-
-CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 
 
 def number_of(leaf: Tree) -> float:
@@ -98,7 +40,7 @@ def finite(leaf: Tree) -> float:
     """The number that a leaf is. Raises ``ValueError`` for what is none, or not finite."""
     number = number_of(leaf)
     if not math.isfinite(number):
-        raise ValueError(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
+        raise Refusal(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
     return number
 
 
@@ -118,7 +60,7 @@ def apply(function: str, arguments: Sequence[Array]) -> Array:
     if operation is None and len(arguments) == 1:
         operation = ELEMENTARY.get(function)
     if operation is None:
-        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+        raise Refusal(f"no value for function {function!r} of {len(arguments)} arguments")
     value: Array = operation(*arguments)
     return value
 
@@ -171,6 +113,65 @@ def is_continued(name: str) -> bool:
     with np.errstate(all="ignore"):
         values = [function(np.complex128(point)) for point, value in record.at.items() if value is not None]
     return not np.isfinite(values).all()
+
+
+# Factorials and binomial coefficients, and the tables of functions
+
+
+def factorial(n: Any) -> Any:
+    """Return n! of a ball or a rational, exact up to ``MAX_FACTORIAL``; None for negative whole numbers, its poles."""
+    if isinstance(n, fmpq) and n.q == 1:
+        if n < 0:
+            return None
+        if n <= MAX_FACTORIAL:
+            return fmpq(fmpz.fac_ui(n.p))
+    return (acb(n) + 1).gamma()
+
+
+def binomial(n: Any, k: Any) -> Any:
+    """Return a coefficient of balls or rationals: n (n - 1) ... (n - k + 1) / k! for whole k, and 0 for negative ones.
+
+    For other k it is n! / (k! (n - k)!), None if one of these has no value.
+    """
+    if isinstance(k, fmpq) and k.q == 1 and k <= MAX_FACTORIAL:
+        return _falling(n, int(k.p))
+    rest = n - k if isinstance(n, fmpq) and isinstance(k, fmpq) else acb(n) - acb(k)
+    parts = [factorial(part) for part in (n, k, rest)]
+    if None in parts:
+        return None
+    above, *below = map(acb, parts)
+    return above / (below[0] * below[1])
+
+
+def _falling(n: Any, k: int) -> Any:
+    if k < 0:
+        return fmpq(0)
+    found = fmpq(1) if isinstance(n, fmpq) else acb(1)
+    for step in range(k):
+        found = found * (n - step) / (step + 1)
+    return found
+
+
+def float_factorial(n: Array) -> Array:
+    """Return n! of floating-point numbers (...)."""
+    from scipy.special import gamma  # takes a moment, and few equations need it
+
+    found: Array = gamma(n + 1)
+    return found
+
+
+def float_binomial(n: Array, k: Array) -> Array:
+    """Return binomial coefficients of floating-point numbers (...)."""
+    below: Array = float_factorial(k) * float_factorial(n - k)
+    return np.where(np.isnan(below), np.nan, float_factorial(n) / below)
+
+
+def growth(n: Array) -> Array:
+    """How fast n! grows where n does, relative to n!: the digamma function of n + 1."""
+    from scipy.special import psi
+
+    found: Array = np.abs(psi(n + 1))
+    return found
 
 
 _OTHERS: Mapping[tuple[str, int], Callable[..., Array]] = {

@@ -1,39 +1,47 @@
-"""Whether an equation holds, decided numerically at fixed random complex points.
+"""Whether an equation holds is decided numerically at fixed random complex points; this is no verdict.
 
-Every subtree gets a value and a bound on its rounding error at each of ``POINTS`` points, so that cancellation neither
-hides a difference nor makes one up. A point where a value overflows, vanishes against its error, lies on a branch cut
-or leaves the range in which small terms still count is not used. All functions take their principal branch.
+Every subtree gets a value and a bound on its rounding error, to first order, at each of ``POINTS`` points, so that
+cancellation neither hides a difference nor makes one up. A point where a value overflows, vanishes against its error,
+lies on a branch cut or leaves the range in which small terms still count is not used: its error bound marks it. All
+functions take their principal branch. ``Fingerprint`` tells where an equation seems to hold, for a search to sort out.
 """
 
+import enum
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
+
 import numpy as np
+
 from dgltree.equations.expressions.definitions import define, expression, is_reciprocal
-from dgltree.equations.truth.elementary import ELEMENTARY, Array
-from dgltree.equations.truth.elementary import float_binomial, float_factorial, growth
-from dgltree.equations.truth.elementary import CONSTANTS, finite
-from dgltree.read.functions import BY_NAME, Cut
-from dgltree.trees.tree import Tree
-import enum
-from collections.abc import Sequence
-from dgltree.equations.truth.elementary import Array
-from dgltree.trees.equation import Equation
+from dgltree.equations.truth.elementary import (
+    CONSTANTS,
+    ELEMENTARY,
+    Array,
+    finite,
+    float_binomial,
+    float_factorial,
+    growth,
+)
 from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.program import rational
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values of nodes at fixed random complex points, each with a bound on its rounding error (to first order).
-#
-# Call these with numpy's floating-point warnings off: a point that fails is marked by its error bound.
-
+from dgltree.read.functions import BY_NAME, Cut
+from dgltree.support.refusal import Refusal
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
 MAX_MAGNITUDE, MIN_MAGNITUDE = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
 EPS = 2.0**-51  # the relative error charged for one operation
 NEAR_CUT = 1e-9  # relative distance from its branch cut at which a function says nothing
+
+MIN_POINTS = 12  # usable points without which nothing is decided
+NEEDED_REAL = 7  # the same of real points: acosh(x) has a value at half of them, acosh(x + y) at a quarter
+BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
+EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
+CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
 
 Domain = Literal["complex", "wide", "real", "positive"]
 """Which values variables take."""
@@ -43,6 +51,173 @@ Value = tuple[Array, Array, Array]
 """(values, magnitudes, error bounds), each (..., POINTS), one row per node; an error bound of inf or nan marks a point
 that is not usable."""
 Operation = Callable[..., Result]
+
+
+class Truth(enum.Enum):
+    """The outcome of trying an equation at points."""
+
+    TRUE = 1
+    FALSE = 0
+    UNDECIDED = -1
+
+    def __str__(self) -> str:
+        """Say the outcome in words, for answers to people."""
+        return {1: "holds", 0: "does not hold", -1: "undecided"}[self.value]
+
+
+def numeric_truth(equation: Equation) -> Truth:
+    """Whether an equation holds as arithmetic says, UNDECIDED also for a function or constant without a value."""
+    try:
+        return Evaluator().truth(equation)
+    except ValueError:
+        return Truth.UNDECIDED
+
+
+def decide(left: Value, right: Value, needed: int = MIN_POINTS) -> Array:
+    """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
+
+    Call it with numpy's floating-point warnings off.
+    """
+    error = left[2] + right[2] + EPS * (left[1] + right[1])
+    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))  # never where a value is NaN
+    difference = np.abs(left[0] - right[0])
+    agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
+    differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
+    decision: Array = np.where(agree, Truth.TRUE.value, np.where(differ, Truth.FALSE.value, Truth.UNDECIDED.value))
+    decision[np.count_nonzero(usable, axis=-1) < needed] = Truth.UNDECIDED.value
+    return decision
+
+
+class Evaluator:
+    """Evaluates equations, remembering the values of the subtrees that it met.
+
+    Args:
+        domain: the points; of real and positive ones those are used at which all subtrees are real.
+    """
+
+    def __init__(self, domain: Domain = "complex") -> None:
+        self.domain = domain
+        self._values: dict[Tree, Value] = {}
+        # spares comparing trees; the tree is held, so its id stays its own
+        self._by_id: dict[int, tuple[Tree, Value]] = {}
+
+    def truth(self, equation: Equation) -> Truth:
+        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED.
+
+        Among real points also FALSE if just one side is real at one, as of ``log(x^2) = 2*log(x)`` below 0.
+        """
+        if len(self._by_id) > CACHED:
+            self._values.clear()
+            self._by_id.clear()
+        with np.errstate(all="ignore"):
+            left, right = self.value(equation.left), self.value(equation.right)
+            if self.domain == "real" and _real_alone(left, right):
+                return Truth.FALSE
+            return Truth(int(decide(left, right, MIN_POINTS if self.domain == "complex" else NEEDED_REAL)))
+
+    def value(self, tree: Tree) -> Value:
+        """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
+        stack = [tree]
+        while stack:
+            node = stack[-1]
+            if self._known(node) is not None:
+                stack.pop()
+                continue
+            arguments = []
+            for child in node.children:
+                argument = self._known(child)
+                if argument is None:
+                    stack.append(child)
+                else:
+                    arguments.append(argument)
+            if len(arguments) == len(node.children):
+                stack.pop()
+                value = apply(node.function, arguments) if arguments else leaf_value(node, self.domain)
+                if self.domain in ("real", "positive"):
+                    value = _only_real(value, arguments)
+                self._values[node] = value
+                self._by_id[id(node)] = node, value
+        return self._by_id[id(tree)][1]
+
+    def _known(self, tree: Tree) -> Value | None:
+        found = self._by_id.get(id(tree))
+        if found is not None:
+            return found[1]
+        value = self._values.get(tree)
+        if value is not None:
+            self._by_id[id(tree)] = tree, value
+        return value
+
+
+def _only_real(value: Value, arguments: Sequence[Value]) -> Value:
+    """``value`` with NaN if it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
+    v, size, error = value
+    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
+    for argument in arguments:
+        lost = lost | np.isnan(argument[0])
+    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
+    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
+
+
+def _real_alone(left: Value, right: Value) -> bool:
+    """Whether one side has a value at a point where the other is not real."""
+    not_real = [np.isnan(side[0]) for side in (left, right)]
+    usable = [side[2] < BLURRED * (1 + side[1]) for side in (left, right)]
+    return bool((not_real[0] & usable[1]).any() or (not_real[1] & usable[0]).any())
+
+
+class Reach(enum.IntEnum):
+    """At which points the sides agree, from the most to the fewest."""
+
+    EVERYWHERE = 0
+    """Complex ones, with principal values."""
+    REALS = 1
+    POSITIVE = 2
+    OPEN = 3
+    """Too few points at which both sides have a value."""
+    NONE = 4
+
+    @property
+    def likely(self) -> bool:
+        """Whether the sides agree at least at positive points."""
+        return self <= Reach.POSITIVE
+
+
+class Fingerprint:
+    """Compares sides at points, remembering the values of the parts that it met."""
+
+    def __init__(self) -> None:
+        self._evaluators = {
+            Reach.EVERYWHERE: Evaluator("complex"),
+            Reach.REALS: Evaluator("real"),
+            Reach.POSITIVE: Evaluator("positive"),
+        }
+        self._wide = Evaluator("wide")
+
+    def reach(self, equation: Equation) -> Reach:
+        """OPEN also for a function or constant without a value."""
+        sides = [exact_value(side) for side in equation]
+        if None not in sides:
+            return Reach.EVERYWHERE if sides[0] == sides[1] else Reach.NONE
+        try:
+            truths = {Reach.POSITIVE: self._evaluators[Reach.POSITIVE].truth(equation)}
+            if truths[Reach.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
+                for reach in (Reach.EVERYWHERE, Reach.REALS):
+                    truths[reach] = self._evaluators[reach].truth(equation)
+            wide = truths.get(Reach.EVERYWHERE) is Truth.TRUE  # log(exp(x)) is x where x is near 0
+            if wide and self._wide.truth(equation) is Truth.FALSE:
+                truths[Reach.EVERYWHERE] = Truth.FALSE
+        except ValueError:
+            return Reach.OPEN
+        if not any(node.function == "Symbol" for side in equation for node in side.distinct()):
+            roots = [rational(side) for side in equation]
+            if None not in roots and roots[0] == roots[1]:  # (-8)^(1/3) = -2
+                return Reach.EVERYWHERE if truths.get(Reach.EVERYWHERE) is Truth.TRUE else Reach.REALS
+        true = [reach for reach, truth in truths.items() if truth is Truth.TRUE]
+        return min(true) if true else Reach.NONE if Truth.FALSE in truths.values() else Reach.OPEN
+
+
+# Values of nodes, to be asked for with numpy's floating-point warnings off
 
 
 @functools.lru_cache(maxsize=3000)
@@ -80,7 +255,7 @@ def apply(function: str, arguments: list[Value]) -> Value:
     """
     operation = _operation(function, len(arguments))
     if operation is None:
-        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+        raise Refusal(f"no value for function {function!r} of {len(arguments)} arguments")
     return _settle(operation(*arguments))
 
 
@@ -215,7 +390,6 @@ CUTS: Mapping[Cut | None, tuple[Callable[[Array], Array], Callable[[Array], Arra
 }
 """How far beyond a branch point z would lie if it lay on the axis of the cut, above 0 on the cut; how far it is off."""
 
-
 GAMMA = 64
 """How many times EPS an error of the gamma function is charged."""
 
@@ -232,7 +406,7 @@ def _binomial(a: Value, b: Value) -> Result:
     return v, np.abs(v) * (2 * slopes + GAMMA * EPS)
 
 
-_OWN: Mapping[tuple[str, int], Operation] = {
+_OPERATIONS: Mapping[tuple[str, int], Operation] = {
     ("Add", 2): _add,
     ("Mul", 2): _multiply,
     ("Pow", 2): _power,
@@ -248,8 +422,8 @@ _OWN: Mapping[tuple[str, int], Operation] = {
 def _operation(name: str, count: int) -> Operation | None:
     """The operation of a function of so many arguments; a definition goes before a derivative of numpy's function."""
     record = BY_NAME.get(name)
-    if (name, count) in _OWN or record is None or count != 1:
-        return _OWN.get((name, count))
+    if (name, count) in _OPERATIONS or record is None or count != 1:
+        return _OPERATIONS.get((name, count))
     if record.definition:
         return define(name, _part)
     if not record.derivative:
@@ -263,181 +437,5 @@ def _part(node: Tree) -> Callable[..., Any]:
     if not node.children:
         return lambda: leaf_value(node)
     if apply is None:
-        raise ValueError(f"no value for function {node.function!r}")
+        raise Refusal(f"no value for function {node.function!r}")
     return lambda *parts: apply(*(part if len(part) == 3 else _settle(part) for part in parts))
-
-
-MIN_POINTS = 12  # usable points without which nothing is decided
-NEEDED_REAL = 7  # the same of real points: acosh(x) has a value at half of them, acosh(x + y) at a quarter
-BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
-EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
-CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
-
-
-class Truth(enum.Enum):
-    """The outcome of trying an equation at points."""
-
-    TRUE = 1
-    FALSE = 0
-    UNDECIDED = -1
-
-    def __str__(self) -> str:
-        """In words, for answers to people."""
-        return {1: "holds", 0: "does not hold", -1: "undecided"}[self.value]
-
-
-def numeric_truth(equation: Equation) -> Truth:
-    """Whether an equation holds as arithmetic says, UNDECIDED also for a function or constant without a value."""
-    try:
-        return Evaluator().truth(equation)
-    except ValueError:
-        return Truth.UNDECIDED
-
-
-def decide(left: Value, right: Value, needed: int = MIN_POINTS) -> Array:
-    """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
-
-    Call it with numpy's floating-point warnings off.
-    """
-    error = left[2] + right[2] + EPS * (left[1] + right[1])
-    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))  # never where a value is NaN
-    difference = np.abs(left[0] - right[0])
-    agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
-    differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
-    decision: Array = np.where(agree, Truth.TRUE.value, np.where(differ, Truth.FALSE.value, Truth.UNDECIDED.value))
-    decision[np.count_nonzero(usable, axis=-1) < needed] = Truth.UNDECIDED.value
-    return decision
-
-
-class Evaluator:
-    """Evaluates equations, remembering the values of the subtrees that it met.
-
-    Args:
-        domain: the points; of real and positive ones those are used at which all subtrees are real.
-    """
-
-    def __init__(self, domain: Domain = "complex") -> None:
-        self.domain = domain
-        self._values: dict[Tree, Value] = {}
-        self._by_id: dict[
-            int, tuple[Tree, Value]
-        ] = {}  # spares comparing trees; the tree is held, so its id stays its own
-
-    def truth(self, equation: Equation) -> Truth:
-        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED.
-
-        Among real points also FALSE if just one side is real at one, as of ``log(x^2) = 2*log(x)`` below 0.
-        """
-        if len(self._by_id) > CACHED:
-            self._values.clear()
-            self._by_id.clear()
-        with np.errstate(all="ignore"):
-            left, right = self.value(equation.left), self.value(equation.right)
-            if self.domain == "real" and _real_alone(left, right):
-                return Truth.FALSE
-            return Truth(int(decide(left, right, MIN_POINTS if self.domain == "complex" else NEEDED_REAL)))
-
-    def value(self, tree: Tree) -> Value:
-        """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
-        stack = [tree]
-        while stack:
-            node = stack[-1]
-            if self._known(node) is not None:
-                stack.pop()
-                continue
-            arguments = []
-            for child in node.children:
-                argument = self._known(child)
-                if argument is None:
-                    stack.append(child)
-                else:
-                    arguments.append(argument)
-            if len(arguments) == len(node.children):
-                stack.pop()
-                value = apply(node.function, arguments) if arguments else leaf_value(node, self.domain)
-                if self.domain in ("real", "positive"):
-                    value = _only_real(value, arguments)
-                self._values[node] = value
-                self._by_id[id(node)] = node, value
-        return self._by_id[id(tree)][1]
-
-    def _known(self, tree: Tree) -> Value | None:
-        found = self._by_id.get(id(tree))
-        if found is not None:
-            return found[1]
-        value = self._values.get(tree)
-        if value is not None:
-            self._by_id[id(tree)] = tree, value
-        return value
-
-
-def _only_real(value: Value, arguments: Sequence[Value]) -> Value:
-    """``value`` with NaN if it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
-    v, size, error = value
-    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
-    for argument in arguments:
-        lost = lost | np.isnan(argument[0])
-    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
-    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
-
-
-def _real_alone(left: Value, right: Value) -> bool:
-    """Whether one side has a value at a point where the other is not real."""
-    not_real = [np.isnan(side[0]) for side in (left, right)]
-    usable = [side[2] < BLURRED * (1 + side[1]) for side in (left, right)]
-    return bool((not_real[0] & usable[1]).any() or (not_real[1] & usable[0]).any())
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Where an equation seems to hold by floating-point numbers at fixed points: what a search sorts out, no verdict.
-
-
-class Reach(enum.IntEnum):
-    """At which points the sides agree, from the most to the fewest."""
-
-    EVERYWHERE = 0
-    """Complex ones, with principal values."""
-    REALS = 1
-    POSITIVE = 2
-    OPEN = 3
-    """Too few points at which both sides have a value."""
-    NONE = 4
-
-    @property
-    def likely(self) -> bool:
-        """Whether the sides agree at least at positive points."""
-        return self <= Reach.POSITIVE
-
-
-class Fingerprint:
-    """Compares sides at points, remembering the values of the parts that it met."""
-
-    def __init__(self) -> None:
-        self._evaluators = {
-            Reach.EVERYWHERE: Evaluator("complex"),
-            Reach.REALS: Evaluator("real"),
-            Reach.POSITIVE: Evaluator("positive"),
-        }
-        self._wide = Evaluator("wide")
-
-    def reach(self, equation: Equation) -> Reach:
-        """OPEN also for a function or constant without a value."""
-        sides = [exact_value(side) for side in equation]
-        if None not in sides:
-            return Reach.EVERYWHERE if sides[0] == sides[1] else Reach.NONE
-        try:
-            truths = {Reach.POSITIVE: self._evaluators[Reach.POSITIVE].truth(equation)}
-            if truths[Reach.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
-                for reach in (Reach.EVERYWHERE, Reach.REALS):
-                    truths[reach] = self._evaluators[reach].truth(equation)
-            wide = truths.get(Reach.EVERYWHERE) is Truth.TRUE  # log(exp(x)) is x where x is near 0
-            if wide and self._wide.truth(equation) is Truth.FALSE:
-                truths[Reach.EVERYWHERE] = Truth.FALSE
-        except ValueError:
-            return Reach.OPEN
-        if not any(node.function == "Symbol" for side in equation for node in side.distinct()):
-            roots = [rational(side) for side in equation]
-            if None not in roots and roots[0] == roots[1]:  # (-8)^(1/3) = -2
-                return Reach.EVERYWHERE if truths.get(Reach.EVERYWHERE) is Truth.TRUE else Reach.REALS
-        true = [reach for reach, truth in truths.items() if truth is Truth.TRUE]
-        return min(true) if true else Reach.NONE if Truth.FALSE in truths.values() else Reach.OPEN

@@ -10,7 +10,7 @@ from dgltree.trees.tree import Tree
 MAX_DIGITS = 400  # digits of a number that is worked out
 WRITTEN = 14_000  # bits of a sum: Python writes integers of up to 4,300 digits
 Value = Fraction | None
-"""None for what is not a rational number, or one of more than MAX_DIGITS digits."""
+"""The value of a number; None for what is not a rational number, or one of more than MAX_DIGITS digits."""
 
 
 def exact(tree: Tree) -> Fraction | None:

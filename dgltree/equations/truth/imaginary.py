@@ -1,5 +1,7 @@
 """Whether ``i``, ``I`` or ``j`` is the imaginary unit in an equation, or a variable."""
 
+from collections.abc import Collection
+
 from dgltree.equations.expressions.variables import VARIABLE, variables
 from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import Equation, substitute
@@ -10,12 +12,17 @@ BESIDE = frozenset(["x", "y", "z", "w", "t", "a", "b", "r", "theta", "phi", "alp
 """Variables next to which it is the unit; next to others (V = I*R, a sum over i and n) it is one of them."""
 
 
-def imaginary_unit(equation: Equation) -> str | None:
-    """The name that means the imaginary unit; None if there is none."""
+def imaginary_unit(equation: Equation, whole: Collection[str] = ()) -> str | None:
+    """The name that means the imaginary unit; None if there is none.
+
+    Args:
+        equation: with the name.
+        whole: variables that are whole numbers, next to which it is the unit.
+    """
     names, units = variables(*equation), possible_units(equation)
-    if len(units) != 1:
+    if len(units) != 1 or units[0] in whole:
         return None
-    others = {name.split("_")[0] for name in names} - set(units)
+    others = {name.split("_")[0] for name in names} - set(units) - set(whole)
     indexed = any(name.endswith(f"_{units[0]}") for name in names)
     return units[0] if others <= BESIDE and not indexed else None
 

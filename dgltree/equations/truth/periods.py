@@ -26,7 +26,7 @@ class Period(NamedTuple):
         return float(self.factor) * pi**self.power
 
     def __str__(self) -> str:
-        """``2*pi``"""
+        """Write the period, as ``2*pi``."""
         unit = {0: "", 1: "pi"}.get(self.power, f"pi^{self.power}")
         top, bottom = self.factor.numerator, self.factor.denominator
         above = "*".join(part for part in (str(top) if top != 1 or not unit else "", unit) if part)
@@ -34,10 +34,10 @@ class Period(NamedTuple):
 
 
 def period(equation: Equation, name: str | None = None) -> Period | None:
-    """Of both sides; None of an equation with a variable outside of circular functions.
+    """Return the period of both sides; None if a variable is outside of circular functions.
 
     Args:
-        name: of the variable; other letters are constants, but not factors of it. None: all letters are variables.
+        name: the variable; other letters are constants, but not factors of it. None: all letters are variables.
     """
     found: list[tuple[Period, bool]] = []
     if not all(_collect(side, found, name) for side in equation) or not found:
@@ -57,7 +57,9 @@ def _collect(tree: Tree, found: list[tuple[Period, bool]], name: str | None) -> 
     if tree.function not in CIRCULAR or not _has_variable(tree, name):
         return all(_collect(child, found, name) for child in tree.children)
     slope = _slope(tree.children[0], name)
-    if slope is None or not slope.factor:
+    if slope is None:  # a function of what has a period has that
+        return _collect(tree.children[0], found, name)
+    if not slope.factor:
         return False
     found.append((Period(2 / abs(slope.factor), 1 - slope.power), tree.function in HALF_TURN))
     return True

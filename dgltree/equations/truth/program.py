@@ -1,29 +1,45 @@
-"""An equation as a program, which gives the values of both sides at one point."""
+"""An equation becomes a program, which gives the values of both sides at one point, and they are compared by balls."""
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
+
 from flint import acb, arb, ctx, fmpq
+
 from dgltree.equations.expressions.definitions import expression
-from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, ball, constant, power, real_log, real_or_none, root_of
+from dgltree.equations.truth.balls import (
+    OPERATIONS,
+    Ball,
+    Unjudged,
+    ball,
+    constant,
+    is_real,
+    power,
+    real_log,
+    real_or_none,
+    root_of,
+    settle,
+    snap,
+)
 from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.proofs.work import look_at_clock
 from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
-import enum
-from collections.abc import Mapping
-from typing import NamedTuple
-from flint import arb, ctx, fmpq
-from dgltree.equations.truth.balls import Ball, ball, is_real, settle, snap
 
 MOST_NODES = 3000
 """Distinct nodes of an equation that is judged."""
 
-
 RATIONAL_BITS = 64
 SPARE = 120
 """Bits of a sum below which a term is not seen."""
+
+BITS = (64, 320, 1024)
+"""Bits with which values are computed, until they decide."""
+TIGHT = 200
+"""Bits to which balls have to agree: 60 digits."""
 
 
 class ProgramStep(NamedTuple):
@@ -67,6 +83,11 @@ class Program:
         self.sides = tuple(numbers[side] for side in equation)
         self._count = len(numbers)
         self._constants: dict[int, dict[int, Ball]] = {}
+
+    @property
+    def size(self) -> int:
+        """How many values are computed at a point."""
+        return self._count
 
     def _add(self, node: Tree, place: int, arguments: tuple[int, ...], school: bool) -> None:
         if node.children:
@@ -124,7 +145,8 @@ class Program:
     def values(
         self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
     ) -> Sequence[Ball]:
-        """Those of all parts."""
+        """Return the values of all parts at a point."""
+        look_at_clock()
         with ctx.workprec(bits):
             if bits not in self._constants:
                 self._constants[bits] = {place: constant(leaf) for place, leaf in self._leaves.items()}
@@ -153,7 +175,7 @@ def _is_below(value: Ball, least: Any) -> bool:
 
 
 def _cut(node: Tree) -> Cut | None:
-    """Where the argument of a node has its cut; that of acot(x) is the one of atan(1/x)."""
+    """Return where the argument of a node has its cut; that of acot(x) is the one of atan(1/x)."""
     if node.function == "Pow":
         number = exact_value(node.children[1])
         return None if number is not None and number.denominator == 1 else Cut.NEGATIVE
@@ -173,18 +195,11 @@ def rational(tree: Tree) -> Fraction | None:
     return Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Comparison of the two sides of an equation at one point, by balls.
-
-
-BITS = (64, 320, 1024)
-"""Bits of the values, until they decide."""
-TIGHT = 200
-"""Bits to which balls have to agree: 60 digits."""
+# Comparison of the sides at one point
 
 
 class PointOutcome(enum.Enum):
-    """Of two sides at a point."""
+    """Outcome of comparing two sides at a point."""
 
     AGREE = "agree"
     DIFFER = "differ"
@@ -269,7 +284,7 @@ def _outcome(left: Ball, right: Ball, real: bool) -> PointOutcome:
 
 
 def _has_value(side: Ball, real: bool) -> bool | None:
-    """None if the ball leaves it open."""
+    """Whether a side has a value, a real one if that is asked for; None if the ball leaves it open."""
     if side is None:
         return False
     if not _finite(side):

@@ -1,4 +1,4 @@
-"""Points at which equations are tested: every scale from 1e-6 to 1e6, whole numbers, multiples of pi/12, cuts.
+"""Equations are tested at these points: every scale from 1e-6 to 1e6, whole numbers, multiples of pi/12, cuts.
 
 If values can be rationals, they are, so that what is exact stays exact; the others are made again with the bits that
 are asked for.
@@ -6,12 +6,13 @@ are asked for.
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import islice, pairwise, product
 from typing import Any
-from flint import acb, arb, fmpq
-from functools import partial
-from itertools import islice, pairwise
+
 from flint import acb, arb, ctx, fmpq
+
 from dgltree.equations.truth.balls import Ball, ball
 from dgltree.equations.truth.program import Program
 from dgltree.read.functions import Cut
@@ -20,9 +21,44 @@ ZERO = fmpq(0)
 Point = dict[str, Any]
 """Names to rationals, complex balls, or functions that make a ball with the bits that are set."""
 MIN_POWER, MAX_POWER = -6, 6
-"""Powers of ten."""
+"""Powers of ten between which values are drawn."""
 SEVERAL = 160
-"""Points in several variables."""
+"""Points that are drawn in several variables."""
+
+
+def points(names: Sequence[str], kind: str) -> Iterator[Point]:
+    """Points of a kind: ``complex``, ``real`` or ``positive``."""
+    if len(names) == 1:
+        values = one_complex() if kind == "complex" else one_real()
+        for value in values:
+            if kind != "positive" or is_positive(value):
+                yield {names[0]: value}
+    elif names:
+        yield from _several(tuple(names), kind)
+    else:
+        yield {}
+
+
+def plain_first(names: Sequence[str], kind: str) -> Iterator[Point]:
+    """Points of a kind after some of small whole numbers, which a reader can work out."""
+    counts = range(1, len(names) + 1)
+    rows: list[list[Any]] = [
+        list(counts),
+        list(reversed(counts)),
+        [count + 1 for count in counts],
+        [1 for _ in names],
+        [2 for _ in names],
+        [fmpq(1, 2), *counts[:-1]],
+        [*counts[:-1], fmpq(1, 2)],
+    ]
+    for signs in [(1, 1)] if kind == "positive" else [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
+        for row in rows:
+            yield {name: fmpq(value * signs[k % 2]) for k, (name, value) in enumerate(zip(names, row, strict=True))}
+    yield from points(names, kind)
+
+
+def is_positive(value: Any) -> bool:
+    return bool(value.positive if isinstance(value, Angle) else value > 0)
 
 
 @lru_cache(maxsize=1)
@@ -33,7 +69,7 @@ def one_real() -> tuple[Any, ...]:
     scales = [_scaled(draw, power) * sign for power in range(MIN_POWER, MAX_POWER + 1) for sign in (1, -1, 1, -1)]
     whole = [fmpq(n) for n in range(-12, 13)] + [fmpq(10**power * sign) for power in range(1, 7) for sign in (1, -1)]
     between = [fmpq(n, 8) for n in range(-79, 80, 6)]
-    angles = [_angle(k) for k in (*range(-12, 13), *range(-24, 25, 6), *range(-72, 73, 18)) if k]
+    angles = [angle(k) for k in (*range(-12, 13), *range(-24, 25, 6), *range(-72, 73, 18)) if k]
     return tuple(dict.fromkeys([*first, *scales, *whole, *between])) + tuple(angles)
 
 
@@ -55,60 +91,6 @@ def one_complex() -> tuple[Any, ...]:
     turned += [Angle(fmpq(k, 12), fmpq(1, 128)) for k in range(-18, 19)]  # next to poles of tan, and of tan(3x)
     off_axis += [acb(n, fmpq(1, 64)) for n in range(-4, 5)]
     return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:] + off_axis + turned)
-
-
-def points(names: Sequence[str], kind: str) -> Iterator[Point]:
-    """Points of a kind: ``complex``, ``real`` or ``positive``."""
-    if len(names) == 1:
-        values = one_complex() if kind == "complex" else one_real()
-        for value in values:
-            if kind != "positive" or is_positive(value):
-                yield {names[0]: value}
-    elif names:
-        yield from _several(tuple(names), kind)
-    else:
-        yield {}
-
-
-def plain_first(names: Sequence[str], kind: str) -> Iterator[Point]:
-    """The same after some points of small whole numbers, for a reader to work out."""
-    counts = range(1, len(names) + 1)
-    rows: list[list[Any]] = [
-        list(counts),
-        list(reversed(counts)),
-        [count + 1 for count in counts],
-        [1 for _ in names],
-        [2 for _ in names],
-        [fmpq(1, 2), *counts[:-1]],
-        [*counts[:-1], fmpq(1, 2)],
-    ]
-    for signs in [(1, 1)] if kind == "positive" else [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
-        for row in rows:
-            yield {name: fmpq(value * signs[k % 2]) for k, (name, value) in enumerate(zip(names, row, strict=True))}
-    yield from points(names, kind)
-
-
-def is_positive(value: Any) -> bool:
-    return bool(value.positive if isinstance(value, Angle) else value > 0)
-
-
-class Angle:
-    """A multiple of pi and a multiple of i, or with ``turned`` the other way round, made with the bits that are set."""
-
-    def __init__(self, multiple: fmpq, offset: fmpq = ZERO, turned: bool = False) -> None:
-        self.multiple, self.offset, self.turned = multiple, offset, turned
-
-    @property
-    def positive(self) -> bool:
-        return bool(self.multiple > 0)
-
-    def __call__(self) -> acb:
-        angle, offset = arb.pi() * self.multiple, arb(self.offset)
-        return acb(offset, angle) if self.turned else acb(angle, offset)
-
-
-def _angle(k: int) -> Angle:
-    return Angle(fmpq(k, 12))
 
 
 @lru_cache(maxsize=256)
@@ -149,23 +131,37 @@ def _signed(value: Any, negative: int) -> Any:
     return -value if negative else value
 
 
-Maker = Callable[[], acb]
+class Angle:
+    """A multiple of pi and a multiple of i, or with ``turned`` the other way round, made with the bits that are set."""
+
+    def __init__(self, multiple: fmpq, offset: fmpq = ZERO, turned: bool = False) -> None:
+        self.multiple, self.offset, self.turned = multiple, offset, turned
+
+    @property
+    def positive(self) -> bool:
+        return bool(self.multiple > 0)
+
+    def __call__(self) -> acb:
+        angle, offset = arb.pi() * self.multiple, arb(self.offset)
+        return acb(offset, angle) if self.turned else acb(angle, offset)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Points next to where an argument of a root, a logarithm or the like reaches a branch point, and points on its cuts.
-#
-# What holds on one side of such a place and fails on the other does so right next to it. They are looked for along
-# lines: the real one, upright and level ones of the complex plane, and lines through random points in several
-# variables.
+def angle(k: int) -> Angle:
+    """Return k twelfths of pi."""
+    return Angle(fmpq(k, 12))
 
 
+# Points next to breakpoints, and on cuts
+
+# What holds on one side of a branch point of a root, a logarithm or the like and fails on the other does so right next
+# to it. They are looked for along lines: the real one, upright and level ones of the complex plane, and lines through
+# random points in several variables.
 STEPS = 20
 """Points of a line on either side of 0."""
 MAX_BREAKPOINTS = 4
 """Breakpoints of a line."""
 LINES = 3
-"""In several variables."""
+"""Lines that are drawn in several variables."""
 BITS, HALVED = 64, 14
 BESIDE = (fmpq(1, 2**6), fmpq(1, 2**10))
 """Distances from a breakpoint, as shares of its size."""
@@ -218,7 +214,7 @@ def _lines(names: Sequence[str], kind: str) -> list[Line]:
 
 
 def _line(names: Sequence[str], start: list[tuple[fmpq, fmpq]], direction: list[tuple[fmpq, fmpq]]) -> Line:
-    """Through a point, of which the parts are given, like those of the direction."""
+    """Return the line through a point; its parts are given, like those of the direction."""
 
     def at(t: fmpq) -> Point:
         point: Point = {}
@@ -231,13 +227,13 @@ def _line(names: Sequence[str], start: list[tuple[fmpq, fmpq]], direction: list[
 
 
 def _grid() -> list[fmpq]:
-    """From -16 to 16, denser around 0."""
+    """Return numbers from -16 to 16, denser around 0."""
     half = [fmpq(k * k, 24) + fmpq(1, 997) for k in range(STEPS)]
     return [-t for t in reversed(half)] + half
 
 
 def _crossings(program: Program, line: Line, kind: str) -> Iterator[tuple[int, Height, fmpq]]:
-    """Places of arguments, what of them changes its sign, and where on the line."""
+    """Yield places of arguments, what of them changes its sign, and where on the line."""
     watched = [(place, height) for place, cut in program.cuts.items() for height in HEIGHTS.get((kind, cut), [])]
     if not watched:
         return
@@ -260,7 +256,7 @@ def _opposite(number: int, one: tuple[fmpq, list[int]], other: tuple[fmpq, list[
 
 
 def _sign(height: Height, value: Ball) -> int:
-    """0 if it is open."""
+    """Return the sign of a height; 0 if it is open."""
     if value is None or not ball(value).is_finite():
         return 0
     of = height(ball(value))
@@ -268,7 +264,7 @@ def _sign(height: Height, value: Ball) -> int:
 
 
 def _refined(program: Program, line: Line, place: int, height: Height, t: fmpq) -> fmpq:
-    """A crossing with more digits, by secants."""
+    """Return a crossing with more digits, by secants."""
 
     def at(x: fmpq) -> Any:
         value = program.values(line(x), REFINED)[place]
@@ -284,3 +280,20 @@ def _refined(program: Program, line: Line, place: int, height: Height, t: fmpq) 
                 break
             a, first, b = b, second, following.mid().fmpq()
         return b
+
+
+# Lines along which an equation is judged that agrees at points
+
+MAX_PARALLEL, SLANTING = 9, 3
+"""Lines parallel to the axes at most, and others."""
+
+
+def real_lines(names: Sequence[str]) -> Iterator[dict[str, tuple[Fraction, Fraction]]]:
+    """Yield lines, each with start and direction by name: parallel to the axes, and some others."""
+    draw = random.Random(f"lines of {len(names)}")
+    for moving, rest in islice(product(names, (Fraction(2), Fraction(1, 3), Fraction(-3, 2))), MAX_PARALLEL):
+        yield {name: (Fraction(0), Fraction(1)) if name == moving else (rest, Fraction(0)) for name in names}
+    for k in range(SLANTING):
+        signs = (1,) if k % 2 else (1, -1)
+        ways = [draw.choice(signs) * Fraction(draw.randint(1, 9), 2) for _ in names]
+        yield {name: (Fraction(draw.randint(-9, 9), 2), way) for name, way in zip(names, ways, strict=True)}

@@ -1,124 +1,12 @@
-"""Verdict on an equation: how sure it is, where it holds, and a point where it does not."""
+"""A verdict on an equation says how sure it is, where the equation holds, and a point where it does not."""
 
+import enum
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import NamedTuple
-import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A part of the real line: intervals and points, with their ends as they are written.
-
-
-class End(NamedTuple):
-    """A number at which an interval ends."""
-
-    text: str
-    """Exact if it is rational or a quadratic irrational, else a decimal of six digits."""
-    value: float
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Interval(NamedTuple):
-    """From ``low`` to ``high``; None stands for no end."""
-
-    low: End | None
-    high: End | None
-    low_in: bool = False
-    """Whether the end is part of it."""
-    high_in: bool = False
-
-    @property
-    def is_point(self) -> bool:
-        return self.low is not None and self.low == self.high
-
-    def written(self, name: str) -> str:
-        """``x <= 4``"""
-        left, right = "≤" if self.low_in else "<", "≤" if self.high_in else "<"
-        if self.is_point:
-            return f"{name} = {self.low}"
-        if self.low is None and self.high is None:
-            return f"all real {name}"
-        if self.low is None:
-            return f"{name} {right} {self.high}"
-        if self.high is None:
-            return f"{name} {'≥' if self.low_in else '>'} {self.low}"
-        return f"{self.low} {left} {name} {right} {self.high}"
-
-    @property
-    def described(self) -> dict[str, object]:
-        """For JSON."""
-        ends = {"from": self.low and str(self.low), "to": self.high and str(self.high)}
-        return {**ends, "from_included": self.low_in, "to_included": self.high_in}
-
-
-Part = tuple[Interval, ...]
-"""In order; disjoint."""
-
-
-def join_parts(pieces: Sequence[Interval]) -> Part:
-    """Neighbours of which one has the end that they share become one."""
-    found: list[Interval] = []
-    for piece in pieces:
-        last = found[-1] if found else None
-        if last is not None and last.high is not None and last.high == piece.low and (last.high_in or piece.low_in):
-            found[-1] = last._replace(high=piece.high, high_in=piece.high_in)
-        else:
-            found.append(piece)
-    return tuple(found)
-
-
-def write_part(part: Part, name: str) -> str:
-    """``x <= -1 or x >= 1``; a line without some points says these."""
-    missing = list(_missing(part))
-    if missing:
-        return f"all real {name} but {_listed([end.text for end in missing])}"
-    points = [piece for piece in part if piece.is_point]
-    if len(points) == len(part):
-        return _listed([piece.written(name) for piece in part])
-    return " or ".join(piece.written(name) for piece in part)
-
-
-def _missing(part: Part) -> Iterator[End]:
-    """The points that a part lacks, if it lacks nothing else."""
-    if len(part) < 2 or part[0].low is not None or part[-1].high is not None:
-        return
-    if all(a.high == b.low for a, b in itertools.pairwise(part)):
-        yield from (piece.high for piece in part[:-1] if piece.high is not None)
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def decimal_end(value: float) -> End:
-    """A number that was found numerically."""
-    value = round(value, 10) + 0.0
-    return End(f"{value:.6g}", value)
-
-
-def quadratic(coefficients: Sequence[int], value: float) -> str:
-    """The irrational root next to a number of a quadratic polynomial, constant term first: ``(1 + sqrt(5))/2``."""
-    c, b, a = coefficients
-    inside, outside = b * b - 4 * a * c, 1
-    for square in range(2, 1000):
-        while inside % (square * square) == 0:
-            inside, outside = inside // (square * square), outside * square
-    middle = Fraction(-b, 2 * a)
-    factor = Fraction(outside if value > middle else -outside, 2 * abs(a))
-    below = lcm(middle.denominator, factor.denominator)
-    first, second = int(middle * below), int(factor * below)
-    radical = f"sqrt({inside})" if abs(second) == 1 else f"{abs(second)}*sqrt({inside})"
-    top = f"{first} {'-' if second < 0 else '+'} {radical}" if first else f"{'-' if second < 0 else ''}{radical}"
-    if below == 1:
-        return top
-    return f"({top})/{below}" if first else f"{top}/{below}"
 
 
 class Grade(enum.Enum):
@@ -142,6 +30,7 @@ class Doubt(enum.Enum):
     NOT_COMPARED = "values are too large, too small, too much alike or too few"
     NOT_READ = "a part has no rules, or there are too many parts"
     NO_TIME = "there was no time"
+    FAULT = "this program has a fault"
 
 
 class Domain(enum.Enum):
@@ -167,7 +56,7 @@ class Tested(NamedTuple):
     """Points at which balls leave open what the sides are."""
     low: str
     high: str
-    """Between which they lie."""
+    """The numbers between which the points lie."""
 
     def __str__(self) -> str:
         left_out = f", {self.skipped} skipped" if self.skipped else ""
@@ -188,6 +77,55 @@ class Counterexample(NamedTuple):
         return f"{f'at {names} ' if names else ''}left {self.left}, right {self.right}"
 
 
+class End(NamedTuple):
+    """A number at which an interval ends."""
+
+    text: str
+    """Exact if it is rational or a quadratic irrational, else a decimal of six digits."""
+    value: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Interval(NamedTuple):
+    """An interval from ``low`` to ``high``; None stands for no end."""
+
+    low: End | None
+    high: End | None
+    low_in: bool = False
+    """Whether the end is part of it."""
+    high_in: bool = False
+
+    @property
+    def is_point(self) -> bool:
+        return self.low is not None and self.low == self.high
+
+    def written(self, name: str) -> str:
+        """Write the interval, as ``x <= 4``."""
+        left, right = "≤" if self.low_in else "<", "≤" if self.high_in else "<"
+        if self.is_point:
+            return f"{name} = {self.low}"
+        if self.low is None and self.high is None:
+            return f"all real {name}"
+        if self.low is None:
+            return f"{name} {right} {self.high}"
+        if self.high is None:
+            return f"{name} {'≥' if self.low_in else '>'} {self.low}"
+        return f"{self.low} {left} {name} {right} {self.high}"
+
+    @property
+    def described(self) -> dict[str, object]:
+        """The interval for JSON."""
+        ends = {"from": self.low and str(self.low), "to": self.high and str(self.high)}
+        return {**ends, "from_included": self.low_in, "to_included": self.high_in}
+
+
+ZERO_END = End("0", 0.0)
+Part = tuple[Interval, ...]
+"""Intervals in order, none of which meets another."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A verdict on an equation."""
@@ -195,7 +133,7 @@ class Verdict:
     grade: Grade
     domain: Domain = Domain.NONE
     variable: str = ""
-    """The only one, of which ``part`` tells."""
+    """The only variable, of which ``part`` tells."""
     part: Part = ()
     """Where on the real line it holds, in one variable, as far as that is known."""
     only: bool = False
@@ -203,7 +141,7 @@ class Verdict:
     agrees: Part = ()
     """Where, outside of a proved ``part``, the sides agree at every point that was tried, and nothing is proved."""
     window: tuple[float, float] | None = None
-    """Between which numbers ``part`` was looked for; None: on the whole line."""
+    """The numbers between which ``part`` was looked for; None for the whole line."""
     period: str = ""
     """The period of an equation of which ``window`` is one."""
     conditions: tuple[str, ...] = ()
@@ -215,13 +153,13 @@ class Verdict:
     notes: tuple[str, ...] = ()
     """Readings: of odd roots, of ``i``."""
     doubt: Doubt | None = None
-    """Why it is undecided, and"""
+    """Why it is undecided."""
     reason: str = ""
-    """the same in words."""
+    """Why it is undecided, in words."""
 
     @property
     def rank(self) -> int:
-        """0 for the strongest, by where it holds; undecided is 4, and what does not hold 5."""
+        """The rank by where it holds, 0 for the strongest; undecided is 4, and what does not hold 5."""
         if self.grade is Grade.UNDECIDED:
             return 4
         return _RANKS[self.domain]
@@ -251,6 +189,11 @@ class Verdict:
         return self._on_part(f" but {' or '.join(shown)}" if shown else "")
 
     @property
+    def is_at_whole_numbers(self) -> bool:
+        """Whether it holds at each whole number, and nothing is known between them."""
+        return self.period in ("1", "1/2") and all(piece.is_point and piece.low == ZERO_END for piece in self.part)
+
+    @property
     def _bounded(self) -> bool:
         return any(piece.low or piece.high for piece in self.part)
 
@@ -258,8 +201,14 @@ class Verdict:
         if self.window is None:
             only = " only" if self.only and all(piece.is_point for piece in self.part) else ""
             return f"holds for {write_part(self.part, self.variable)}{only}{but}"
+        if self.period and all(piece.low == piece.high == ZERO_END for piece in self.part):
+            multiple = f"{self.variable} = {self.period}*k for each whole k"
+            return f"holds for {f'each whole {self.variable}' if self.period == '1' else multiple}"
         low, high = (f"{end:g}" for end in self.window)
-        pieces = " and ".join(f"from {piece.low or low} to {piece.high or high}" for piece in self.part)
+        pieces = " and ".join(
+            f"at {piece.low}" if piece.is_point else f"from {piece.low or low} to {piece.high or high}"
+            for piece in self.part
+        )
         if self.period:
             return f"holds for {self.variable} {pieces}, and so in each period of {self.period}"
         return f"between {low} and {high} it holds for {self.variable} {pieces}"
@@ -285,7 +234,7 @@ class Verdict:
 
     @property
     def described(self) -> dict[str, Any]:
-        """For JSON: codes, and the details that there are."""
+        """The verdict for JSON: codes, and the details that there are."""
         row: dict[str, Any] = {"verdict": self.place, "grade": self.grade.value, "domain": self.domain.value}
         if self.part:
             row["part"] = [piece.described for piece in self.part]
@@ -312,3 +261,65 @@ _RANKS = {domain: rank for rank, domain in enumerate((*list(Domain)[:4], None, D
 
 def undecided(reason: str, doubt: Doubt) -> Verdict:
     return Verdict(Grade.UNDECIDED, doubt=doubt, reason=reason)
+
+
+# Parts of the real line in words, and ends as they are written
+
+
+def join_parts(pieces: Sequence[Interval]) -> Part:
+    """Return the intervals, of which neighbours become one if one has the end that they share."""
+    found: list[Interval] = []
+    for piece in pieces:
+        last = found[-1] if found else None
+        if last is not None and last.high is not None and last.high == piece.low and (last.high_in or piece.low_in):
+            found[-1] = last._replace(high=piece.high, high_in=piece.high_in)
+        else:
+            found.append(piece)
+    return tuple(found)
+
+
+def write_part(part: Part, name: str) -> str:
+    """Write a part, as ``x <= -1 or x >= 1``; of a line without some points these are named."""
+    missing = list(_missing(part))
+    if missing:
+        return f"all real {name} but {_listed([end.text for end in missing])}"
+    points = [piece for piece in part if piece.is_point]
+    if len(points) == len(part):
+        return _listed([piece.written(name) for piece in part])
+    return " or ".join(piece.written(name) for piece in part)
+
+
+def _missing(part: Part) -> Iterator[End]:
+    """Yield the points that a part lacks, if it lacks nothing else."""
+    if len(part) < 2 or part[0].low is not None or part[-1].high is not None:
+        return
+    if all(a.high == b.low for a, b in itertools.pairwise(part)):
+        yield from (piece.high for piece in part[:-1] if piece.high is not None)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def decimal_end(value: float) -> End:
+    """Return the end of a number that was found numerically."""
+    value = round(value, 10) + 0.0
+    return End(f"{value:.6g}", value)
+
+
+def quadratic(coefficients: Sequence[int], value: float) -> str:
+    """Write the irrational root next to a number, of a quadratic with its constant term first: ``(1 + sqrt(5))/2``."""
+    c, b, a = coefficients
+    inside, outside = b * b - 4 * a * c, 1
+    for square in range(2, 1000):
+        while inside % (square * square) == 0:
+            inside, outside = inside // (square * square), outside * square
+    middle = Fraction(-b, 2 * a)
+    factor = Fraction(outside if value > middle else -outside, 2 * abs(a))
+    below = lcm(middle.denominator, factor.denominator)
+    first, second = int(middle * below), int(factor * below)
+    radical = f"sqrt({inside})" if abs(second) == 1 else f"{abs(second)}*sqrt({inside})"
+    top = f"{first} {'-' if second < 0 else '+'} {radical}" if first else f"{'-' if second < 0 else ''}{radical}"
+    if below == 1:
+        return top
+    return f"({top})/{below}" if first else f"{top}/{below}"

@@ -1,8 +1,7 @@
 """Reader of what people type, more tolerant than the strict notation of infix.py."""
 
-from dgltree.equations.typed.question import Question, read_question
+from dgltree.equations.typed.question import Question, read_question, read_steps
 from dgltree.equations.typed.reader import Typed, read_noted_expression, read_typed, read_typed_expression
-from dgltree.equations.typed.question import read_steps
 
 __all__ = [
     "Question",

@@ -1,11 +1,16 @@
-"""Items on one level of brackets: tokens, and inner levels that are finished."""
+"""Items are what one level of brackets has: tokens, and inner levels that are finished.
 
+``head`` reads what is between a function's name and its argument, and ``compose`` makes one value of each of LaTeX's
+fractions, binomials and roots.
+"""
+
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
-from typing import NamedTuple
-from dgltree.read.text import error_at
+
 from dgltree.equations.typed.spelling import INVERSES, LOGARITHMS
-import re
+from dgltree.read.text import error_at
+
 
 class TextPiece(NamedTuple):
     """A piece of strict text."""
@@ -70,9 +75,7 @@ def short(item: Item) -> str:
     return "".join(piece.text for piece in flat(item.pieces)).strip("()")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Text between a function's name and its argument, and the strict text around the argument.
-
+# Heads of functions
 
 ROOTS = ("sqrt", "cbrt")
 
@@ -135,9 +138,7 @@ def _inverse(text: str, found: Head, stop: int) -> Head:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# LaTeX's fractions and roots on one level: a command and its arguments become one value.
-
+# LaTeX's fractions and roots: a command and its arguments become one value
 
 INTEGER, POSITIVE = re.compile("-?[0-9]+"), re.compile("0*[1-9][0-9]*")
 
@@ -191,16 +192,6 @@ def _fraction(command: Item, numerator: Item, denominator: Item) -> Item:
     return Item("closed", "", *place, quotient(command.start, numerator.pieces, denominator.pieces))
 
 
-def quotient(place: int, numerator: Pieces, denominator: Pieces) -> Pieces:
-    """The strict text of a fraction."""
-    return [TextPiece("((", place), numerator, TextPiece(")/(", place), denominator, TextPiece("))", place)]
-
-
-def binomial(place: int, above: Pieces, below: Pieces) -> Pieces:
-    """The strict text of a binomial coefficient."""
-    return [TextPiece("binomial(", place), above, TextPiece(", ", place), below, TextPiece(")", place)]
-
-
 def _root(command: Item, degree: Item | None, value: Item) -> Item:
     place = command.start
     if degree is None or short(degree) == "2":
@@ -216,3 +207,13 @@ def _root(command: Item, degree: Item | None, value: Item) -> Item:
             TextPiece(")))", place),
         ]
     return Item("closed", "", place, value.stop, command.gap, pieces)
+
+
+def quotient(place: int, numerator: Pieces, denominator: Pieces) -> Pieces:
+    """The strict text of a fraction."""
+    return [TextPiece("((", place), numerator, TextPiece(")/(", place), denominator, TextPiece("))", place)]
+
+
+def binomial(place: int, above: Pieces, below: Pieces) -> Pieces:
+    """The strict text of a binomial coefficient."""
+    return [TextPiece("binomial(", place), above, TextPiece(", ", place), below, TextPiece(")", place)]

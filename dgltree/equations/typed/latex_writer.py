@@ -3,10 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from dgltree.read.functions import RECORDS
-from dgltree.read.infix_writer import ATOM, BRACKETED, PRODUCT, SIGNED, SUM, TOWER, TextPiece, binary, call_pieces, text_of
-from dgltree.read.notation import EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, leaf_text
 from dgltree.equations.typed.spelling import GREEK_COMMANDS, GREEK_LETTERS, function_named
+from dgltree.read.functions import RECORDS
+from dgltree.read.infix_writer import (
+    ATOM,
+    BRACKETED,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    TOWER,
+    TextPiece,
+    binary,
+    call_pieces,
+    text_of,
+)
+from dgltree.read.notation import EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, leaf_text
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

@@ -1,26 +1,25 @@
-"""Names that are written together: ``sinx``, ``2ab``. What they are depends on the other names of the equation."""
+"""Names that are written together are taken apart: ``sinx``, ``2ab``, ``θ`` and ``\\theta``.
+
+What they are depends on the other names of the equation. LaTeX and the style of school have products of single letters
+(``ab``, ``nRT``, ``mx + b``), text in the style of programs has names (``mass*velocity``). If both are possible, the
+equation decides, and how each run of letters was read is noted.
+"""
 
 import re
-from collections.abc import Collection, Sequence
-from itertools import pairwise
-from typing import NamedTuple
-from dgltree.equations.typed.notes import Note, make_note
-from dgltree.equations.typed.tokens import LATEX
-from dgltree.equations.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS
-from dgltree.equations.typed.tokens import Token
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
-from dgltree.read.text import error_at
+from typing import NamedTuple
+
+from dgltree.equations.typed.notes import Note, make_note
 from dgltree.equations.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
-from collections.abc import Collection, Iterable
-from dgltree.equations.typed.spelling import GREEK, GREEK_LETTERS
+from dgltree.equations.typed.tokens import LATEX, Token
+from dgltree.read.text import error_at
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Letters side by side: a product of single letters, as textbooks write it, or one name, as programs do.
-#
-# LaTeX and the style of school have products (``ab``, ``nRT``, ``mx + b``), text in the style of programs has names
-# (``mass*velocity``). If both are possible, the equation decides; how each run of letters was read is noted.
-
+OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
+"""Names that are read as an argument after a function even if they occur nowhere else."""
+UNKNOWNS = frozenset("xyz")
+FACTORS = UNKNOWNS | frozenset("abcdkmnrABK")
+"""Letters that rarely are functions, as f, g and P are."""
 
 _GREEK = frozenset((*GREEK, *GREEK_LETTERS.values()))
 _LONG_GREEK = sorted({name for name in _GREEK if len(name) > 3}, key=len, reverse=True)
@@ -35,6 +34,13 @@ WORD = 4
 OPERANDS = ("name", "word", "constant", "number", "close")
 BEGINS = ("name", "word", "constant", "function", "open", "root", "frac")
 
+_FUNCTIONS = "|".join(sorted((s for s in SPELLINGS if s.islower() and s.isalpha()), key=len, reverse=True))
+_EXPONENTIAL = re.compile(r"[^\W\d_]e")  # xe^x: nobody means a power of a variable xe
+_ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
+# the atomic group makes a name of many functions linear
+GLUED = re.compile(rf"(?:[^\W\d_])??(?:(?>{_FUNCTIONS})(?:[0-9]+)?(?:{_ARGUMENT})?)+")
+_GLUED_PART = re.compile(rf"(?P<function>{_FUNCTIONS})|(?P<number>[0-9]+)|(?P<name>{_ARGUMENT})")
+
 
 class Runs(NamedTuple):
     """The readings of runs of letters."""
@@ -48,7 +54,7 @@ class Runs(NamedTuple):
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """For people: each run once."""
+        """Notes for people, which name each run once."""
         notes: list[Note] = []
         if self.split:
             products = ", ".join(f"{run} is {'*'.join(factors)}" for run, factors in self.split.items())
@@ -62,23 +68,105 @@ class Runs(NamedTuple):
         return tuple(notes)
 
 
-def is_program(text: str, tokens: Sequence[Token]) -> bool:
-    """Whether products are written with ``*``, and none without a sign."""
-    starred = any(token.kind == "*" and text[token.start] == "*" for token in tokens) or "**" in text or "==" in text
-    return starred and not any(_is_unwritten(a, b) for a, b in pairwise(tokens))
+def split_names(
+    text: str, tokens: list[Token], known: Collection[str] = (), names: Collection[str] = ()
+) -> tuple[list[Token], Runs]:
+    """``tokens`` with glued names taken apart, and how runs of letters were read.
+
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see :class:`Letters`. Raises
+    ``ValueError`` if ``sint`` could be a name as well.
+
+    Args:
+        known: names of variables that are spoken of.
+        names: what is read as one name.
+    """
+    alone = {token.text for token in tokens if token.kind == "name" and LETTER_PATTERN.fullmatch(token.text)}.union(
+        known
+    )
+    glued = {token for token, following in zip_longest(tokens, tokens[1:]) if _is_glued(token, following)}
+    words = any(token.kind == "name" and token not in glued and is_word(token.text) for token in tokens)
+    unglued: list[Token] = []
+    for token in tokens:
+        try:
+            is_glued = token in glued and token.text not in names
+            unglued.extend(list(_unglued(text, token, alone)) if is_glued else [token])
+        except ValueError:
+            if not words:
+                raise
+            unglued.append(token)  # cost, next to revenue
+    letters = Letters(text, unglued, known, names)
+    found: list[Token] = []
+    split: dict[str, tuple[str, ...]] = {}
+    kept: dict[str, None] = {}
+    for token, following in zip_longest(unglued, unglued[1:]):
+        exponential = _EXPONENTIAL.fullmatch(token.text) and following is not None and following.kind == "^"
+        if token.kind != "name" or (token.text == "of" and found and found[-1].kind == "percent"):
+            found.append(token)
+            continue
+        factors = tuple(token.text) if exponential else letters.factors(token, following)
+        if len(factors) == 1:
+            if is_run(token.text):
+                kept[token.text] = None
+            found.append(token)
+            continue
+        split[token.text] = factors
+        argument = bool(found) and found[-1].kind == "function" and not (following and following.kind == "^")
+        found.extend(_product(token, factors, argument))
+    return found, Runs(split, tuple(kept))
 
 
-def _is_unwritten(a: Token, b: Token) -> bool:
-    """Whether two tokens are factors with no sign between them."""
-    return a.kind in OPERANDS and b.kind in BEGINS and not (a.kind == "name" and b.text in "([")
+def _is_glued(token: Token, following: Token | None) -> bool:
+    if token.kind != "name" or token.text == "sine" or not GLUED.fullmatch(token.text):
+        return False
+    *_, last = _GLUED_PART.finditer(token.text)
+    applied = following is not None and (opens(following) or following.kind in ("^", "bar", "root", "frac"))
+    return last.lastgroup != "function" or applied
+
+
+def _unglued(text: str, token: Token, alone: set[str]) -> Iterator[Token]:
+    place, function = 0, ""
+    while place < len(token.text):
+        part = _GLUED_PART.match(token.text, place)
+        if place == 0 and token.text[1:] and not (part and part["function"]):
+            yield _letter(token, 0, 1)
+            place = 1
+            continue
+        assert part is not None and part.lastgroup is not None  # GLUED is made of these parts
+        said = part[0]
+        if part["function"]:
+            function = said
+            yield token._replace(
+                kind="function", text=SPELLINGS[said], start=token.start + place, gap=token.gap and place == 0
+            )
+        elif part["number"]:
+            if function == "log":
+                raise _either(text, token, f"log({said}*...)", f"log_{said}(...)")
+            yield token._replace(kind="number", text=said, start=token.start + place, gap=False)
+        else:
+            if said not in OBVIOUS and said not in alone and said not in CONSTANTS:
+                raise _either(text, token, f"{function}({said})", "one name")
+            yield _letter(token, place, part.end())
+        place = part.end()
+
+
+def _either(text: str, token: Token, one: str, other: str) -> ValueError:
+    shown = text[token.start : token.stop]
+    return error_at(text, token.start, f"'{shown}' can mean {one} or {other}; write the one you mean")
+
+
+def _letter(token: Token, start: int, stop: int) -> Token:
+    said = token.text[start:stop]
+    kind = "constant" if said in CONSTANTS else "name"
+    place = token.start + start
+    return Token(kind, CONSTANTS.get(said, said), place, token.start + stop, token.gap and start == 0)
 
 
 class Letters:
     """Decides what the runs of letters of a text are.
 
     Args:
-        text: typed.
-        tokens: of it, functions and their arguments taken apart.
+        text: the typed text.
+        tokens: its tokens, in which functions and their arguments are taken apart.
         known: names of an equation that the text belongs to.
         names: what is read as one name.
     """
@@ -112,6 +200,17 @@ class Letters:
         return (run,) if named else letters
 
 
+def is_program(text: str, tokens: Sequence[Token]) -> bool:
+    """Whether products are written with ``*``, and none without a sign."""
+    starred = any(token.kind == "*" and text[token.start] == "*" for token in tokens) or "**" in text or "==" in text
+    return starred and not any(_is_unwritten(a, b) for a, b in pairwise(tokens))
+
+
+def _is_unwritten(a: Token, b: Token) -> bool:
+    """Whether two tokens are factors with no sign between them."""
+    return a.kind in OPERANDS and b.kind in BEGINS and not (a.kind == "name" and b.text in "([")
+
+
 def parts(name: str) -> tuple[str, ...]:
     """The letters of a run, with their subscripts; the whole if it is not made of such."""
     found = tuple(match[0] for match in LETTER_PATTERN.finditer(name))
@@ -128,66 +227,16 @@ def is_word(run: str) -> bool:
     return len(run) >= WORD and run.isalpha() and (run[1:].islower() or run.isupper())
 
 
-_FUNCTIONS = "|".join(sorted((s for s in SPELLINGS if s.islower() and s.isalpha()), key=len, reverse=True))
-_EXPONENTIAL = re.compile(r"[^\W\d_]e")  # xe^x: nobody means a power of a variable xe
-_ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
-# the atomic group makes a name of many functions linear
-GLUED = re.compile(rf"(?:[^\W\d_])??(?:(?>{_FUNCTIONS})(?:[0-9]+)?(?:{_ARGUMENT})?)+")
-_GLUED_PART = re.compile(rf"(?P<function>{_FUNCTIONS})|(?P<number>[0-9]+)|(?P<name>{_ARGUMENT})")
-UNKNOWNS = frozenset("xyz")
-FACTORS = UNKNOWNS | frozenset("abcdkmnrABK")
-"""Letters that rarely are functions, as f, g and P are."""
-OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
-"""Names that are read as an argument after a function even if they occur nowhere else."""
-
-
-def split_names(
-    text: str, tokens: list[Token], known: Collection[str] = (), names: Collection[str] = ()
-) -> tuple[list[Token], Runs]:
-    """``tokens`` with glued names taken apart, and how runs of letters were read.
-
-    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see names.py. Raises ``ValueError`` if
-    ``sint`` could be a name as well.
-
-    Args:
-        known: names of variables that are spoken of.
-        names: what is read as one name.
-    """
-    alone = _alone(tokens).union(known)
-    glued = {token for token, following in zip_longest(tokens, tokens[1:]) if _is_glued(token, following)}
-    words = any(token.kind == "name" and token not in glued and is_word(token.text) for token in tokens)
-    unglued: list[Token] = []
-    for token in tokens:
-        try:
-            is_glued = token in glued and token.text not in names
-            unglued.extend(list(_unglued(text, token, alone)) if is_glued else [token])
-        except ValueError:
-            if not words:
-                raise
-            unglued.append(token)  # cost, next to revenue
-    letters = Letters(text, unglued, known, names)
-    found: list[Token] = []
-    split: dict[str, tuple[str, ...]] = {}
-    kept: dict[str, None] = {}
-    for token, following in zip_longest(unglued, unglued[1:]):
-        exponential = _EXPONENTIAL.fullmatch(token.text) and following is not None and following.kind == "^"
-        if token.kind != "name" or (token.text == "of" and found and found[-1].kind == "percent"):
-            found.append(token)
-            continue
-        factors = tuple(token.text) if exponential else letters.factors(token, following)
-        if len(factors) == 1:
-            if is_run(token.text):
-                kept[token.text] = None
-            found.append(token)
-            continue
-        split[token.text] = factors
-        argument = bool(found) and found[-1].kind == "function" and not (following and following.kind == "^")
-        found.extend(_product(token, factors, argument))
-    return found, Runs(split, tuple(kept))
-
-
-def _alone(tokens: list[Token]) -> set[str]:
-    return {token.text for token in tokens if token.kind == "name" and LETTER_PATTERN.fullmatch(token.text)}
+def _product(token: Token, factors: tuple[str, ...], argument: bool) -> Iterator[Token]:
+    """The factors of a run; in brackets if they are a function's argument."""
+    place = 0
+    if argument:
+        yield Token("open", "(", token.start, token.start, token.gap)
+    for factor in factors:
+        yield _letter(token, place, place + len(factor))
+        place += len(factor)
+    if argument:
+        yield Token("close", ")", token.stop, token.stop, False)
 
 
 def standing(tokens: list[Token]) -> set[str]:
@@ -227,72 +276,6 @@ def opens(token: Token | None) -> bool:
     return token is not None and token.kind == "open" and token.text in "(["
 
 
-def _is_glued(token: Token, following: Token | None) -> bool:
-    if token.kind != "name" or token.text == "sine" or not GLUED.fullmatch(token.text):
-        return False
-    *_, last = _GLUED_PART.finditer(token.text)
-    applied = following is not None and (opens(following) or following.kind in ("^", "bar", "root", "frac"))
-    return last.lastgroup != "function" or applied
-
-
-def _unglued(text: str, token: Token, alone: set[str]) -> Iterator[Token]:
-    place, function = 0, ""
-    while place < len(token.text):
-        part = _GLUED_PART.match(token.text, place)
-        if place == 0 and token.text[1:] and not (part and part["function"]):
-            yield _letter(token, 0, 1)
-            place = 1
-            continue
-        assert part is not None and part.lastgroup is not None  # GLUED is made of these parts
-        said = part[0]
-        if part["function"]:
-            function = said
-            yield token._replace(
-                kind="function", text=SPELLINGS[said], start=token.start + place, gap=_gap(token, place)
-            )
-        elif part["number"]:
-            if function == "log":
-                raise _either(text, token, f"log({said}*...)", f"log_{said}(...)")
-            yield token._replace(kind="number", text=said, start=token.start + place, gap=False)
-        else:
-            if said not in OBVIOUS and said not in alone and said not in CONSTANTS:
-                raise _either(text, token, f"{function}({said})", "one name")
-            yield _letter(token, place, part.end())
-        place = part.end()
-
-
-def _letter(token: Token, start: int, stop: int) -> Token:
-    said = token.text[start:stop]
-    kind = "constant" if said in CONSTANTS else "name"
-    place = token.start + start
-    return Token(kind, CONSTANTS.get(said, said), place, token.start + stop, _gap(token, start))
-
-
-def _gap(token: Token, place: int) -> bool:
-    return token.gap if place == 0 else False
-
-
-def _either(text: str, token: Token, one: str, other: str) -> ValueError:
-    shown = text[token.start : token.stop]
-    return error_at(text, token.start, f"'{shown}' can mean {one} or {other}; write the one you mean")
-
-
-def _product(token: Token, factors: tuple[str, ...], argument: bool) -> Iterator[Token]:
-    """The factors of a run; in brackets if they are a function's argument."""
-    place = 0
-    if argument:
-        yield Token("open", "(", token.start, token.start, token.gap)
-    for factor in factors:
-        yield _letter(token, place, place + len(factor))
-        place += len(factor)
-    if argument:
-        yield Token("close", ")", token.stop, token.stop, False)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# One name for one letter: ``θ``, ``\theta`` and ``theta``, and subscripts however they are written.
-
-
 _NAMES = "|".join(sorted(GREEK, key=len, reverse=True))
 _VARIANTS = {
     **{f"var{name}": name for name in ("phi", "theta", "epsilon", "rho", "sigma")},
@@ -304,6 +287,9 @@ _PARTS = re.compile(
     rf"(?P<letter>var(?:phi|theta|epsilon|rho|sigma)|{_NAMES}|{'|'.join(map(str.capitalize, GREEK))}|[^\W\d_])"
     r"(?:_?(?P<below>[0-9]+)|_(?P<word>\w+))?"
 )
+
+
+# One name for one letter, however it is spelled and its subscript is written
 
 
 def other_spellings(names: Collection[str]) -> frozenset[str]:

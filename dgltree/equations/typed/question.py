@@ -1,17 +1,20 @@
-"""``read_question``: an equation with blanks, an unknown to solve it for, or an expression whose form is asked for."""
+"""``read_question`` reads an equation with blanks, an unknown to solve for, or an expression whose form is asked for.
+
+``read_steps`` reads a calculation in steps, ``2x + 4 = 2(x + 2) = 2x + 4``, as the equations of neighbours.
+"""
 
 import re
 from collections.abc import Collection
+from itertools import pairwise
 from typing import NamedTuple
-from dgltree.equations.typed.notes import Note
-from dgltree.equations.typed.reader import read_typed
+
 from dgltree.equations.typed.names import letter_key
+from dgltree.equations.typed.notes import Note
+from dgltree.equations.typed.reader import Typed, check_length, read_typed, without_layout
+from dgltree.equations.typed.tokens import tokens
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
-from itertools import pairwise
-from dgltree.equations.typed.reader import Typed, read_typed
-from dgltree.equations.typed.reader import without_layout
-from dgltree.equations.typed.tokens import tokens
 
 FORMS = {
     "expand": "expanded",
@@ -27,12 +30,14 @@ _FOR = re.compile(r"\s+for\s+([^\W\d]\w*)\s*[.:]?\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;]|[-=]>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
 """Separators between an equation and ``x = _``."""
 
+_NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=|=\s*([^\W\d]\w*)\s*$")
+
 
 class Question(NamedTuple):
     """The reading of a typed question."""
 
     equation: Equation
-    """With a blank for the unknown, and for what is to be rewritten: ``(x + 1)^3 = _``."""
+    """The equation, with a blank for the unknown, and for what is to be rewritten: ``(x + 1)^3 = _``."""
     blanks: tuple[str, ...]
     """The names of its blanks as they first appear, each once."""
     form: str = ""
@@ -40,7 +45,7 @@ class Question(NamedTuple):
     unknown: str | None = None
     """The variable that the blank replaces, in all its places."""
     notes: tuple[Note, ...] = ()
-    """As of :class:`dgltree.equations.typed.Typed`."""
+    """Notes on other possible readings, as those of :class:`dgltree.equations.typed.Typed` are."""
 
 
 def read_question(text: str, names: Collection[str] = ()) -> Question:
@@ -49,6 +54,7 @@ def read_question(text: str, names: Collection[str] = ()) -> Question:
     ``names`` are runs of letters that are one name. Raises ``ValueError`` as :func:`dgltree.equations.typed.read_typed`
     does, and for an unknown that is not in the equation.
     """
+    check_length(text)
     if command := _COMMAND.match(text):
         return _form(text, command, names)
     if (command := _SOLVE.match(text)) and "=" in text:
@@ -63,19 +69,19 @@ def read_question(text: str, names: Collection[str] = ()) -> Question:
 
 
 def _form(text: str, command: re.Match[str], names: Collection[str]) -> Question:
-    """``expand (x + 1)^3``."""
+    """Read a command and an expression, as ``expand (x + 1)^3``."""
     word, rest = command[1].lower(), _blanked(text, command.end())
     equation, _, notes = read_typed(rest if "=" in rest else f"{rest} = _", names)
     if BLANK not in equation:
-        raise ValueError(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
+        raise Refusal(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
     tree = equation.left if equation.right == BLANK else equation.right
     if any(node.function == BLANK.function for node in tree.distinct()):
-        raise ValueError(f"{word} takes an expression without blanks; write {word} x^2 - 4")
+        raise Refusal(f"{word} takes an expression without blanks; write {word} x^2 - 4")
     return Question(Equation(tree, BLANK), ("_",), FORMS[word], notes=notes)
 
 
 def _solve(text: str, names: Collection[str]) -> Question:
-    """``solve 2x + 3 = 11`` and ``solve A = 1/2 g h for h``."""
+    """Read an equation to solve: ``2x + 3 = 11`` and ``A = 1/2 g h for h``."""
     if found := _FOR.search(text):
         return _solved(text[: found.start()], Tree("Symbol", token=found[1]), names)
     equation = read_typed(text, names).equation
@@ -83,16 +89,8 @@ def _solve(text: str, names: Collection[str]) -> Question:
     unknowns = list(dict.fromkeys(leaves))
     if len(unknowns) != 1:
         there = f"its variables are {', '.join(unknowns)}" if unknowns else "it has no variables"
-        raise ValueError(f"for which variable should the equation be solved? {there}; write solve EQUATION for x")
+        raise Refusal(f"for which variable should the equation be solved? {there}; write solve EQUATION for x")
     return _solved(text, Tree("Symbol", token=unknowns[0]), names)
-
-
-def _blanked(text: str, stop: int) -> str:
-    """The text with spaces in place of its beginning, so that errors name the right column."""
-    return re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
-
-
-_NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=|=\s*([^\W\d]\w*)\s*$")
 
 
 def _unknown(text: str, names: Collection[str]) -> Tree | None:
@@ -110,24 +108,22 @@ def _solved(text: str, unknown: Tree, names: Collection[str]) -> Question:
     """The equation before ``x = _``, with the blank in the places of x."""
     equation, blanks, notes = read_typed(text, {*names, unknown.token or ""})
     if blanks:
-        raise ValueError(f"the blank of the equation is not {unknown.token}; write {unknown.token} = _ alone for one")
+        raise Refusal(f"the blank of the equation is not {unknown.token}; write {unknown.token} = _ alone for one")
     leaves = {node for side in equation for node in side.distinct() if not node.children}
     spelled = letter_key(unknown.token or "")
     unknown = next((leaf for leaf in leaves if spelled and letter_key(leaf.token or "") == spelled), unknown)
     if unknown not in leaves:
         found = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
         there = f"its variables are {', '.join(found)}" if found else "it has no variables"
-        raise ValueError(f"there is no {unknown.token} in the equation; {there}")
+        raise Refusal(f"there is no {unknown.token} in the equation; {there}")
     return Question(
         Equation(*(substitute(side, {unknown: BLANK}) for side in equation)), ("_",), unknown=unknown.token, notes=notes
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# ``read_steps``: a calculation in steps, ``2x + 4 = 2(x + 2) = 2x + 4``, as the equations of neighbours.
-
-
-_SOLVE_STEPS = re.compile(r"\s*solve\b(?=\s*[^\s=])", re.IGNORECASE)
+def _blanked(text: str, stop: int) -> str:
+    """The text with spaces in place of its beginning, so that errors name the right column."""
+    return re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
 
 
 def read_steps(text: str, names: Collection[str] = ()) -> list[tuple[str, Typed]]:
@@ -136,8 +132,8 @@ def read_steps(text: str, names: Collection[str] = ()) -> list[tuple[str, Typed]
     ``names`` are runs of letters that are one name. Raises ``ValueError`` as :func:`dgltree.equations.typed.read_typed`
     does, also if a side is none by itself: a system of equations is refused.
     """
-    if _SOLVE_STEPS.match(text):
-        raise ValueError("solve asks for solutions, which dgltree complete finds; verify takes an equation alone")
+    if _SOLVE.match(text):
+        raise Refusal("solve asks for solutions, which dgltree complete finds; verify takes an equation alone")
     text = without_layout(text)
     try:
         signs = [token for token in tokens(text) if token.kind == "="]

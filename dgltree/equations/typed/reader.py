@@ -1,67 +1,144 @@
-"""``read_typed``: tokens, levels of brackets, strict text, and the strict reader's tree of it."""
+"""``read_typed`` reads an equation, and ``read_typed_expression`` one side, as a person types it.
 
-from dgltree.read.functions import names
-from dgltree.equations.typed.notes import Note, make_note
-from dgltree.trees.tree import Tree
-from dgltree.read.notation import FUNCTIONS, OPERATORS
-from dgltree.read.text import error_at
-from dgltree.equations.typed.tokens import Token
+What a sheet of LaTeX has around an equation becomes blank; the text is cut into tokens; decimal commas, quotients
+with a colon, glued names and signs after a value are written out; each level of brackets becomes strict text
+(phrase.py); the strict reader makes the tree of it. The columns of the typed text are kept, so that errors name them.
+"""
+
 import re
 from bisect import bisect_right
 from collections.abc import Collection
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple
-from dgltree.read.infix import Builder, MakeBuilder, Value, build
-from dgltree.read.notation import EXP1, FUNCTIONS
-from dgltree.read.text import error_at, one_line
-from dgltree.equations.typed.phrase import levels
+
 from dgltree.equations.typed.items import Pieces, TextPiece, flat
-from dgltree.equations.typed.names import Runs
-from dgltree.equations.typed.names import factors_of_sums, split_names, standing
-from dgltree.equations.typed.names import other_spellings, with_one_name
+from dgltree.equations.typed.names import Runs, factors_of_sums, other_spellings, split_names, standing, with_one_name
+from dgltree.equations.typed.notes import Note, make_note
+from dgltree.equations.typed.phrase import levels
 from dgltree.equations.typed.refusals import check_subject
-from dgltree.equations.typed.tokens import tokens
+from dgltree.equations.typed.tokens import Token, tokens
+from dgltree.read.functions import names
+from dgltree.read.infix import Builder, MakeBuilder, Value, build
+from dgltree.read.notation import EXP1, FUNCTIONS, OPERATORS
+from dgltree.read.text import error_at, one_line
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import Equation
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Angles that may be meant in degrees.
+from dgltree.trees.tree import Tree
 
 
-CIRCULAR = frozenset(names("circular", inverse=False))
-MIN_DEGREES, DEGREE_STEP, MAX_DEGREE_DIGITS = 10, 5, 3
-"""Of whole numbers that may be degrees."""
+class Typed(NamedTuple):
+    """The reading of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
+
+    equation: Equation
+    blanks: tuple[str, ...]
+    """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
+    Where there is only one it is called ``_``, whatever it was called in the text."""
+    notes: tuple[Note, ...] = ()
+    """Notes on other possible readings: which logarithm ``log`` is, what letters side by side are."""
 
 
-def in_radians(*trees: Tree) -> tuple[Note, ...]:
-    """A note on the first angle with a multiple of five, ten or more, as a term and without pi: it is in radians."""
-    for node in (node for tree in trees for node in tree.distinct()):
-        if node.function not in CIRCULAR or len(node.children) != 1:
-            continue
-        angle = node.children[0]
-        for term in angle.children if angle.function == "Add" else (angle,):
-            if text := _degrees(term):
-                return (make_note("radians", angle=text, function=node.function),)
-    return ()
+def read_typed(text: str, names: Collection[str] = ()) -> Typed:
+    """The equation that a person means by ``text``: ``2x``, ``sin^2 x``, ``√x``, ``\\frac{1}{x}``; see docs/reading.md.
+
+    Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), except ``e^x``, which is exp(x).
+    ``names`` are runs of letters that are one name: ``("KE",)``.
+
+    Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
+    for what has two.
+    """
+    text = without_layout(text)
+    found, runs = _tokens(text, (), names)
+    signs = [token for token in found if token.kind == "="]
+    if len(signs) > 1:
+        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not supported")
+    sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
+    if not signs:
+        value = f"; for the value of an expression, write {one_line(text.strip(), 40)} = _" if text.strip() else ""
+        raise error_at(text, len(text.rstrip()), f"there is no '='; an equation is left = right{value}")
+    blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
+    equal = TextPiece(" = ", signs[0].start)
+    equation = _build_tree(text, [sides[0], equal, sides[1]], "equation")
+    notes = (LOGARITHM,) if _has_bare_log(text, found, equation) else ()
+    return Typed(equation, tuple(blanks), (*notes, *in_radians(*equation), *runs.notes))
 
 
-def _degrees(term: Tree) -> str:
-    """The number of a term that may be degrees, ``30`` of 30 and of -30."""
-    if term.function == "Mul" and len(term.children) == 2 and term.children[0].function == "NegativeOne":
-        term = term.children[1]
-    text = (term.token or "").lstrip("-")
-    if (
-        term.function != "Integer"
-        or len(text) > MAX_DEGREE_DIGITS
-        or int(text) < MIN_DEGREES
-        or int(text) % DEGREE_STEP
-    ):
-        return ""
-    return text
+class TypedExpression(NamedTuple):
+    """The reading of a typed expression."""
+
+    tree: Tree
+    notes: tuple[Note, ...]
+    """Notes on other possible readings, as those of :class:`Typed` are."""
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Commas, semicolons and colons: decimals, arguments, quotients.
+def read_typed_expression(
+    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
+) -> Tree:
+    """The tree of one side of an equation, read and refused as in :func:`read_typed`.
 
+    Args:
+        known: variables of an equation that the text belongs to: ``x(y + 1)`` is a product then.
+        as_written: whether 2/4 is a quotient of two numbers; else it is 1/2.
+        names: runs of letters that are one name.
+    """
+    return read_noted_expression(text, known, as_written, names).tree
+
+
+def read_noted_expression(
+    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
+) -> TypedExpression:
+    """The tree as :func:`read_typed_expression` has it, with notes."""
+    text = without_layout(text)
+    found, runs = _tokens(text, known, names)
+    for token in found:
+        if token.kind == "=":
+            raise error_at(text, token.start, "unexpected '='; an expression has none")
+    builder = _WrittenBuilder if as_written else _TypedBuilder
+    factors = standing(found).union(known, runs.before_brackets, *runs.split.values())
+    tree = _build_tree(text, levels(text, found, factors), "expression", builder)
+    return TypedExpression(tree, (*in_radians(tree), *runs.notes))
+
+
+def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[list[Token], Runs]:
+    check_subject(text)
+    spellings = other_spellings(known)
+    split, runs = split_names(text, with_quotients(text, with_decimals(text, tokens(text))), spellings, names)
+    found = with_postfixes(text, with_one_name(split, known))
+    alone = standing(found).union(known, *runs.split.values())
+    runs = runs._replace(before_brackets=tuple(sorted(factors_of_sums(found) - alone)))
+    if len({token.text for token in found if token.kind == "blank"}) > 1:
+        return found, runs
+    return [token._replace(text="_") if token.kind == "blank" else token for token in found], runs
+
+
+# Layout of LaTeX sheets around an equation: ``\item``, ``\tag{1}``, and rules to write on, which are blanks
+
+_RULE = re.compile(
+    r"\\underline\s*\{(?:\s|~|\\hspace\*?\s*\{[^{}]*\}|\\q?quad(?![A-Za-z])|\\[ ,;:])+\}"
+    r"|\\rule\s*(?:\[[^][]*\])?\s*\{[^{}]*\}\s*\{[^{}]*\}|\\hrulefill(?![A-Za-z])"
+)
+_ITEM = re.compile(r"\A\s*\\item(?![A-Za-z])\s*(?:\[[^][]*\])?")
+_TAG = re.compile(r"\\(?:tag\*?|label)\s*\{[^{}]*\}(?=\s*(?:\\\\|\$|\\\]|\\end|\Z))")
+
+
+MAX_LENGTH = 50_000
+"""Characters of a text: one of twenty times as many takes minutes and a gigabyte."""
+
+
+def check_length(text: str) -> None:
+    """Raises ``ValueError`` for a text that is too long."""
+    if len(text) > MAX_LENGTH:
+        raise Refusal(f"'{one_line(text, 40)}' has {len(text):,} characters; at most {MAX_LENGTH:,} are read")
+
+
+def without_layout(text: str) -> str:
+    """The text with ``_`` for a rule and spaces for an item or a tag, so that columns stay what they are."""
+    check_length(text)
+    text = _RULE.sub(lambda found: "_".ljust(len(found[0])), text)
+    text = _TAG.sub(lambda found: " " * len(found[0]), text)
+    return _ITEM.sub(lambda found: " " * len(found[0]), text)
+
+
+# Commas, semicolons and colons: decimals, arguments, quotients
 
 OF_SEVERAL = {name for name, arities in FUNCTIONS.items() if max(arities) > 1}.union(OPERATORS)
 """Functions with a comma between their arguments."""
@@ -71,18 +148,14 @@ ENDS = ("+", "-", "*", "=", ",", ":", "close", "bar")
 """Kinds of tokens that end what a colon divides by."""
 
 
-def with_separators(text: str, tokens: list[Token]) -> list[Token]:
-    """``tokens`` with decimals for ``1,5``, commas for ``;`` between arguments, and quotients for ``:`` and ``÷``.
+def with_decimals(text: str, tokens: list[Token]) -> list[Token]:
+    """Return ``tokens`` with decimals for ``1,5``, and commas for ``;`` between arguments.
 
-    Raises ``ValueError`` for a comma or a colon that can mean something else, and for a ``;`` between equations.
+    Raises ``ValueError`` for a comma that can mean something else, and for a ``;`` between equations.
     """
-    return _with_quotients(text, _with_decimals(text, tokens))
-
-
-def _with_decimals(text: str, tokens: list[Token]) -> list[Token]:
     found: list[Token] = []
     callers: list[tuple[str, int]] = []
-    """Of each open bracket the function, or a name, before it, and its place."""
+    """The function, or a name, before each open bracket, and the place of the bracket."""
     points = any(token.kind == "number" and "." in token.text for token in tokens)
     places = [place for place in range(1, len(tokens) - 1) if _is_decimal(tokens, place)]
     several = [place for place in places if text[tokens[place].start] == ","]
@@ -144,8 +217,11 @@ def _two_numbers(text: str, tokens: list[Token], place: int) -> ValueError:
     return error_at(text, left.start, f"'{shown}' can mean {point} or two numbers; write {point}")
 
 
-def _with_quotients(text: str, tokens: list[Token]) -> list[Token]:
-    """``1/2 : 3/4`` is (1/2)/(3/4): what follows a colon is bracketed."""
+def with_quotients(text: str, tokens: list[Token]) -> list[Token]:
+    """Return ``tokens`` with quotients for ``:`` and ``÷``: ``1/2 : 3/4`` is (1/2)/(3/4), brackets included.
+
+    Raises ``ValueError`` for a colon that can mean something else.
+    """
     found: list[Token] = []
     closing: dict[int, Token] = {}
     for place, token in enumerate(tokens):
@@ -157,12 +233,12 @@ def _with_quotients(text: str, tokens: list[Token]) -> list[Token]:
             if typed and (following is None or not found or following.gap != token.gap):
                 raise error_at(text, token.start, "':' can mean a quotient or the end of words; write / for a quotient")
             found.append(token._replace(kind="/", text="/"))
-            end = _end(tokens, place + 1)
+            end = _end_of_divisor(tokens, place + 1)
             inside = tokens[place + 1 : end]
             if any(other.kind == "/" for other in inside):
                 assert following is not None  # it is inside
                 if not token.gap or any(other.gap for other in inside[1:]):
-                    raise _refused(text, tokens, place, end)
+                    raise _two_quotients(text, tokens, place, end)
                 found.append(Token("open", "(", following.start, following.start, following.gap))
                 closing[end - 1] = Token("close", ")", inside[-1].stop, inside[-1].stop, False)
         if place in closing:
@@ -170,7 +246,7 @@ def _with_quotients(text: str, tokens: list[Token]) -> list[Token]:
     return found
 
 
-def _end(tokens: list[Token], start: int) -> int:
+def _end_of_divisor(tokens: list[Token], start: int) -> int:
     depth = 0
     for place in range(start, len(tokens)):
         if not depth and tokens[place].kind in ENDS and (place > start or tokens[place].kind != "-"):
@@ -179,7 +255,7 @@ def _end(tokens: list[Token], start: int) -> int:
     return len(tokens)
 
 
-def _refused(text: str, tokens: list[Token], place: int, end: int) -> ValueError:
+def _two_quotients(text: str, tokens: list[Token], place: int, end: int) -> ValueError:
     sign, behind = text[tokens[place].start], text[tokens[place + 1].start : tokens[end - 1].stop]
     first = behind.split("/")[0].strip()
     rest = behind[len(first) :].strip()
@@ -189,9 +265,7 @@ def _refused(text: str, tokens: list[Token], place: int, end: int) -> ValueError
     return error_at(text, before.start, f"'{said}{sign}{behind}' can mean {readings}; write the one you mean")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Signs after a value: ``30°`` (also as LaTeX writes it, ``30^\circ``), ``50%`` and ``n!``.
-
+# Signs after a value: ``30°`` (in LaTeX also ``30^\circ``), ``50%`` and ``n!``
 
 TEMPERATURES = ("C", "F")
 OPERANDS = ("number", "fraction", "name", "word", "constant", "blank")
@@ -238,7 +312,7 @@ class _Postfixes:
         return self.left[-1] if self.left else None
 
     def _lowered(self, token: Token) -> Token:
-        """The sign of ``30^{\\circ}`` and ``30^\\circ``."""
+        """Return the sign of ``30^{\\circ}`` and ``30^\\circ``, without the power before it."""
         found, following = self.found, self._following()
         if (
             len(found) > 1
@@ -279,7 +353,7 @@ class _Postfixes:
                 self.left[-1] = following._replace(kind="*", text="*")
 
     def _check_percent(self, start: int, token: Token) -> None:
-        """For ``200 + 10%`` and ``7 % 3``."""
+        """Refuse ``200 + 10%`` and ``7 % 3``, which can mean two things each."""
         following, said = self._following(), self.text[self.found[start].start : self.found[-1].stop]
         if following and following.kind in (*OPERANDS, "open", "function", "root", "frac") and following.text != "of":
             more = self.text[following.start : following.stop]
@@ -295,7 +369,7 @@ class _Postfixes:
             raise _either(self.text, token, f"{first} {sign.kind} {said}%", readings)
 
     def _refuse_two_meanings(self, start: int, sign: Token) -> None:
-        """For ``sin(30)°``, ``x^2°``, ``1/2°``, and ``sin x!``."""
+        """Refuse ``sin(30)°``, ``x^2°``, ``1/2°``, and ``sin x!``."""
         found, mark = self.found, SIGNS[sign.kind]
         before, inside = found[start - 1] if start else None, self.text[found[start].start : found[-1].stop]
         if before is None:
@@ -343,118 +417,7 @@ def _opening(found: list[Token], last: int) -> int | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Layout of LaTeX sheets around an equation: ``\item``, ``\tag{1}``, and rules to write on, which are blanks.
-
-
-_RULE = re.compile(
-    r"\\underline\s*\{(?:\s|~|\\hspace\*?\s*\{[^{}]*\}|\\q?quad(?![A-Za-z])|\\[ ,;:])+\}"
-    r"|\\rule\s*(?:\[[^][]*\])?\s*\{[^{}]*\}\s*\{[^{}]*\}|\\hrulefill(?![A-Za-z])"
-)
-_ITEM = re.compile(r"\A\s*\\item(?![A-Za-z])\s*(?:\[[^][]*\])?")
-_TAG = re.compile(r"\\(?:tag\*?|label)\s*\{[^{}]*\}(?=\s*(?:\\\\|\$|\\\]|\\end|\Z))")
-
-
-def without_layout(text: str) -> str:
-    """The text with ``_`` for a rule and spaces for an item or a tag, so that columns stay what they are."""
-    text = _RULE.sub(lambda found: "_".ljust(len(found[0])), text)
-    text = _TAG.sub(lambda found: " " * len(found[0]), text)
-    return _ITEM.sub(lambda found: " " * len(found[0]), text)
-
-
-LOGARITHM = make_note("logarithm")
-
-
-class Typed(NamedTuple):
-    """The reading of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
-
-    equation: Equation
-    blanks: tuple[str, ...]
-    """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
-    Where there is only one it is called ``_``, whatever it was called in the text."""
-    notes: tuple[Note, ...] = ()
-    """Notes on other possible readings: which logarithm ``log`` is, what letters side by side are."""
-
-
-def read_typed(text: str, names: Collection[str] = ()) -> Typed:
-    """The equation that a person means by ``text``: ``2x``, ``sin^2 x``, ``√x``, ``\\frac{1}{x}``; see docs/reading.md.
-
-    Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), except ``e^x``, which is exp(x).
-    ``names`` are runs of letters that are one name: ``("KE",)``.
-
-    Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
-    for what has two.
-    """
-    text = without_layout(text)
-    found, runs = _tokens(text, (), names)
-    signs = [token for token in found if token.kind == "="]
-    if len(signs) > 1:
-        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not supported")
-    sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
-    if not signs:
-        value = f"; for the value of an expression, write {one_line(text.strip(), 40)} = _" if text.strip() else ""
-        raise error_at(text, len(text.rstrip()), f"there is no '='; an equation is left = right{value}")
-    blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
-    equal = TextPiece(" = ", signs[0].start)
-    equation = _built(text, [sides[0], equal, sides[1]], "equation")
-    notes = (LOGARITHM,) if _has_bare_log(text, found, equation) else ()
-    return Typed(equation, tuple(blanks), (*notes, *in_radians(*equation), *runs.notes))
-
-
-def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
-    """Whether ``log`` is written without a base."""
-    logs = [a for a, b in pairwise(found) if a.kind == "function" and a.text == "log" and b.kind != "sub"]
-    if not any(text[log.start : log.stop].lower().lstrip("\\").startswith("log") for log in logs):
-        return False
-    return any(node.function == "log" and node.children[1:] == (EXP1,) for side in equation for node in side.distinct())
-
-
-class TypedExpression(NamedTuple):
-    """The reading of a typed expression."""
-
-    tree: Tree
-    notes: tuple[Note, ...]
-    """As of :class:`Typed`."""
-
-
-def read_typed_expression(
-    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
-) -> Tree:
-    """The tree of one side of an equation, read and refused as in :func:`read_typed`.
-
-    Args:
-        known: variables of an equation that the text belongs to: ``x(y + 1)`` is a product then.
-        as_written: whether 2/4 is a quotient of two numbers; else it is 1/2.
-        names: as of :func:`read_typed`.
-    """
-    return read_noted_expression(text, known, as_written, names).tree
-
-
-def read_noted_expression(
-    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
-) -> TypedExpression:
-    """The tree as :func:`read_typed_expression` has it, with notes."""
-    text = without_layout(text)
-    found, runs = _tokens(text, known, names)
-    for token in found:
-        if token.kind == "=":
-            raise error_at(text, token.start, "unexpected '='; an expression has none")
-    builder = _WrittenBuilder if as_written else _TypedBuilder
-    factors = standing(found).union(known, runs.before_brackets, *runs.split.values())
-    tree = _built(text, levels(text, found, factors), "expression", builder)
-    return TypedExpression(tree, (*in_radians(tree), *runs.notes))
-
-
-def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[list[Token], Runs]:
-    check_subject(text)
-    spellings = other_spellings(known)
-    split, runs = split_names(text, with_separators(text, tokens(text)), spellings, names)
-    found = with_postfixes(text, with_one_name(split, known))
-    alone = standing(found).union(known, *runs.split.values())
-    runs = runs._replace(before_brackets=tuple(sorted(factors_of_sums(found) - alone)))
-    if len({token.text for token in found if token.kind == "blank"}) > 1:
-        return found, runs
-    return [token._replace(text="_") if token.kind == "blank" else token for token in found], runs
+# Strict text to trees
 
 
 class _TypedBuilder(Builder):
@@ -472,7 +435,7 @@ class _WrittenBuilder(_TypedBuilder):
         return super().divide([self.expression([value]) for value in values])
 
 
-def _built(
+def _build_tree(
     text: str, pieces: Pieces, start: Literal["expression", "equation"], builder: MakeBuilder = _TypedBuilder
 ) -> Any:
     parts = flat(pieces)
@@ -483,3 +446,48 @@ def _built(
         return error_at(text, parts[part].start if part < len(parts) else len(text.rstrip()), message)
 
     return build("".join(part.text for part in parts), start, FUNCTIONS, builder, refusal)
+
+
+# Notes: a log without a base, and angles that may be meant in degrees
+
+LOGARITHM = make_note("logarithm")
+
+
+def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
+    """Whether ``log`` is written without a base."""
+    logs = [a for a, b in pairwise(found) if a.kind == "function" and a.text == "log" and b.kind != "sub"]
+    if not any(text[log.start : log.stop].lower().lstrip("\\").startswith("log") for log in logs):
+        return False
+    return any(node.function == "log" and node.children[1:] == (EXP1,) for side in equation for node in side.distinct())
+
+
+CIRCULAR = frozenset(names("circular", inverse=False))
+MIN_DEGREES, DEGREE_STEP, MAX_DEGREE_DIGITS = 10, 5, 3
+"""The least whole number that may be degrees, what divides it, and how many digits it has at most."""
+
+
+def in_radians(*trees: Tree) -> tuple[Note, ...]:
+    """A note on the first angle with a multiple of five, ten or more, as a term and without pi: it is in radians."""
+    for node in (node for tree in trees for node in tree.distinct()):
+        if node.function not in CIRCULAR or len(node.children) != 1:
+            continue
+        angle = node.children[0]
+        for term in angle.children if angle.function == "Add" else (angle,):
+            if text := _degrees(term):
+                return (make_note("radians", angle=text, function=node.function),)
+    return ()
+
+
+def _degrees(term: Tree) -> str:
+    """The number of a term that may be degrees, ``30`` of 30 and of -30."""
+    if term.function == "Mul" and len(term.children) == 2 and term.children[0].function == "NegativeOne":
+        term = term.children[1]
+    text = (term.token or "").lstrip("-")
+    if (
+        term.function != "Integer"
+        or len(text) > MAX_DEGREE_DIGITS
+        or int(text) < MIN_DEGREES
+        or int(text) % DEGREE_STEP
+    ):
+        return ""
+    return text

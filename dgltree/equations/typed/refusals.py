@@ -1,19 +1,18 @@
-"""Messages about input that can mean two things: both are named, so that a person can write one."""
+"""Text that is not an equation, or can mean two things, is refused.
+
+The first is named (a derivative, a matrix, a unit); of the second both readings are, so that a person can write one.
+"""
 
 import re
-from typing import NamedTuple
-from dgltree.read.text import error_at
 from collections.abc import Sequence
-from dgltree.support.arguments import nearest
-from dgltree.equations.typed.items import Head
-from dgltree.equations.typed.items import OPERANDS, Item
+from typing import NamedTuple
+
+from dgltree.equations.typed.items import OPERANDS, Head, Item
 from dgltree.equations.typed.spelling import GREEK_COMMANDS, GREEK_LETTERS, SPELLINGS
+from dgltree.read.text import error_at
+from dgltree.support.arguments import nearest
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Input other than equations of expressions, refused by name: derivatives, integrals, matrices, units and others.
-
-
-ONE = "an equation is left = right, of numbers, variables and functions"
+EQUATION_HINT = "an equation is left = right, of numbers, variables and functions"
 _LATEX_D = r"(?:\\(?:mathrm|text)\s*\{\s*d\s*\}|\\partial|d)"
 _POWER = r"(?:\s*\^\s*\{?\s*[0-9n]\s*\}?)?"
 _UNITS = (
@@ -32,10 +31,10 @@ class Subject(NamedTuple):
 
     name: str
     pattern: re.Pattern[str]
-    hint: str = ONE
+    hint: str = EQUATION_HINT
 
 
-def _subject(name: str, pattern: str, hint: str = ONE) -> Subject:
+def _subject(name: str, pattern: str, hint: str = EQUATION_HINT) -> Subject:
     return Subject(name, re.compile(pattern), hint)
 
 
@@ -99,7 +98,7 @@ SUBJECTS = (
         "write signs, as in 2x + 3 = 7",
     ),
 )
-"""In this order."""
+"""The first one that is found is named."""
 
 _ELEMENT = (
     "A[cglmrstu]|B[aehikr]?|C[adeflmnorsu]?|D[bsy]|E[rsu]|F[emr]?|G[ade]|H[efgos]?|I[nr]?|Kr?|L[airuv]|M[dgnot]|"
@@ -116,15 +115,15 @@ _APOSTROPHES = re.compile(r"(?<![\w.])[0-9]{1,3}(?:['’][0-9]{3})+(?![0-9])")
 
 
 def check_subject(text: str) -> None:
-    """Raises ``ValueError`` for a text that is something else than an equation, by its name."""
+    """Raise ``ValueError`` for a text that is something else than an equation, by its name."""
     if found := _APOSTROPHES.search(text):
         number = re.sub("['’]", "", found[0])
         raise error_at(text, found.start(), f"'{found[0]}' has marks between its digits; write {number}")
     if _is_chemistry(text):
-        raise _refused(text, len(text) - len(text.lstrip()), len(text.rstrip()), SUBJECTS[0])
+        raise _unsupported(text, len(text) - len(text.lstrip()), len(text.rstrip()), SUBJECTS[0])
     for subject in SUBJECTS:
         if found := subject.pattern.search(text):
-            raise _refused(text, found.start(), found.end(), subject)
+            raise _unsupported(text, found.start(), found.end(), subject)
     crosses = list(_CROSS.finditer(text))
     if crosses and len(crosses) == len(re.findall("[xXC]", text)):
         left, letter, right = crosses[0].groups()
@@ -134,7 +133,7 @@ def check_subject(text: str) -> None:
         raise error_at(text, crosses[0].start(), message)
 
 
-def _refused(text: str, start: int, stop: int, subject: Subject) -> ValueError:
+def _unsupported(text: str, start: int, stop: int, subject: Subject) -> ValueError:
     shown = text[start:stop].strip()
     verb = "are" if subject.name.endswith("words") else "is"
     which = "which are not supported" if verb == "are" else "which is not supported"
@@ -152,7 +151,7 @@ def _is_chemistry(text: str) -> bool:
 
 
 class Refusals:
-    """Errors about places of ``text``."""
+    """Makes the errors about places of ``text`` that can mean two things."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -165,7 +164,7 @@ class Refusals:
         return error_at(self.text, start, f"'{shown}' can mean {one} or {other}; write the one you mean")
 
     def number(self, last: Item, item: Item, behind: Sequence[Item]) -> ValueError:
-        """A number after another value."""
+        """Refuse a number after another value."""
         before, number = self._said(last.start, last.stop), item.text
         stop = item.stop
         if last.kind == "number":
@@ -179,49 +178,49 @@ class Refusals:
         return self._either(last.start, stop, f"{before}*{number}", f"{before}^{number}")
 
     def blanks(self, last: Item) -> ValueError:
-        """Two blanks with nothing between them."""
+        """Refuse two blanks with nothing between them."""
         return error_at(self.text, last.start, "two blanks side by side; write _*_ for a product, or _ for one blank")
 
     def argument(self, head: Head, start: int, stop: int, operator: str, more: int, end: int) -> ValueError:
-        """A function's argument without brackets, from ``start`` to ``stop``, and what may be part of it."""
+        """Refuse a function's argument without brackets, from ``start`` to ``stop``, and what may be part of it."""
         inner, factor = self._said(start, stop), self._said(more, end)
         one, other = f"{head.name}({inner}){operator}{factor}", f"{head.name}({inner}{operator}{factor})"
         return self._either(head.start, end, one, other)
 
     def run(self, last: Item, operator: str, following: Item) -> ValueError:
-        """``ln xy/z``: letters side by side as an argument without brackets, and what may be part of it."""
+        """Refuse ``ln xy/z``: letters side by side as an argument without brackets, and what may be part of it."""
         said, factor = self._said(last.start, last.stop), self._said(following.start, following.stop)
         name, _, inner = said.partition(" ")
         one, other = f"{name}({inner}){operator}{factor}", f"{name}({inner}{operator}{factor})"
         return self._either(last.start, following.stop, one, other)
 
     def root_of_power(self, head: Head, start: int, sign: Item, behind: Sequence[Item]) -> ValueError:
-        """``√x^2``."""
+        """Refuse ``√x^2``."""
         last = next((item for item in behind if item.kind in OPERANDS), sign)
         inner, exponent = self._said(start, sign.start), self._said(sign.stop, last.stop)
         one, other = f"{head.name}({inner})^{exponent}", f"{head.name}({inner}^{exponent})"
         return self._either(head.start, last.stop, one, other)
 
     def quotient(self, term: int, slash: int, under: int, stop: int, more: int, end: int) -> ValueError:
-        """``1/2x``: a factor right after a denominator, which goes from ``under`` to ``stop``."""
+        """Refuse ``1/2x``: a factor right after a denominator, which goes from ``under`` to ``stop``."""
         above, below, factor = self._said(term, slash), self._said(under, stop), self._said(more, end)
         return self._either(term, end, f"({above}/{below})*{factor}", f"{above}/({below}*{factor})")
 
     def power(self, base: Item, start: int, last: Item, item: Item) -> ValueError:
-        """``e^2x``: a factor right after an exponent, which goes from ``start`` to the end of ``last``."""
+        """Refuse ``e^2x``: a factor right after an exponent, which goes from ``start`` to the end of ``last``."""
         raised, exponent = self._said(base.start, base.stop), self._said(start, last.stop)
         factor = self._said(item.start, item.stop)
         one, other = f"{raised}^({exponent}*{factor})", f"{raised}^{exponent}*{factor}"
         return self._either(base.start, item.stop, one, other)
 
     def root(self, base: Item, start: int, last: Item, under: Item) -> ValueError:
-        """``x^1/2``."""
+        """Refuse ``x^1/2``."""
         raised, exponent = self._said(base.start, base.stop), self._said(start, last.stop)
         one, other = f"{raised}^({exponent}/{under.text})", f"({raised}^{exponent})/{under.text}"
         return self._either(base.start, under.stop, one, other)
 
     def application(self, name: Item, group: Item) -> ValueError:
-        """A name that occurs nowhere but before brackets."""
+        """Refuse a name that occurs nowhere but before brackets."""
         stem = name.text.split("_")[0].rstrip("0123456789")
         if len(stem) > 1 and stem not in GREEK_COMMANDS and stem not in GREEK_LETTERS:
             hint = nearest(name.text, SPELLINGS)
@@ -232,7 +231,7 @@ class Refusals:
         return self._either(name.start, group.stop, f"{said}*({inner})", f"the function {said} of {inner}")
 
     def comma(self, place: int, before: Item | None) -> ValueError:
-        """A comma that parts no arguments."""
+        """Refuse a comma that parts no arguments."""
         if before is not None and before.kind in ("name", "word"):
             hint = nearest(before.text, SPELLINGS)
             return error_at(self.text, before.start, f"unknown function '{before.text}' ({hint})")

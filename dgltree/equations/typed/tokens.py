@@ -1,18 +1,32 @@
-"""Typed text to tokens: Unicode and LaTeX become the same few kinds, every token knows its place."""
+"""Typed text is cut into tokens: Unicode, LaTeX and the spellings of programs become the same few kinds.
 
-from typing import NamedTuple
-from dgltree.equations.typed.spelling import SUBSCRIPTS
+Every token knows its place in the text. ``tokens`` first leaves out what was copied with the equation, a box around it
+or a full stop after it; then one pattern, ``TOKENS``, names the kind of the next token, and the lexer has a method for
+each kind.
+"""
+
 import re
-from dgltree.read.notation import NUMBER
-from dgltree.equations.typed.spelling import FRACTIONS, MODULES, SUBSCRIPTS, SUPERSCRIPTS
 from collections.abc import Iterator
 from fractions import Fraction
-from dgltree.support.arguments import nearest
-from dgltree.read.text import CONTROL, error_at
-from dgltree.equations.typed.spelling import CALLED, CHARACTERS, COMMANDS, CONSTANTS, FRACTIONS, GREEK_COMMANDS, REASONS, SHORT_SPELLINGS, SUPERSCRIPTS, function_named
+from typing import NamedTuple
 
-# ---------------------------------------------------------------------------------------------------------------------
-# One token of a typed text, and what is read of its characters.
+from dgltree.equations.typed.spelling import (
+    CALLED,
+    CHARACTERS,
+    COMMANDS,
+    CONSTANTS,
+    FRACTIONS,
+    GREEK_COMMANDS,
+    MODULES,
+    REASONS,
+    SHORT_SPELLINGS,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    function_named,
+)
+from dgltree.read.notation import NUMBER
+from dgltree.read.text import CONTROL, error_at
+from dgltree.support.arguments import nearest
 
 
 class Token(NamedTuple):
@@ -22,34 +36,14 @@ class Token(NamedTuple):
     """number, fraction, name, word (a name that is never split), constant, blank, function, an operator's own
     character, open, close, bar, frac, root (LaTeX's, with braces), over, sub (the base of a logarithm follows)"""
     text: str
-    """As the strict notation has it."""
+    """The spelling that the strict notation has."""
     start: int
     stop: int
     gap: bool
     """Whether there is white space before it."""
 
 
-def arguments(text: str, start: int) -> int:
-    """How many arguments are in the bracket that opens at ``start``; 0 if none opens there."""
-    if text[start : start + 1] not in ("(", "["):
-        return 0
-    depth, count = 0, 1
-    for character in text[start:]:
-        depth += (character in "([{") - (character in ")]}")
-        count += depth == 1 and character in ",;"
-        if not depth:
-            return count
-    return 0
-
-
-def lift_subscripts(digits: str) -> str:
-    """Subscript digits as plain ones."""
-    return "".join(SUBSCRIPTS[digit] for digit in digits)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Patterns of tokens: one expression for all of them, and some for what they are made of.
-
+# Patterns
 
 MARKS = "".join((*SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, "π"))
 LETTER, WORD = rf"(?![{MARKS}])[^\W\d_]", rf"(?![{MARKS}])\w"
@@ -120,10 +114,10 @@ EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-
 EULER_ELSEWHERE = re.compile(r"(?<!\w)E(?!\w)(?!\s*(?:\^|\*\*))|(?<!\w)E\s*(?:\^|\*\*)\s*[0-9]")
 """A capital E that is a variable."""
 
+_LOWERED = re.compile(r"_\s*\{?\s*[^\W\d_]+\s*\}?")
+"""A subscript of letters."""
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Where the equation is in what was copied: without the box around it and the full stop after it.
-
+# The place of the equation in what was copied
 
 END = re.compile(r"(?<![.\\])[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
 """Signs that a sentence or LaTeX puts after an equation."""
@@ -137,7 +131,10 @@ BRACE = re.compile(r"[{}]")
 
 def formula(text: str) -> tuple[int, int]:
     """The place where the equation in ``text`` begins, and the one after its end."""
-    start, stop = _start(text), _end(text)
+    start, stop = 0, _end(text)
+    leading = LEADING.match(text)  # a formula of a table begins with its sign: =SQRT(2) = _
+    if leading and "=" in text[leading.end() :]:
+        start = leading.end()
     found = WIKIPEDIA.search(text)
     if found and _closing(text, found.start()) == stop - 1:
         return found.end(), _end(text[: stop - 1])
@@ -147,13 +144,8 @@ def formula(text: str) -> tuple[int, int]:
     return start, stop
 
 
-def _start(text: str) -> int:
-    """After the sign with which a formula of a table begins: ``=SQRT(2) = _``."""
-    found = LEADING.match(text)
-    return found.end() if found and "=" in text[found.end() :] else 0
-
-
 def _end(text: str) -> int:
+    """The place after the equation, without the signs that a sentence or LaTeX puts there."""
     found = END.search(text, max(0, len(text.rstrip()) - LONGEST_END))
     return found.start() if found else len(text)
 
@@ -168,13 +160,12 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
+# The lexer
+
+
 def tokens(text: str) -> list[Token]:
     """The tokens of ``text``. Raises ``ValueError`` with line, column and what would be right."""
     return list(_Lexer(text).run())
-
-
-_LOWERED = re.compile(r"_\s*\{?\s*[^\W\d_]+\s*\}?")
-"""A subscript of letters."""
 
 
 class _Lexer:
@@ -277,7 +268,7 @@ class _Lexer:
             yield Token("number", lift_subscripts(found[0]), self.at, found.end(), False)
 
     def one_only(self, mark: str) -> None:
-        """In LaTeX ``^`` and ``_`` take one character: refuse what they would tear apart."""
+        """Refuse what ``^`` and ``_`` would tear apart: in LaTeX they take one character."""
         found = TORN.match(self.text, self.at)
         if self.latex and found:
             raise self.torn(mark, found[1], self.at - 1)
@@ -457,3 +448,21 @@ class _Lexer:
         yield self.token(kind, match[0] if kind in ("open", "close", "bar") else kind, match.end())
         if kind == "^":
             self.one_only("^")
+
+
+def arguments(text: str, start: int) -> int:
+    """How many arguments are in the bracket that opens at ``start``; 0 if none opens there."""
+    if text[start : start + 1] not in ("(", "["):
+        return 0
+    depth, count = 0, 1
+    for character in text[start:]:
+        depth += (character in "([{") - (character in ")]}")
+        count += depth == 1 and character in ",;"
+        if not depth:
+            return count
+    return 0
+
+
+def lift_subscripts(digits: str) -> str:
+    """Return subscript digits as plain ones."""
+    return "".join(SUBSCRIPTS[digit] for digit in digits)

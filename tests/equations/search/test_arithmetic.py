@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dgltree.equations.search import points
-from dgltree.equations.search.points import ROWS, TOGETHER, TOLERANCE, agree, rows_at_once, value
-from dgltree.equations.search.points import Points
+from dgltree.equations.search.points import ROWS, TOGETHER, TOLERANCE, Points, agree, rows_at_once, value
 from dgltree.equations.truth.elementary import power
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import Equation

@@ -9,6 +9,9 @@ from dgltree.commands.main import main
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.search.clock import FINISH, Clock
 from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.proofs.work import OutOfTime, ending
+from dgltree.equations.truth.verdict import Grade
 from dgltree.ranking.completion import BatchCompletion
 from dgltree.read.infix import read_equation
 from dgltree.trees.equation import blank
@@ -52,6 +55,25 @@ def test_a_search_leaves_time_for_a_verdict_but_not_more_than_half(depth: int, s
     before = clock.left
     assert clock.to_search <= before - clock.reserve
     assert most == 0 or clock.allows(clock.reserve + FINISH / 2)
+
+
+def test_a_verdict_ends_with_the_time_of_its_call() -> None:
+    side = "sin(x)^2 + s^2*x"
+    verdicts = Verdicts(read_equation(f"{side} = _"), [blank("_")], Clock(0.1))
+    takes_seven_seconds = read_equation(f"x = sqrt(({side})^2)").right  # of points on lines
+    start = time.process_time()
+    assert verdicts.of(takes_seven_seconds) is None
+    assert time.process_time() - start < 3, "a verdict goes on when the time of the call is over"
+
+
+@pytest.mark.parametrize("pieces", [1, 10, 100])
+def test_a_verdict_that_was_cut_short_leaves_nothing_to_later_ones(pieces: int) -> None:
+    equation = read_equation("sqrt(x^2)*exp(x) + abs(x) = x*exp(x) + x")
+    left, judge = iter(range(pieces)), Judge()
+    with pytest.raises(OutOfTime), ending(lambda: next(left, None) is None):
+        judge.verdict(equation)
+    assert judge.verdict(equation) == Judge().verdict(equation)
+    assert judge.verdict(equation).grade is Grade.PROVED
 
 
 def test_without_a_limit_nothing_is_late() -> None:

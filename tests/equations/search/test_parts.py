@@ -9,11 +9,10 @@ import pytest
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.variables import find_blank
 from dgltree.equations.search import written_operations
-from dgltree.equations.search.points import agree, value
-from dgltree.equations.search.search_space import DEGREES, MOST_TERMS, BasisFunction, fit_sums
 from dgltree.equations.search.inverse import solve_for_blank
 from dgltree.equations.search.numbers import constant, name_number, ratio
-from dgltree.equations.search.points import CHECK_POINTS, points
+from dgltree.equations.search.points import CHECK_POINTS, agree, points, value
+from dgltree.equations.search.search_space import DEGREES, MOST_TERMS, BasisFunction, fit_sums
 from dgltree.equations.truth.elementary import ELEMENTARY, apply
 from dgltree.equations.truth.exact import exact_blank, exact_value
 

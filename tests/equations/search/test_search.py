@@ -10,9 +10,8 @@ from dgltree import Equation, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.canonical_form import canonical
 from dgltree.equations.search import clock, search, stages
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.search import search_multi_blank
 from dgltree.equations.search.points import regions
-from dgltree.equations.search.search import Search
+from dgltree.equations.search.search import Search, search_multi_blank
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.judge import Judge

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.equations.search.points import agree, value
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.table import Forms
-from dgltree.equations.search.table import FORMS
-from dgltree.equations.search.points import TABLE_POINTS, Points, points
+from dgltree.equations.search.points import TABLE_POINTS, Points, agree, points, value
 from dgltree.equations.search.search_space import search_space
-from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.table import FORMS, Forms, ValueTable
 
 
 def grown(text: str, budget: int, region: str = "below one") -> tuple[ValueTable, Points]:

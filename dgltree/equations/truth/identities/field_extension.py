@@ -12,15 +12,21 @@ from typing import Any
 
 from flint import acb, arb, ctx, fmpz_poly
 
-from dgltree.equations.truth.identities.rational_functions import Poly, RationalFunction, Relation, Ring, TooLarge
-from dgltree.equations.truth.identities.rational_functions import Region
+from dgltree.equations.truth.identities.rational_functions import (
+    Poly,
+    RationalFunction,
+    Region,
+    Relation,
+    Ring,
+    TooLarge,
+)
 
 MOST_UNITS = 24
 """The least common denominator of exponents, at most."""
 MOST_TURNS = 240
 """The order of a root of unity, at most."""
 SIGN_BITS = 400
-"""Of the ball that decides a sign; one that contains 0 decides none, whatever its bits."""
+"""Bits of the ball that decides a sign; one that contains 0 decides none, whatever its bits."""
 LARGEST_PRIME = 2**64
 """Numbers below it are split into their primes; a larger one counts as one prime."""
 
@@ -54,7 +60,7 @@ class Generator:
     """The known properties of a generator."""
 
     value: Callable[[Sequence[Any]], Any]
-    """From the values of the generators before it, as ``acb``."""
+    """Its value, computed from those of the generators before it, as ``acb``."""
     real: bool = False
     sign: int | None = None
     """2 for positive, 1 for not negative, None if that is open."""
@@ -63,15 +69,15 @@ class Generator:
     varying: bool = False
     """Whether it depends on a variable."""
     analytic: bool = True
-    """In the region."""
+    """Whether it is analytic in the region."""
     unit: tuple[str, int] | None = None
     """Key and denominator of its exponent, if a root of it is such a kernel again."""
     power_of: tuple[RationalFunction, int] | None = None
-    """Of a root: the radicand and the degree."""
+    """The radicand and the degree of a root."""
     exponent: RationalFunction | None = None
-    """Of an exponential: what it is the exponential of, if that is its principal logarithm."""
+    """The exponent of an exponential, if that is its principal logarithm."""
     log_of: RationalFunction | None = None
-    """Of a logarithm: its argument."""
+    """The argument of a logarithm."""
 
 
 class FieldExtension:

@@ -8,8 +8,7 @@ from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.identities.field_extension import Again, FieldExtension, Units
-from dgltree.equations.truth.identities.rational_functions import NoValue, Poly, RationalFunction, TooLarge
-from dgltree.equations.truth.identities.rational_functions import Region
+from dgltree.equations.truth.identities.rational_functions import NoValue, Poly, RationalFunction, Region, TooLarge
 from dgltree.equations.truth.identities.translation import Translator
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -143,7 +142,7 @@ class Norm(NamedTuple):
 
 
 def remove_roots(kernels: FieldExtension, poly: Poly) -> Norm | None:
-    """Without the roots in it; None if that is too much work."""
+    """Return the norm of a polynomial, without the roots in it; None if that is too much work."""
     ring = kernels.ring
     relations = {r.generator: r for r in ring.relations if r.generator != kernels.turn}
     chain: list[tuple[Poly, int, int]] = []

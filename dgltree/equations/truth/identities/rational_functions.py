@@ -3,17 +3,33 @@
 Everything is bounded: ``TooLarge`` is raised before a polynomial has too many terms.
 """
 
-from typing import NamedTuple
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
 from flint import fmpq, fmpq_mpoly_ctx
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Which values the variables take while an identity is proved.
+MOST_GENERATORS = 20
+MOST_TERMS = 400
+"""Terms of a polynomial; one with more is not worked out."""
+MOST_WORK = 40_000
+"""Terms of one polynomial times those of the other, if they are multiplied."""
+MOST_BITS = 4000
+"""Bits of a power of a number."""
+
+Poly = Any
+"""A polynomial with rational coefficients, ``fmpq_mpoly``."""
+
+
+class TooLarge(ValueError):  # noqa: N818 - a reason to give up a proof
+    """A polynomial of too many terms, too many generators, or too large a number."""
+
+
+class NoValue(ValueError):  # noqa: N818
+    """A denominator that is 0 wherever it has a value."""
 
 
 class Region(NamedTuple):
-    """Of the variables."""
+    """The values that the variables may take while an identity is proved."""
 
     kind: str
     """``complex``, ``real`` or ``positive``; odd roots of real numbers are real unless it is complex."""
@@ -26,26 +42,6 @@ class Region(NamedTuple):
     def connected(self) -> bool:
         """Whether functions that are analytic in the region, and whose product is 0, are 0 themselves, one of them."""
         return self.kind in ("positive", "complex")
-
-
-MOST_GENERATORS = 20
-MOST_TERMS = 400
-"""Of a polynomial; what is larger is not worked out."""
-MOST_WORK = 40_000
-"""Terms of one polynomial times those of the other, if they are multiplied."""
-MOST_BITS = 4000
-"""Of a power of a number."""
-
-Poly = Any
-"""``fmpq_mpoly``"""
-
-
-class TooLarge(ValueError):  # noqa: N818 - a reason to give up a proof
-    """A polynomial of too many terms, too many generators, or too large a number."""
-
-
-class NoValue(ValueError):  # noqa: N818
-    """A denominator that is 0 wherever it has a value."""
 
 
 class Relation(NamedTuple):
@@ -91,7 +87,7 @@ class Ring:
         return RationalFunction(self.reduce(self.generators[generator] ** power), self.one_poly)
 
     def fraction(self, num: Poly, den: Poly) -> RationalFunction:
-        """In lowest terms, as far as the relations let that be found."""
+        """Return a fraction in lowest terms, as far as the relations let that be found."""
         num, den = self.reduce(num), self.reduce(den)
         if den.is_zero():
             raise NoValue
@@ -193,7 +189,7 @@ class Ring:
         return found
 
     def coefficients(self, poly: Poly, generator: int) -> dict[int, Poly]:
-        """Of the powers of one generator."""
+        """Return the coefficients of the powers of one generator."""
         parts: dict[int, dict[tuple[int, ...], Any]] = {}
         for monomial, coefficient in zip(poly.monoms(), poly.coeffs(), strict=True):
             exponent = int(monomial[generator])

@@ -12,7 +12,20 @@ from typing import NamedTuple
 
 from flint import ctx
 
-from dgltree.equations.truth.proofs.expression import NONZERO, POSITIVE, Condition, Expression, at_number, derivative, domain, from_tree, minus, subexpressions
+from dgltree.equations.truth.proofs.expression import (
+    NONZERO,
+    POSITIVE,
+    ZERO,
+    Condition,
+    Expression,
+    at_number,
+    derivative,
+    domain,
+    from_tree,
+    minus,
+    number,
+    subexpressions,
+)
 from dgltree.equations.truth.proofs.fractions import Poly, Refused, ValueRing, remainder, require, vanishes
 from dgltree.equations.truth.proofs.lemmas import LEMMAS, RELATIONS, lemma
 from dgltree.equations.truth.proofs.place import BITS, CutPoint, Place, values_at
@@ -21,7 +34,7 @@ MOST_CUTS = 30
 
 
 class CellState(enum.Enum):
-    """Of a cell or a point, if it is shown. Isolated points of a cell at which one side has no value are excepted."""
+    """State shown of a cell or a point. Isolated points of a cell at which one side has no value are excepted."""
 
     HOLDS = "holds"
     """Each side has a value where the other has one, and the same."""
@@ -32,7 +45,7 @@ class CellState(enum.Enum):
     APART = "apart"
     """Both sides have a value, and nowhere the same."""
     FAILS = "fails"
-    """At one point of the cell."""
+    """The equation fails at one point of the cell."""
     OPEN = "open"
 
 
@@ -54,7 +67,7 @@ class CellClaim(NamedTuple):
     at: Fraction | None = None
     """The point at which it fails; of a constant difference, the point at which it is 0."""
     steps_at: tuple[LemmaStep, ...] = ()
-    """Those that show it there."""
+    """The steps that show it there."""
     times: Expression | None = None
     """A factor that makes the difference a product that is plainly not 0."""
 
@@ -83,6 +96,8 @@ class Shown(NamedTuple):
     state: CellState
     exceptions: tuple[Expression, ...] = ()
     """One side has no value where one of these is 0: at isolated points."""
+    except_points: bool = False
+    """Whether a side may have a value at isolated points, where the exponent of a negative number is whole."""
 
 
 def check(sides: Sides, certificate: Certificate) -> list[Shown]:
@@ -116,7 +131,7 @@ def cells_and_points(ends: Sequence[CutPoint]) -> list[tuple[CutPoint | None, Cu
 
 
 def place_of(low: CutPoint | None, high: CutPoint | None, sides: Sides, claim: CellClaim) -> Place:
-    """With the generators of what the claim is about, simple ones first."""
+    """Return a place whose ring has the generators of what the claim is about, simple ones first."""
     ring = ValueRing()
     ring.prepare([*sides, *(t for step in (*claim.steps, *claim.steps_at) for t in step.arguments)])
     return Place(ring, low, high)
@@ -131,9 +146,11 @@ def show(place: Place, sides: Sides, claim: CellClaim) -> Shown:
             return Shown(CellState.HOLDS, _show_holds(place, sides, claim))
         case CellState.NONE:
             require(place.denies(left) and place.denies(right), "a side may have a value")
+            return Shown(CellState.NONE, except_points=not all(place.denies(side, False) for side in sides))
         case CellState.ALONE:
             require(place.defines(sides[claim.side]), "the side may have no value")
             require(place.denies(sides[1 - claim.side]), "the other side may have a value")
+            return Shown(CellState.ALONE, except_points=not place.denies(sides[1 - claim.side], False))
         case CellState.APART:
             _show_apart(place, sides, claim)
         case CellState.FAILS:
@@ -144,12 +161,19 @@ def show(place: Place, sides: Sides, claim: CellClaim) -> Shown:
 
 
 def at_place(place: Place, sides: Sides) -> Sides:
-    """The sides, and at a rational point their values as far as these are rational."""
+    """The sides with 0 for powers of 0, and at a rational point their values as far as these are rational."""
     q = place.rational
-    if q is None:
-        return sides
-    left, right = (at_number(side, q) for side in sides)
+    left, right = (_without_powers_of_0(place, side if q is None else at_number(side, q)) for side in sides)
     return left, right
+
+
+def _without_powers_of_0(place: Place, t: Expression) -> Expression:
+    """Return ``t`` with 0 for each power whose base is shown to be 0, and its exponent to be positive."""
+    if not any(u[0] == "power" for u in subexpressions(t)):
+        return t
+    t = (t[0], *(_without_powers_of_0(place, part) if isinstance(part, tuple) else part for part in t[1:]))
+    is_zero = t[0] == "power" and place.signs(t[1]) == ZERO and place.signs(t[2]) == POSITIVE
+    return number(0) if is_zero and place.defines(t[2]) and place.defines(t[1]) else t
 
 
 def _show_apart(place: Place, sides: Sides, claim: CellClaim) -> None:
@@ -293,6 +317,6 @@ def relation(place: Place, relations: Sequence[Poly], step: LemmaStep) -> Poly:
 
 
 def unchecked_relation(ring: ValueRing, step: LemmaStep) -> Poly:
-    """The same whether the conditions are shown or not."""
+    """Return the relation of a step, whether its conditions are shown or not."""
     rule, letters = lemma(step.name, str(step.n)), dict(zip("AB", step.arguments, strict=False))
     return ring.difference(from_tree(rule.left, letters), from_tree(rule.right, letters)).top

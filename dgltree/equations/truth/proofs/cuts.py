@@ -11,7 +11,19 @@ from flint import fmpq
 
 from dgltree.equations.truth.proofs.certificates import CellCut, end_of
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, enclosure
-from dgltree.equations.truth.proofs.expression import ONE, PI, Expression, Unsupported, X, at_number, domain, minus, negative, number, subexpressions
+from dgltree.equations.truth.proofs.expression import (
+    ONE,
+    PI,
+    Expression,
+    Unsupported,
+    X,
+    at_number,
+    domain,
+    minus,
+    negative,
+    number,
+    subexpressions,
+)
 from dgltree.equations.truth.proofs.fractions import Poly, Refused, ValueRing, product
 from dgltree.equations.truth.proofs.place import CutPoint, values_at
 
@@ -27,7 +39,7 @@ LARGEST_DEGREE = 60
 MOST_ROOTS, LARGEST_NORM = 5, 60
 """Roots that are removed, and terms of a polynomial with roots."""
 WIDTH = 3e-7
-"""Of a bracket, as a share."""
+"""Width of a bracket, as a share."""
 
 Function = Callable[[float], float]
 
@@ -47,6 +59,8 @@ def targets(sides: Iterable[Expression]) -> Iterator[Expression]:
         match t:
             case ("abs" | "root" | "log" | "sqrt", a, *_):
                 yield a
+            case ("power", a, b) if 0 in enclosure(a, EVERYTHING).signs:
+                yield b
             case ("asin", ("sin", a)):
                 yield from (minus(a, _half_turns(1)), ("+", a, _half_turns(1)))
             case ("acos", ("cos", a)):
@@ -60,7 +74,7 @@ def _half_turns(n: int) -> Expression:
 
 
 def zeros(ring: ValueRing, expressions: Iterable[Expression], hints: list[float]) -> list[Zero]:
-    """Of the factors of expressions, in order; each is one that the checker accepts.
+    """Return zeros of the factors of expressions, in order; the checker accepts each.
 
     Args:
         hints: takes those of factors with too many zeros.
@@ -87,7 +101,7 @@ def zeros(ring: ValueRing, expressions: Iterable[Expression], hints: list[float]
 
 
 def accept(ring: ValueRing, candidates: Iterable[Zero]) -> list[Zero]:
-    """In order, each once: a rational number before a bracket around it."""
+    """Return the zeros in order, each once: a rational number is preferred to a bracket around it."""
     kept: list[tuple[Zero, CutPoint]] = []
     for zero in sorted(candidates, key=lambda zero: (zero.place, zero.cut.zero_of is not None)):
         end = None
@@ -147,7 +161,7 @@ class RootNorm(NamedTuple):
 
 
 def norm(ring: ValueRing, t: Expression) -> RootNorm | None:
-    """Without square roots and absolute values of polynomials: a + b*sqrt(c) times a - b*sqrt(c)."""
+    """Return the norm, without square roots and absolute values: a + b*sqrt(c) times a - b*sqrt(c)."""
     p = ring.quotient(t).top
     others: list[Expression] = []
     for _ in range(MOST_ROOTS):
@@ -199,7 +213,7 @@ def _other_zeros(factor: Expression, exact: list[float], hints: list[float]) -> 
 
 
 def _numbered(factor: Expression, middle: float, value: Expression | None) -> Zero:
-    """As a rational number if it is one with a small denominator."""
+    """Return a zero, as a rational number if it is one with a small denominator."""
     near = Fraction(middle).limit_denominator(1000)
     if abs(float(near) - middle) <= 1e-9 * max(1.0, abs(middle)):
         values = values_at(factor, fmpq(near.numerator, near.denominator))
@@ -300,7 +314,7 @@ def solve_once(t: Expression) -> Expression | None:
 
 
 def simplify(t: Expression) -> Expression:
-    """With sums and products of numbers worked out."""
+    """Return ``t`` with sums and products of numbers worked out."""
     t = at_number(t, Fraction(0))
     ring = ValueRing()
     try:

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from dgltree.equations.truth.proofs.expression import ANY, NOT_NEGATIVE, NOT_POSITIVE, Expression, Signs
+from dgltree.equations.truth.proofs.expression import (
+    ANY,
+    NOT_NEGATIVE,
+    NOT_POSITIVE,
+    Expression,
+    Signs,
+)
+from dgltree.equations.truth.proofs.work import spend
 
 INFINITY = arb("inf")
 DEPTH = 6
@@ -16,7 +23,7 @@ DEPTH = 6
 
 
 class Range(NamedTuple):
-    """From ``low`` to ``high``, numbers without a radius."""
+    """An interval from ``low`` to ``high``, numbers without a radius."""
 
     low: Any
     high: Any
@@ -25,7 +32,7 @@ class Range(NamedTuple):
 
     @property
     def signs(self) -> Signs:
-        """Those that the values may have. What is not ``low <= high`` is not a number: comparisons are false."""
+        """The signs that the values may have. What is not ``low <= high`` is not a number: comparisons are false."""
         if not self.low <= self.high:
             return ANY
         below, above = self.low < 0, self.high > 0
@@ -65,7 +72,7 @@ def largest(values: Iterable[Any]) -> Any:
 
 
 def signs_by_balls(t: Expression, x: Range, depth: int = DEPTH) -> Signs:
-    """Of all values that an expression has for x in an interval, which is halved until they are clear."""
+    """Return the signs of an expression for x in an interval, which is halved until they are clear."""
     there = enclosure(t, x).signs
     if len(there) == 1 or depth == 0 or there in (NOT_NEGATIVE, NOT_POSITIVE):
         return there
@@ -93,6 +100,7 @@ def enclosure(t: Expression, x: Range, known: dict[int, Range] | None = None) ->
     known = {} if known is None else known
     values = known.get(id(t))
     if values is None:
+        spend(1)
         values = _enclosure(t, x, known)
         if not values.low <= values.high:  # not a number: inf - inf
             values = EVERYTHING

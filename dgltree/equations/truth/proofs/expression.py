@@ -20,11 +20,11 @@ from dgltree.trees.tree import Tree
 
 Expression = tuple[Any, ...]
 Signs = frozenset[int]
-"""Of a value: a subset of -1, 0 and 1."""
+"""The signs that a value may have: a subset of -1, 0 and 1."""
 
 FUNCTIONS = ("abs", "sqrt", "exp", "log", "sin", "cos", "asin", "acos", "atan")
 ENCLOSED = (*FUNCTIONS, "tanh", "asinh", "acosh")
-"""Those with an enclosure of their own; that of log(x + sqrt(x^2 + 1)) is everything for negative numbers."""
+"""Functions with an enclosure of their own; that of log(x + sqrt(x^2 + 1)) is everything for negative numbers."""
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset({1}), frozenset({-1}), frozenset({0}), frozenset({-1, 1})
 NOT_NEGATIVE, NOT_POSITIVE, ANY = frozenset({0, 1}), frozenset({-1, 0}), frozenset({-1, 0, 1})
 LARGEST_POWER = 200
@@ -43,7 +43,7 @@ class Unsupported(ValueError):  # noqa: N818 - a reason, which is shown
 X: Expression = ("x",)
 PI: Expression = ("pi",)
 E: Expression = ("e",)
-"""For writing alone."""
+"""The number e, which occurs in written text only."""
 
 
 def number(q: Fraction | int) -> Expression:
@@ -205,7 +205,7 @@ def domain(t: Expression) -> tuple[Condition, ...]:
 
 
 def last_conditions(t: Expression) -> list[Condition]:
-    """Those of the last operation."""
+    """Return the conditions of the last operation."""
     match t:
         case ("sqrt", a):
             return [(a, NOT_NEGATIVE)]
@@ -259,7 +259,9 @@ def _rational_value(name: str, values: list[Any]) -> Fraction | None:
     if name == "abs":
         return abs(values[0])
     if name == "power" and values[1].denominator == 1:
-        return _rational_value("^", [values[0], int(values[1])]) if values[0] > 0 else None
+        return _rational_value("^", [values[0], int(values[1])])
+    if name == "power" and values[0] == 0 and values[1] > 0:
+        return Fraction(0)
     if (name, values[0]) in _SPECIAL:
         return Fraction(_SPECIAL[name, values[0]])
     if name in ("sqrt", "root"):
@@ -281,7 +283,7 @@ def _bits(q: Fraction) -> int:
 
 @lru_cache(maxsize=CACHED)
 def derivative(t: Expression) -> Expression:
-    """Where it exists. Raises ``Unsupported``."""
+    """Return the derivative where it exists. Raises ``Unsupported``."""
     match t:
         case ("number", _) | ("pi",):
             return number(0)

@@ -1,19 +1,52 @@
-"""Finds a certificate: where to cut, and which rules show what of each cell. Nothing here is trusted."""
+"""The finder makes a certificate: where to cut, and which rules show what of each cell. Nothing here is trusted.
+
+It also tells whether two sides have real values at the same points, in any number of variables.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
+
 from flint import ctx
-from dgltree.equations.truth.proofs.certificates import CellClaim, CellState, Certificate, LemmaStep, Sides, at_place, cells_and_points, end_of, relation, show, unchecked_relation
-from dgltree.equations.truth.proofs.cuts import Zero, accept, compile_floats, norm, solutions, targets, value_or_none, zeros
-from dgltree.equations.truth.proofs.expression import ONE, Condition, Unsupported, derivative, domain, minus, number
+
+from dgltree.equations.truth.proofs.certificates import (
+    CellClaim,
+    CellState,
+    Certificate,
+    LemmaStep,
+    Sides,
+    at_place,
+    cells_and_points,
+    end_of,
+    relation,
+    show,
+    unchecked_relation,
+)
+from dgltree.equations.truth.proofs.cuts import (
+    Zero,
+    accept,
+    compile_floats,
+    norm,
+    solutions,
+    targets,
+    value_or_none,
+    zeros,
+)
+from dgltree.equations.truth.proofs.expression import (
+    ONE,
+    Condition,
+    Expression,
+    Unsupported,
+    derivative,
+    domain,
+    from_tree,
+    minus,
+    number,
+)
 from dgltree.equations.truth.proofs.fractions import Poly, Refused, ValueRing, vanishes
 from dgltree.equations.truth.proofs.place import BITS, CutPoint, Place, to_fraction
 from dgltree.equations.truth.proofs.steps import Offers
-from collections.abc import Sequence
-from dgltree.equations.truth.proofs.expression import Expression, domain, from_tree
-from dgltree.equations.truth.proofs.fractions import ValueRing
-from dgltree.equations.truth.proofs.place import BITS, Place
+from dgltree.equations.truth.proofs.work import TooMuchWork
 from dgltree.trees.equation import Equation
 
 MOST_CELLS = 24
@@ -53,9 +86,22 @@ def _claims(ring: ValueRing, cuts: Sequence[Zero], sides: Sides) -> list[CellCla
     places = cells_and_points([end_of(ring, zero.cut) for zero in cuts])
     claims = []
     for low, high in places:
-        ring = ring if ring.is_fresh else _ring(sides)
-        claims.append(_claim(Place(ring, low, high), sides))
+        try:
+            ring = ring if ring.is_fresh else _ring(sides)
+            claims.append(_claim(Place(ring, low, high), sides))
+        except TooMuchWork:
+            claims.append(CellClaim(CellState.OPEN))
     return claims
+
+
+def _solutions(ring: ValueRing, cuts: Sequence[Zero], claims: Sequence[CellClaim], sides: Sides) -> list[Zero]:
+    """Zeros of the difference in cells in which it has some, as single solutions."""
+    if not any(claim.state in (CellState.FAILS, CellState.OPEN) for claim in claims[::2]):
+        return []
+    try:
+        return solutions(ring, sides, [])
+    except REFUSALS:
+        return []
 
 
 def _ring(sides: Sides) -> ValueRing:
@@ -76,7 +122,7 @@ def _claim(place: Place, sides: Sides) -> CellClaim:
 
 
 def _trials(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
-    """Claims, each with the place at which it is tried."""
+    """Yield claims, each with the place at which it is tried."""
     yield place, CellClaim(CellState.NONE)
     yield place, CellClaim(CellState.ALONE, side=0)
     yield place, CellClaim(CellState.ALONE, side=1)
@@ -93,7 +139,7 @@ def _trials(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
 
 
 def _equalities(place: Place, sides: Sides) -> Iterator[tuple[Place, CellClaim]]:
-    """That it holds: by rules, by rules with the generators in another order, and as its slope is 0."""
+    """Yield claims that it holds: by rules, by rules with the generators in another order, and as its slope is 0."""
     try:
         if place.ring.difference(*sides).top.is_zero():
             yield place, CellClaim(CellState.HOLDS)
@@ -117,7 +163,7 @@ def _conditions(sides: Sides) -> tuple[Condition, ...]:
 
 
 def _signs_of_difference(place: Place, sides: Sides) -> set[int]:
-    """By floats at samples: 0 where the sides are about the same, and 2 where one alone has a value."""
+    """Return signs by floats at samples: 0 where the sides are about the same, and 2 where one alone has a value."""
     signs = set()
     f, g = map(compile_floats, sides)
     for x in sample_values(place):
@@ -130,7 +176,7 @@ def _signs_of_difference(place: Place, sides: Sides) -> set[int]:
 
 
 def _failure(place: Place, sides: Sides) -> CellClaim | None:
-    """A point of the cell at which the equation fails."""
+    """Claim a point of the cell at which the equation fails."""
     f, g = map(compile_floats, sides)
     for q in samples(place):
         a, b = value_or_none(f, float(q)), value_or_none(g, float(q))
@@ -145,7 +191,7 @@ def _failure(place: Place, sides: Sides) -> CellClaim | None:
 
 
 def _constants(place: Place, sides: Sides) -> Iterator[CellClaim]:
-    """That the slopes are equal, and the sides are at one point."""
+    """Yield claims that the slopes are equal, and the sides are at one point."""
     try:
         left, right = map(derivative, sides)
         if not (place.defines(left) and place.defines(right)):
@@ -166,7 +212,7 @@ def _constants(place: Place, sides: Sides) -> Iterator[CellClaim]:
 
 
 def _products(place: Place, sides: Sides) -> Iterator[CellClaim]:
-    """That the difference is not 0, as its norm is not, or what it is by rules."""
+    """Yield claims that the difference is not 0, as its norm is not, or what it is by rules."""
     try:
         product_of_all = norm(place.ring, minus(*sides))
         steps = _right_steps(place, sides)
@@ -176,6 +222,48 @@ def _products(place: Place, sides: Sides) -> Iterator[CellClaim]:
         yield CellClaim(CellState.APART, steps, times=product_of_all.others)
     if steps:
         yield CellClaim(CellState.APART, steps, times=ONE)
+
+
+def _right_steps(
+    place: Place, sides: Sides, offers: Iterable[LemmaStep] | None = None, right: Sequence[LemmaStep] = ()
+) -> tuple[LemmaStep, ...]:
+    """The offers whose conditions are shown; one that needs the relations of later ones comes after them.
+
+    Args:
+        right: offers of which that is known.
+    """
+    both = place.assuming(_conditions(sides))
+    if offers is None:
+        offers = Offers(both, sides, sample_values(place)).steps
+    relations: list[Poly] = []
+    if both.is_point and both.low is not None:
+        relations.append(both.ring.quotient(both.low.expression).top)
+    shown = list(right)
+    relations += [unchecked_relation(both.ring, step) for step in shown]
+    waiting = [step for step in offers if step not in right]
+    for _ in range(ROUNDS):
+        refused = []
+        for step in waiting:
+            try:
+                r = relation(both, relations, step)
+            except REFUSALS:
+                refused.append(step)
+                continue
+            relations += [] if r.is_zero() else [r]
+            shown.append(step)
+        if len(refused) in (0, len(waiting)):
+            break
+        waiting = refused
+    return tuple(shown)
+
+
+def sample_values(place: Place) -> list[float]:
+    if place.is_point and place.low is not None:
+        return [float(to_fraction((place.low.low + place.low.high) / 2))]
+    return [float(q) for q in samples(place)]
+
+
+# Numbers between two others
 
 
 def samples(place: Place) -> list[Fraction]:
@@ -234,57 +322,7 @@ def _short(q: Fraction, within: Fraction) -> Fraction:
     return q
 
 
-def _right_steps(
-    place: Place, sides: Sides, offers: Iterable[LemmaStep] | None = None, right: Sequence[LemmaStep] = ()
-) -> tuple[LemmaStep, ...]:
-    """The offers whose conditions are shown; one that needs the relations of later ones comes after them.
-
-    Args:
-        right: those of which that is known.
-    """
-    both = place.assuming(_conditions(sides))
-    if offers is None:
-        offers = Offers(both, sides, sample_values(place)).steps
-    relations: list[Poly] = []
-    if both.is_point and both.low is not None:
-        relations.append(both.ring.quotient(both.low.expression).top)
-    shown = list(right)
-    relations += [unchecked_relation(both.ring, step) for step in shown]
-    waiting = [step for step in offers if step not in right]
-    for _ in range(ROUNDS):
-        refused = []
-        for step in waiting:
-            try:
-                r = relation(both, relations, step)
-            except REFUSALS:
-                refused.append(step)
-                continue
-            relations += [] if r.is_zero() else [r]
-            shown.append(step)
-        if len(refused) in (0, len(waiting)):
-            break
-        waiting = refused
-    return tuple(shown)
-
-
-def sample_values(place: Place) -> list[float]:
-    if place.is_point and place.low is not None:
-        return [float(to_fraction((place.low.low + place.low.high) / 2))]
-    return [float(q) for q in samples(place)]
-
-
-def _solutions(ring: ValueRing, cuts: Sequence[Zero], claims: Sequence[CellClaim], sides: Sides) -> list[Zero]:
-    """Zeros of the difference in cells in which it has some, as single solutions."""
-    if not any(claim.state in (CellState.FAILS, CellState.OPEN) for claim in claims[::2]):
-        return []
-    try:
-        return solutions(ring, sides, [])
-    except REFUSALS:
-        return []
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Whether two sides have real values at the same points, in any number of variables.
+# Domains of two sides
 
 
 def have_plainly_same_domain(equation: Equation, names: Sequence[str]) -> bool:

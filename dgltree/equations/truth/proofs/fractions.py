@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from flint import fmpq, fmpq_mpoly_ctx, fmpz_poly
 
 from dgltree.equations.truth.proofs.expression import LARGEST_POWER, ONE, Expression, X, minus, number, subexpressions
+from dgltree.equations.truth.proofs.work import spend
 
 MAX_GENERATORS = 48
 """Generators."""
@@ -18,8 +19,10 @@ LARGEST_FACTORED, LARGEST_DEGREE = 40, 40
 """Terms and degrees of a polynomial in several generators that is factored."""
 MAX_DEGREE = 1000
 """Degree of a polynomial."""
-WORK = 1500
+MOST_SIGNS = 1500
 """Signs that are worked out with a ring, at most."""
+DIVISIONS, TERMS = 4, 20
+"""Divisions, and terms of products and remainders, that take as long as a unit of work."""
 LARGEST_PRODUCT = 4000
 """Terms of a power or a relation, at most; a product may have ten times as many pairs of terms."""
 
@@ -37,7 +40,7 @@ def require(condition: object, reason: str) -> None:
 
 
 class Quotient(NamedTuple):
-    """In lowest terms; a factor that is divided out is 0 nowhere where the written denominator is not."""
+    """A quotient in lowest terms; a factor that is divided out is 0 nowhere where the written denominator is not."""
 
     top: Poly
     bottom: Poly
@@ -58,18 +61,18 @@ class ValueRing:
         self.context = fmpq_mpoly_ctx.get([f"g{k}" for k in range(MAX_GENERATORS)], "lex")
         self.one = self.context.constant(1)
         *rest, self.x = self.context.gens()
-        self._free = rest
+        self._free = list(enumerate(rest))
         self._made: dict[Any, Poly] = {X: self.x}
         self._quotients: dict[Expression, Quotient] = {}
-        self.work = 0
+        self.signs = 0
         """Signs that were worked out."""
-        self.meanings: dict[str, Expression] = {str(self.x): X}
-        """An expression for each generator, by its name."""
+        self.meanings: dict[int, Expression] = {MAX_GENERATORS - 1: X}
+        """An expression for each generator, by its place: python-flint never frees the text of a polynomial."""
 
     @property
     def is_fresh(self) -> bool:
         """Whether there are generators and work left for another place."""
-        return 2 * len(self._free) > MAX_GENERATORS and 4 * self.work < WORK
+        return 2 * len(self._free) > MAX_GENERATORS and 4 * self.signs < MOST_SIGNS
 
     def prepare(self, expressions: Iterable[Expression]) -> None:
         """Make the generators of simple expressions first, so that others are reduced to these."""
@@ -104,7 +107,7 @@ class ValueRing:
                 return self._power(self.quotient(a), n)
             case ("power", a, b):
                 return self.quotient(("exp", ("*", b, ("log", a))))
-        keys = [tuple(map(str, self.quotient(part))) if isinstance(part, tuple) else part for part in t[1:]]
+        keys = [tuple(map(_terms, self.quotient(part))) if isinstance(part, tuple) else part for part in t[1:]]
         return Quotient(self._generator((t[0], *keys), t), self.one)
 
     def _power(self, base: Quotient, n: int) -> Quotient:
@@ -119,8 +122,8 @@ class ValueRing:
     def _generator(self, key: Any, meaning: Expression) -> Poly:
         if key not in self._made:
             require(self._free, "too many functions")
-            self._made[key] = self._free.pop()
-            self.meanings[str(self._made[key])] = meaning
+            place, self._made[key] = self._free.pop()
+            self.meanings[place] = meaning
         return self._made[key]
 
     def _lowest(self, p: Poly, q: Poly) -> Quotient:
@@ -133,9 +136,9 @@ class ValueRing:
     def expression(self, p: Poly) -> Expression:
         """A polynomial as a sum of products."""
         terms = []
-        names = list(map(str, self.context.gens()))
+        spend(1 + len(p))
         for monomial, c in zip(p.monoms(), p.coeffs(), strict=True):
-            powers = [(self.meanings[g], int(e)) for g, e in zip(names, monomial, strict=True) if e]
+            powers = [(self.meanings[place], int(e)) for place, e in enumerate(monomial) if e]
             terms.append(product([number(Fraction(int(c.p), int(c.q))), *(raise_to(t, e) for t, e in powers)]))
         return total(terms)
 
@@ -159,7 +162,7 @@ class ValueRing:
         return None
 
     def without_squares(self, t: Expression) -> Expression:
-        """With what is known of the squares of roots and absolute values in it."""
+        """Return ``t`` with what is known of the squares of roots and absolute values in it."""
         top, bottom = self.quotient(t)
         for k, square in list(self._squares(top)):
             if square.bottom.is_constant():
@@ -173,7 +176,7 @@ class ValueRing:
         """The generators in p of which the square is a fraction."""
         degrees = [int(d) for d in p.degrees()]
         for k, g in enumerate(self.context.gens()):
-            meaning = self.meanings.get(str(g), X)
+            meaning = self.meanings.get(k, X)
             if degrees[k] > 0 and meaning[0] in ("sqrt", "abs"):
                 yield k, Square(g, *self.quotient(meaning[1] if meaning[0] == "sqrt" else raise_to(meaning[1], 2)))
 
@@ -199,12 +202,17 @@ class ValueRing:
         return fmpz_poly(coefficients)
 
 
+def _terms(p: Poly) -> tuple[tuple[Any, ...], ...]:
+    """The terms of a polynomial, which is no key itself."""
+    return (*map(tuple, p.monoms()), tuple(p.coeffs()))
+
+
 def _size(t: Expression) -> int:
     return sum(1 for _ in subexpressions(t))
 
 
 def product(factors: Sequence[Expression]) -> Expression:
-    """Without factors that are 1."""
+    """Return the product, without factors that are 1."""
     whole = ONE
     for factor in factors:
         whole = factor if whole == ONE else whole if factor == ONE else ("*", whole, factor)
@@ -224,6 +232,7 @@ def raise_to(t: Expression, n: int) -> Expression:
 
 def _times(p: Poly, q: Poly) -> Poly:
     require(len(p) * len(q) <= LARGEST_PRODUCT * 10, "a long product")
+    spend(1 + len(p) * len(q) // TERMS)
     return p * q
 
 
@@ -261,6 +270,9 @@ def interreduce(relations: Sequence[Poly]) -> list[Poly]:
 
 
 def remainder(p: Poly, divisors: Sequence[Poly]) -> Poly:
+    if p.is_zero():
+        return p
+    spend(1 + len(divisors) // DIVISIONS + len(p) // TERMS)
     for r in divisors:
         if not p.is_zero() and not r.is_zero():
             p = divmod(p, r)[1]

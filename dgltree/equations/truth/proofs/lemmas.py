@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from dgltree.equations.truth.proofs.expression import FUNCTIONS, NEGATIVE, NONZERO, NOT_NEGATIVE, NOT_POSITIVE, POSITIVE, ZERO, Signs
+from dgltree.equations.truth.proofs.expression import (
+    FUNCTIONS,
+    NEGATIVE,
+    NONZERO,
+    NOT_NEGATIVE,
+    NOT_POSITIVE,
+    POSITIVE,
+    ZERO,
+    Signs,
+)
 from dgltree.read.infix import read_infix
 from dgltree.trees.tree import Tree
 
@@ -61,7 +70,7 @@ class Lemma(NamedTuple):
     """A rule with its conditions: an expression and the relation that it has to 0 are given for each."""
 
     text: str
-    """As a person reads it."""
+    """The lemma as a person reads it."""
     conditions: tuple[tuple[str, Tree, Tree], ...]
     """(relation, left, right)"""
     left: Tree

@@ -1,28 +1,59 @@
-"""The real line of an equation in one variable, as far as an accepted certificate shows it."""
+"""The real line of an equation in one variable says where it holds, as far as an accepted certificate shows it.
+
+A verdict is computed from the states of its cells and points; nothing else says "proved" in one real variable.
+"""
 
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
-from flint import arb, fmpq
-from dgltree.equations.truth.verdict import End, Interval, Part, join_parts, quadratic
-from dgltree.equations.truth.proofs.certificates import CellClaim, CellState, Certificate, Shown, Sides, check
+
+from flint import arb, ctx, fmpq
+
+from dgltree.equations.truth.proofs.certificates import (
+    CellClaim,
+    CellState,
+    Certificate,
+    Shown,
+    Sides,
+    at_place,
+    cells_and_points,
+    check,
+    end_of,
+    place_of,
+)
 from dgltree.equations.truth.proofs.cuts import Zero, compile_floats, value_or_none
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, Range, enclosure
-from dgltree.equations.truth.proofs.expression import Expression, X, from_tree, to_text
+from dgltree.equations.truth.proofs.expression import Expression, X, domain, from_tree, to_text
 from dgltree.equations.truth.proofs.finder import REFUSALS, Proof, between, find, plain_numbers, samples_between
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
-from dgltree.equations.truth.proofs.place import to_fmpq
+from dgltree.equations.truth.proofs.place import BITS, Place, to_fmpq
+from dgltree.equations.truth.proofs.work import working
+from dgltree.equations.truth.verdict import (
+    Counterexample,
+    Domain,
+    End,
+    Grade,
+    Interval,
+    Part,
+    Verdict,
+    join_parts,
+    quadratic,
+)
+from dgltree.support.lazy import cached_property
 from dgltree.trees.equation import Equation
-from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict
 
 LOG = logging.getLogger(__name__)
 DIGITS = 6
-"""Of an end without a closed form; twice as many where two ends would have the same ones."""
+"""Digits of an end without a closed form; twice as many where two ends would have the same ones."""
 MAX_END_LENGTH = 30
 """Characters of an end; a longer one is a decimal."""
+WORK = 1_300_000
+"""Units of work of a proof, found or checked; what is not shown by then is open.
+
+((x^(2/3) - 1)^6)^(1/6) = abs(x^(2/3) - 1) takes nearly all of it, 5 s of CPU time (2026-11-28).
+"""
 OPEN_SAMPLES = 24
 """Numbers at which the sides are compared in a cell of which nothing is shown; those next to its ends are more."""
 NEXT = 1e-6
@@ -39,11 +70,33 @@ class Spot(NamedTuple):
     shown: Shown
 
 
+class RealPart(NamedTuple):
+    """Where every part of an equation is real, and the sides are equal."""
+
+    part: Part
+    conditions: tuple[str, ...]
+    """At isolated points of the part, where one of these is true, a side has no value."""
+    is_whole: bool
+    """Whether it surely holds nowhere else."""
+
+
+def _undefined_at(place: Place, side: Expression) -> Iterator[Expression | None]:
+    """The expressions at whose isolated zeros a side has no value in a cell; None if it may have none elsewhere."""
+    for t, wanted in domain(side):
+        try:
+            missing = place.signs(t) - wanted
+            if missing:
+                yield t if missing == {0} and place.has_isolated_zeros(t) else None
+            place = place.assuming(((t, wanted),))
+        except Refused:
+            yield None
+
+
 class Line:
     """States of the cells and of the points between them, from left to right.
 
     Args:
-        name: of the variable.
+        name: the variable.
         proof: the certificate, and where it cuts.
         shown: of a cell, a point, a cell, ...
     """
@@ -83,7 +136,12 @@ class Line:
     @property
     def only(self) -> bool:
         """Whether it holds nowhere outside of ``part``."""
-        return self.is_whole and CellState.FAILS not in self.states
+        return self.is_whole and CellState.FAILS not in self.states and not self.leaves_out_points
+
+    @property
+    def leaves_out_points(self) -> bool:
+        """Whether nothing is shown of isolated points at which a negative number has a whole exponent."""
+        return any(one.except_points for one in self.shown)
 
     @cached_property
     def part(self) -> Part:
@@ -96,6 +154,30 @@ class Line:
             if k < len(self.spots) and self.spots[k].shown.state is CellState.HOLDS:
                 pieces.append(Interval(ends[k + 1], ends[k + 1], True, True))
         return join_parts(pieces)
+
+    @cached_property
+    def real_part(self) -> RealPart:
+        """Where it holds and every part of both sides is real; its isolated points without a value are conditions."""
+        pieces, zeros, is_whole = [], [], self.only
+        ends = [None, *(spot.end for spot in self.spots), None]
+        with ctx.workprec(BITS):
+            cuts = [end_of(ValueRing(), cut) for cut in self.certificate.cuts]
+            bounds = cells_and_points(cuts)
+            for k, (claim, shown, (low, high)) in enumerate(
+                zip(self.certificate.claims, self.shown, bounds, strict=True)
+            ):
+                if shown.state is not CellState.HOLDS:
+                    continue
+                place = place_of(low, high, self.sides, claim)
+                missing = [zero for side in at_place(place, self.sides) for zero in _undefined_at(place, side)]
+                if None in missing or (missing and place.is_point):
+                    is_whole = False
+                    continue
+                zeros += missing
+                first, last = (k + 1) // 2, (k + 1) // 2 + (1 - k % 2)
+                pieces.append(Interval(ends[first], ends[last], k % 2 == 1, k % 2 == 1))
+        texts = dict.fromkeys(f"{to_text(t, self.name)} = 0" for t in zeros if t is not None)
+        return RealPart(join_parts(pieces), tuple(texts), is_whole)
 
     @property
     def holds_on_positive_reals(self) -> bool:
@@ -137,7 +219,7 @@ class Line:
 
     @property
     def zero_conditions(self) -> tuple[str, ...]:
-        """Those that an expression is 0 at points of a cell in which the equation holds."""
+        """The conditions that an expression is 0 at points of a cell in which the equation holds."""
         return tuple(f"{to_text(t, self.name)} = 0" for t in self._zeros)
 
     @cached_property
@@ -158,7 +240,7 @@ class Line:
         yield from (to_fmpq(Fraction((a + b) / 2)) for a, b in itertools.pairwise(self.hints))
 
     def open_cells(self) -> Iterator[tuple[Interval, list[fmpq]]]:
-        """Those of which nothing is shown, with the ends at which the equation holds, and numbers in each."""
+        """Yield the cells of which nothing is shown, with the ends at which the equation holds, and numbers in each."""
         ends = [None, *(spot.end for spot in self.spots), None]
         holds = [False, *(spot.shown.state is CellState.HOLDS for spot in self.spots), False]
         for k, (low, high) in enumerate(self._bounds()):
@@ -200,15 +282,17 @@ def real_line(equation: Equation, name: str, school: bool = True) -> Line | None
 
 
 def line_along(equation: Equation, letters: Mapping[str, Expression], name: str, school: bool = True) -> Line | None:
-    """The line of a parameter of which all variables are expressions."""
+    """Return the line of a parameter of which all variables are expressions; None as of :func:`real_line`."""
     try:
         left, right = (from_tree(side, letters, school) for side in equation)
-        proof = find((left, right))
+        with working(WORK):
+            proof = find((left, right))
     except REFUSALS as reason:
         LOG.debug("no proof is attempted: %s", reason)
         return None
     try:
-        return Line(name, (left, right), proof, check((left, right), proof.certificate))
+        with working(WORK):
+            return Line(name, (left, right), proof, check((left, right), proof.certificate))
     except Refused as reason:
         LOG.debug("a certificate is refused: %s", reason)
     try:
@@ -220,13 +304,14 @@ def line_along(equation: Equation, letters: Mapping[str, Expression], name: str,
 
 
 def _accepted(sides: Sides, certificate: Certificate) -> Certificate:
-    """With the claims alone that the checker accepts each by itself."""
+    """Return the certificate with only the claims that the checker accepts one at a time."""
     nothing = [CellClaim(CellState.OPEN)] * len(certificate.claims)
     claims = list(nothing)
     for k, claim in enumerate(certificate.claims):
         alone = [*nothing[:k], claim, *nothing[k + 1 :]]
         try:
-            check(sides, certificate._replace(claims=tuple(alone)))
+            with working(WORK // len(claims)):
+                check(sides, certificate._replace(claims=tuple(alone)))
             claims[k] = claim
         except Refused:
             continue
@@ -260,8 +345,7 @@ def _end(zero: Zero, places: Sequence[float]) -> End:
     return End(text, zero.place)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Verdicts that states of cells and points prove, in one real variable: the grade and the part are computed.
+# Verdicts
 
 
 def line_verdict(
@@ -293,6 +377,12 @@ def line_verdict(
     if not line.part and line.only:
         return Verdict(Grade.REFUTED, Domain.NONE, line.name, only=True, counterexample=against, notes=notes)
     return None
+
+
+def real_verdict(name: str, found: RealPart) -> Verdict:
+    """The verdict that an equation holds, and every part is real, on intervals."""
+    domain = Domain.REALS if found.part == (Interval(None, None),) else Domain.PART
+    return Verdict(Grade.PROVED, domain, name, part=found.part, only=found.is_whole, conditions=found.conditions)
 
 
 def points_verdict(line: Line, against: Counterexample) -> Verdict:

@@ -6,23 +6,48 @@ or from a derivative and a zero at an end.
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from flint import arb, fmpq, fmpz_poly
 
 from dgltree.equations.truth.proofs.enclosure import INFINITY, Range, around, enclosure, signs_by_balls
-from dgltree.equations.truth.proofs.expression import ANY, NEGATIVE, NONZERO, NOT_NEGATIVE, PI, POSITIVE, ZERO, Condition, Expression, Signs, Unsupported, X, at_number, derivative, domain, last_conditions, minus, negative, number, subexpressions
-from dgltree.equations.truth.proofs.fractions import WORK, Quotient, Refused, ValueRing, require, vanishes
+from dgltree.equations.truth.proofs.expression import (
+    ANY,
+    NEGATIVE,
+    NONZERO,
+    NOT_NEGATIVE,
+    NOT_POSITIVE,
+    PI,
+    POSITIVE,
+    ZERO,
+    Condition,
+    Expression,
+    Signs,
+    Unsupported,
+    X,
+    at_number,
+    derivative,
+    domain,
+    last_conditions,
+    minus,
+    negative,
+    number,
+    subexpressions,
+)
+from dgltree.equations.truth.proofs.fractions import MOST_SIGNS, Quotient, Refused, ValueRing, require, vanishes
+from dgltree.equations.truth.proofs.work import spend
+from dgltree.support.lazy import cached_property
 
 BITS = 256
-"""Of all balls of a proof. More bits decide more signs, and no ball decides a sign wrongly."""
+"""Bits of all balls of a proof. More bits decide more signs, and no ball decides a sign wrongly."""
 HALVED = 120
 """Times that the bracket of a zero is halved."""
 LARGEST_DEGREE = 80
-"""Of a polynomial whose roots decide a sign; that of one of a higher degree is refused."""
+"""Degree of a polynomial whose roots decide a sign; one of a higher degree is refused."""
+SIGNS = 10
+"""Units of work that the signs of an expression take, next to enclosures."""
 MOST_TERMS = 16
-"""Of a sum that is factored for its sign."""
+"""Terms of a sum that is factored for its sign."""
 
 
 class CutPoint:
@@ -85,7 +110,7 @@ class Place:
         return None if q is None else to_fraction(q)
 
     def assuming(self, conditions: tuple[Condition, ...]) -> "Place":
-        """The same place where these conditions hold."""
+        """Return the place, in which these conditions are assumed to hold."""
         if not conditions:
             return self
         require(all(self.signs(t) & signs for t, signs in conditions), "conditions that contradict the signs")
@@ -102,13 +127,16 @@ class Place:
         """Whether it is shown that an expression has a real value."""
         return all(self.signs(u) <= s for u, s in domain(t))
 
-    def denies(self, t: Expression) -> bool:
-        """Whether it is shown that an expression has no real value, isolated points excepted."""
-        return any(self._denies(u) for u in subexpressions(t))
+    def denies(self, t: Expression, except_points: bool = True) -> bool:
+        """Whether it is shown that an expression has no real value; with ``except_points``, but at isolated points."""
+        return any(self._denies(u, except_points) for u in subexpressions(t))
 
-    def _denies(self, t: Expression) -> bool:
-        if t[0] == "power":  # of a negative number at whole exponents: only where these vary are they isolated
-            return self.exponent_varies(t) and not self.is_point and self.signs(t[1]) == NEGATIVE
+    def _denies(self, t: Expression, except_points: bool) -> bool:
+        if t[0] == "power":  # of 0 with a positive exponent, and of a negative number with a whole one, it has a value
+            base = self.signs(t[1])
+            if base == NEGATIVE:  # only where exponents vary are whole ones isolated
+                return except_points and not self.is_point and self.exponent_varies(t)
+            return base == ZERO and self.signs(t[2]) <= NOT_POSITIVE
         return any(not self.signs(u) & s for u, s in last_conditions(t))
 
     def exponent_varies(self, t: Expression) -> bool:
@@ -123,8 +151,9 @@ class Place:
         return self._seen[t]
 
     def _signs(self, t: Expression) -> Signs:
-        self.ring.work += 1
-        require(self.ring.work <= WORK, "too much work")
+        spend(SIGNS)
+        self.ring.signs += 1
+        require(self.ring.signs <= MOST_SIGNS, "too many signs")
         there = ANY
         for way in self._ways(t):
             try:
@@ -137,7 +166,10 @@ class Place:
         return there
 
     def _ways(self, t: Expression) -> Iterator[Callable[[Expression], Signs]]:
-        """From cheap to expensive; of what has a root in the cell only its structure may say more than the root."""
+        """Yield ways to the signs, from cheap to expensive.
+
+        In a cell the isolated roots of a rational function of x say all that balls could.
+        """
         yield from (self._by_assumptions, self._exact, self._by_parts)
         if self.assumed:
             yield self._by_ratio
@@ -159,7 +191,7 @@ class Place:
         return there
 
     def _by_ratio(self, t: Expression) -> Signs:
-        """Of r*u where the sign of u is assumed, and that of r is shown without assumptions."""
+        """Return the signs of r*u, where the sign of u is assumed, and that of r is shown without assumptions."""
         there = ANY
         value = self.ring.quotient(t)
         if not self.assumed or value.top.is_zero():
@@ -178,7 +210,7 @@ class Place:
 
     @cached_property
     def _bare(self) -> "Place":
-        """Without the assumptions."""
+        """Return the place without its assumptions."""
         other = Place(self.ring, self.low, self.high, self.hull)
         other.uses_ends = self.uses_ends
         return other
@@ -216,7 +248,7 @@ class Place:
         return ANY
 
     def _by_factors(self, t: Expression) -> Signs:
-        """Of a product that is written as a sum."""
+        """Return the signs of a product that is written as a sum."""
         if t[0] != "+" or len(self.ring.quotient(t).top) > MOST_TERMS:
             return ANY
         content, factors = self.ring.factors(t)
@@ -229,7 +261,7 @@ class Place:
         return there
 
     def _of_half_turn(self, a: Expression, start: Fraction) -> Signs:
-        """Of a sine or cosine, which is above 0 between two of its zeros."""
+        """Return the signs of a sine or cosine, which is above 0 between two of its zeros."""
         if self.is_point:
             return ANY
         low, high = (("*", number(turn), PI) for turn in (start, start + 1))
@@ -237,7 +269,7 @@ class Place:
         return POSITIVE if inside else ANY
 
     def _of_rising(self, name: str, a: Expression, q: Fraction) -> Signs:
-        """Of f(a) - q with a rising f: those of a less the number at which f is q; empty if there is none."""
+        """Return the signs of f(a) - q with a rising f: of a less the number at which f is q; none if there is none."""
         match name:
             case "exp" if q > 0:
                 return self.signs(minus(a, number(0) if q == 1 else ("log", number(q))))
@@ -248,7 +280,7 @@ class Place:
         return frozenset()
 
     def _of_sum(self, a: Expression, b: Expression) -> Signs:
-        """Of terms of different signs, the one with the larger square decides."""
+        """Return the signs of a sum: if those of the terms differ, the one with the larger square decides."""
         pairs = {(u, v) for u in self.signs(a) for v in self.signs(b)}
         there = {u or v for u, v in pairs if u * v >= 0}
         if not there >= ANY and pairs & {(1, -1), (-1, 1)}:
@@ -260,14 +292,14 @@ class Place:
         return frozenset(there)
 
     def _exact(self, t: Expression) -> Signs:
-        """Of a rational function of x, by the isolated roots of its numerator and denominator."""
+        """Return the signs of a rational function of x, by the isolated roots of numerator and denominator."""
         top, bottom = (self.ring.in_x(p) for p in self.ring.quotient(t))
         if top is None or bottom is None:
             return self._zero_at_point(t)
         return frozenset(u * v for u in self._of_polynomial(top) for v in self._of_polynomial(bottom))
 
     def _zero_at_point(self, t: Expression) -> Signs:
-        """0 at a point that is a zero of one of its factors, if the expression has a value there."""
+        """Return the sign 0 at a point that is a zero of one of its factors, if the expression has a value there."""
         return ZERO if self.is_point and self.low is not None and self._has_factor(t, self.low) else ANY
 
     def _has_factor(self, t: Expression, end: CutPoint) -> bool:
@@ -309,7 +341,10 @@ class Place:
         return (self.low.high + self.high.low) / 2
 
     def _from_end(self, t: Expression) -> Signs:
-        """0 at an end of the cell, and rising or falling all over it: false across a pole, so both have values."""
+        """Return the sign of what is 0 at an end of the cell, and rises or falls all over it.
+
+        Across a pole that would be false, so the expression and its slope must have values.
+        """
         if self.is_point or not self.uses_ends:
             return ANY
         inside = self._plain(self.low, self.high)
@@ -328,7 +363,7 @@ class Place:
         return ANY
 
     def without_corners(self, t: Expression) -> Expression:
-        """The same in the cell, with a or -a for an absolute value whose sign is clear."""
+        """Return ``t`` as it is in the cell, with a or -a for an absolute value whose sign is clear."""
         if len(t) == 1 or t[0] == "number":
             return t
         t = (t[0], *(self.without_corners(part) if isinstance(part, tuple) else part for part in t[1:]))
@@ -341,7 +376,7 @@ class Place:
         return (exactly or self._has_factor(t, end)) and self._plain(end, end).defines(t)
 
     def _plain(self, low: CutPoint | None, high: CutPoint | None) -> "Place":
-        """Without this rule, which would ask for itself."""
+        """Return a place without this rule, which would ask for itself."""
         if (low, high) not in self._plain_places:
             self._plain_places[low, high] = Place(self.ring, low, high)
             self._plain_places[low, high].uses_ends = False

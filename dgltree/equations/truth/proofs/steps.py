@@ -10,12 +10,27 @@ from math import isqrt, lcm
 
 from dgltree.equations.truth.proofs.certificates import LemmaStep
 from dgltree.equations.truth.proofs.cuts import compile_floats, value_or_none
-from dgltree.equations.truth.proofs.expression import FUNCTIONS, NEGATIVE, NOT_NEGATIVE, NOT_POSITIVE, ONE, PI, POSITIVE, ZERO, Expression, at_number, minus, negative, number, subexpressions
+from dgltree.equations.truth.proofs.expression import (
+    FUNCTIONS,
+    NEGATIVE,
+    NOT_NEGATIVE,
+    NOT_POSITIVE,
+    ONE,
+    PI,
+    POSITIVE,
+    ZERO,
+    Expression,
+    at_number,
+    minus,
+    negative,
+    number,
+    subexpressions,
+)
 from dgltree.equations.truth.proofs.fractions import product, raise_to, total
 from dgltree.equations.truth.proofs.place import Place
 
 MOST_TERMS = 12
-"""Of a sum within an exponential or a sine."""
+"""Terms of a sum within an exponential or a sine."""
 Factor = tuple[Expression, int]
 
 
@@ -96,7 +111,7 @@ class Offers:
                 self.visit((t[0], plain))
 
     def _plain(self, t: Expression) -> Expression:
-        """Without absolute values whose signs are clear, and with logarithms of products as sums."""
+        """Return ``t`` without absolute values whose signs are clear, and with logarithms of products as sums."""
         if len(t) < 2 or t[0] == "number":
             return t
         t = (t[0], *(self._plain(part) if isinstance(part, tuple) else part for part in t[1:]))

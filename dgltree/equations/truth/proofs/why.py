@@ -1,17 +1,45 @@
 """The certificate of a verdict as a person would write the proof."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flint import ctx
 
-from dgltree.equations.truth.verdict import End, Interval
-from dgltree.equations.truth.proofs.certificates import CellClaim, CellCut, CellState, LemmaStep, Sides, at_place, cells_and_points, end_of, place_of, show
-from dgltree.equations.truth.proofs.expression import NEGATIVE, NOT_NEGATIVE, NOT_POSITIVE, POSITIVE, ZERO, Expression, Signs, domain, from_tree, last_conditions, minus, subexpressions, to_text
+from dgltree.equations.truth.proofs.certificates import (
+    CellClaim,
+    CellCut,
+    CellState,
+    LemmaStep,
+    Shown,
+    Sides,
+    at_place,
+    cells_and_points,
+    end_of,
+    place_of,
+    show,
+)
+from dgltree.equations.truth.proofs.expression import (
+    ANY,
+    NEGATIVE,
+    NOT_NEGATIVE,
+    NOT_POSITIVE,
+    POSITIVE,
+    ZERO,
+    Expression,
+    Signs,
+    domain,
+    from_tree,
+    last_conditions,
+    minus,
+    subexpressions,
+    to_text,
+)
 from dgltree.equations.truth.proofs.fractions import Refused, ValueRing
 from dgltree.equations.truth.proofs.lemmas import lemma
 from dgltree.equations.truth.proofs.line import Line
 from dgltree.equations.truth.proofs.place import BITS, CutPoint, Place, values_at
+from dgltree.equations.truth.verdict import End, Interval
 
 SIDES = ("left", "right")
 SHOWN_DIGITS = 8
@@ -30,7 +58,7 @@ class Reason(NamedTuple):
     where: str
     """``x < 0``, ``x = 0``"""
     state: str
-    """In words."""
+    """The state in words."""
     because: tuple[str, ...]
     """Each can be checked by hand."""
 
@@ -38,19 +66,19 @@ class Reason(NamedTuple):
         return "\n".join([f"{self.where}: {self.state}", *(f"    {text}" for text in self.because)])
 
     def at_zero(self, cut: CellCut, name: str) -> "Reason":
-        """With the expression that is 0 at a point without a short name."""
+        """Return the reason with the expression that is 0 at a point without a short name."""
         assert cut.zero_of is not None
         ends = f"{float(cut.low):.10g} and {float(cut.high):.10g}"
         return self._replace(because=(f"there {to_text(cut.zero_of, name)} = 0, once between {ends}", *self.because))
 
     @property
     def described(self) -> dict[str, Any]:
-        """For JSON."""
+        """The reason for JSON."""
         return {"where": self.where, "state": self.state, "because": list(self.because)}
 
 
 def reasons(line: Line) -> list[Reason]:
-    """From left to right."""
+    """Return the reasons from left to right."""
     ends: list[End | None] = [None, *(spot.end for spot in line.spots), None]
     found = []
     with ctx.workprec(BITS):
@@ -59,44 +87,43 @@ def reasons(line: Line) -> list[Reason]:
         for k, (claim, (low, high)) in enumerate(zip(line.certificate.claims, bounds, strict=True)):
             first, last = (k + 1) // 2, (k + 1) // 2 + (1 - k % 2)
             where = Interval(ends[first], ends[last], k % 2 == 1, k % 2 == 1).written(line.name)
-            reason = _reason(line, place_of(low, high, line.sides, claim), claim, where)
+            reason = _reason(line, place_of(low, high, line.sides, claim), claim, line.shown[k], where)
             cut = line.certificate.cuts[first - 1] if first == last else None
             found.append(reason if cut is None or cut.zero_of is None else reason.at_zero(cut, line.name))
     return found
 
 
-def _reason(line: Line, place: Place, claim: CellClaim, where: str) -> Reason:
+def _reason(line: Line, place: Place, claim: CellClaim, shown: Shown, where: str) -> Reason:
     state, name = STATES.get(claim.state, ""), line.name
-    missing = [_missing(place, side, which, name) for which, side in zip(SIDES, line.sides, strict=True)]
+    but = " except at single points, where an exponent is whole" if shown.except_points else ""
     match claim.state:
         case CellState.HOLDS:
             because = list(_equality(place, at_place(place, line.sides), claim, name))
             if conditions := _left_open(place, line.sides, name):
                 state += f" where {' and '.join(conditions)}"
         case CellState.NONE:
-            because = missing
+            because = [_missing(place, side, which, name) for which, side in zip(SIDES, line.sides, strict=True)]
         case CellState.ALONE:
-            state, because = f"only the {SIDES[claim.side]} side has a value", [missing[1 - claim.side]]
+            missing = 1 - claim.side
+            state = f"only the {SIDES[claim.side]} side has a value"
+            because = [_missing(place, line.sides[missing], SIDES[missing], name)]
         case CellState.APART:
             because = [_difference(place, at_place(place, line.sides), claim, name)]
         case CellState.FAILS:
             state, because = f"the equation fails at {name} = {claim.at}", list(_values(line.sides, claim))
         case _:
             because = ["it is tested only at points"]
-    return Reason(where, state, tuple(because))
+    return Reason(where, state + but, tuple(because))
 
 
 def _left_open(place: Place, sides: Sides, name: str) -> list[str]:
     """The conditions of a value that this part of the line does not meet all over, such as ``cos(x) ≠ 0``."""
     found = []
     for t, signs in dict.fromkeys(domain(sides[0]) + domain(sides[1])):
-        try:
-            met = place.signs(t) <= signs
-        except Refused:  # too much work: what is not shown to be met is named
-            met = False
-        if not met:
+        if not _signs(place, t) <= signs:
             found.append(_signed(t, signs, name))
-            place = place.assuming(((t, signs),))
+            with suppress(Refused):  # too much work: without the assumption more conditions are named
+                place = place.assuming(((t, signs),))
     return found
 
 
@@ -113,7 +140,7 @@ def _equality(place: Place, sides: Sides, claim: CellClaim, name: str) -> Iterat
 
 
 def _rules(steps: Sequence[LemmaStep], name: str) -> list[str]:
-    """``sqrt(x)^2 = x, as x ≥ 0``"""
+    """Write the rules of steps, as ``sqrt(x)^2 = x, as x ≥ 0``."""
     return [_rule(step, name) for step in steps]
 
 
@@ -135,10 +162,18 @@ def _missing(place: Place, side: Expression, which: str, name: str) -> str:
     """The first condition of a side that is not met."""
     for t in subexpressions(side):
         for condition, signs in last_conditions(t):
-            there = place.signs(condition)
+            there = _signs(place, condition)
             if not there & signs:
                 return f"{to_text(t, name)} ({which}) has no value, as {_signed(condition, there, name)}"
     return f"the {which} side has no value"
+
+
+def _signs(place: Place, t: Expression) -> Signs:
+    """The signs of an expression; any of them where they are too much work for an explanation."""
+    try:
+        return place.signs(t)
+    except Refused:
+        return ANY
 
 
 def _signed(t: Expression, signs: Signs, name: str) -> str:
@@ -148,7 +183,8 @@ def _signed(t: Expression, signs: Signs, name: str) -> str:
 def _difference(place: Place, sides: Sides, claim: CellClaim, name: str) -> str:
     if claim.times is None:
         left, right = (to_text(side, name) for side in sides)
-        return f"{left} {'>' if place.signs(minus(*sides)) == POSITIVE else '<'} {right}"
+        relation = {POSITIVE: ">", NEGATIVE: "<"}.get(_signs(place, minus(*sides)), "≠")
+        return f"{left} {relation} {right}"
     difference = to_text(minus(*sides), name)
     if len(claim.times) == 2 and claim.times[0] == "number":
         return f"{difference} is not 0 by " + "; ".join(_rules(claim.steps, name))
@@ -169,7 +205,7 @@ def _values(sides: Sides, claim: CellClaim) -> Iterator[str]:
 
 
 def _fewest_steps(place: Place, sides: Sides, claim: CellClaim) -> tuple[LemmaStep, ...]:
-    """Without those that the checker does not need."""
+    """Return the steps without those that the checker does not need."""
     steps = claim.steps
     for step in reversed(claim.steps):
         shorter = tuple(other for other in steps if other != step)

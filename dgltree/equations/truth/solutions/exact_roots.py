@@ -82,7 +82,7 @@ def _roots_of(power: Expression, n: int) -> Iterator[Expression]:
 
 
 def square_roots(t: Expression) -> Iterator[Expression]:
-    """Of a number: a rational multiple of a root, a sum of two roots, or a root of a sum."""
+    """Yield square roots of a number: a rational multiple of a root, a sum of two roots, or a root of a sum."""
     match _surd(t):
         case (a, b, d) if b == 0 and a >= 0:
             yield _sum(Fraction(0), 1, a)
@@ -98,7 +98,7 @@ def square_roots(t: Expression) -> Iterator[Expression]:
 
 
 def _surd(t: Expression) -> tuple[Fraction, Fraction, int] | None:
-    """``a + b*sqrt(d)``"""
+    """Return a, b and d of ``a + b*sqrt(d)``; None if it is not of this form."""
     match t:
         case ("number", q):
             return q, Fraction(0), 1
@@ -154,7 +154,7 @@ def _quartic(coefficients: Sequence[int]) -> Iterator[Expression]:
 
 
 def linear(slope: Expression, start: Expression) -> Expression:
-    """Where slope*x + start is 0."""
+    """Return where slope*x + start is 0."""
     return ("*", negative(start), ("^", slope, -1))
 
 

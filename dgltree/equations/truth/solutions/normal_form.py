@@ -35,7 +35,7 @@ def normal(t: Expression) -> Expression:
 
 
 def terms(t: Expression) -> list[Expression]:
-    """Of which an expression is the sum: multiplied out, if it is a polynomial in x and functions."""
+    """Return the terms of which an expression is the sum: multiplied out, if it is a polynomial in x and functions."""
     ring = ValueRing()
     with suppress(Refused):
         top, bottom = ring.quotient(t)
@@ -79,7 +79,7 @@ def _primes(q: Fraction) -> Iterator[tuple[int, int]]:
 
 
 def _exp(term: Expression) -> Expression:
-    """Of one term: a power of a number for a whole multiple of its logarithm."""
+    """Return the exponential of one term: a power of a number for a whole multiple of its logarithm."""
     match term:
         case ("log", a):
             return a
@@ -91,7 +91,7 @@ def _exp(term: Expression) -> Expression:
 
 
 def _circular(name: str, a: Expression) -> Expression:
-    """Without a twelfth part of a turn in the argument, or several."""
+    """Return a circular function without a twelfth part of a turn in the argument, or several."""
     rest, twelfths = [], Fraction(0)
     for term in terms(a):
         match term:

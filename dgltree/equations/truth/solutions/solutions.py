@@ -1,117 +1,110 @@
-"""The solutions of an equation in one real unknown, and whether these are all, with the reason.
+"""``Solutions`` says which real numbers solve an equation in one unknown, and whether these are all, with the reason.
 
 A real number at which a part of a side is not real is no solution; it is extraneous, and the part is named.
 """
 
+import enum
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import lcm
-from typing import Any
-from flint import acb_poly, arb, ctx, fmpq, fmpz_poly
-import enum
 from typing import Any, NamedTuple
-from flint import acb, arb, ctx, fmpq
+
+from flint import acb, acb_poly, arb, ctx, fmpq, fmpz_poly
+
 from dgltree.equations.truth.balls import Ball, Unjudged, ball, is_real, snap
 from dgltree.equations.truth.exact import exact
-from dgltree.equations.truth.program import Program
-from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
-from dataclasses import dataclass
-from functools import cached_property
-from flint import arb, ctx, fmpq
-from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.verdict import End, Part, decimal_end
+from dgltree.equations.truth.identities.proof import prove
+from dgltree.equations.truth.identities.rational_functions import NoValue, Region
 from dgltree.equations.truth.periods import Period
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.expression import Expression
-
-# ---------------------------------------------------------------------------------------------------------------------
-# All real roots of polynomials, isolated by Arb.
-
+from dgltree.equations.truth.proofs.line import RealPart, real_verdict
+from dgltree.equations.truth.verdict import End, Part, Verdict, decimal_end
+from dgltree.read.infix_writer import write_infix
+from dgltree.read.notation import number
+from dgltree.support.lazy import cached_property
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
 
 BITS = 768
-"""Of all numbers."""
+"""Bits of all numbers here."""
 NARROW = arb(2) ** -300
 """Largest radius of a number, as a share."""
 LARGEST_DEGREE = 400
 """Arb isolates all complex roots at once and cannot be stopped; beyond this degree an equation is unsolved."""
+
+SAME = arb(2) ** -200
+"""Difference, as a share, below which numbers are the same: they agree to 60 digits."""
+
+SMALLEST_END, LARGEST_END = 1e-9, 1e15
+"""Sizes between which six digits of a float tell an end; others are written with an exponent."""
+DIGITS = 12
+"""Digits of a root that has no form, as ``complete`` prints it."""
+LONGEST_SOURCE = 50
+"""Characters of a polynomial that is named."""
 Real = Any
 """An ``arb``."""
+Number = Any
+"""An ``arb`` around a number, or an ``fmpq``."""
 
 
 class Unsolved(Exception):  # noqa: N818 - an answer: this is not solved by elimination
     """An expression whose zeros elimination does not give."""
 
 
-def whole_polynomial(coefficients: Sequence[Any]) -> fmpz_poly:
-    """With whole coefficients."""
-    scale = lcm(*(int(fmpq(c).q) for c in coefficients))
-    return fmpz_poly([int(fmpq(c).p) * (scale // int(fmpq(c).q)) for c in coefficients])
+@dataclass(frozen=True)
+class Root:
+    """A solution."""
+
+    number: Number
+    """A rational number, or a ball of more than 60 digits around it and around no other solution."""
+    polynomial: tuple[int, ...] = ()
+    """An irreducible polynomial of which it is a root, the constant first; empty if none is known."""
+
+    def __float__(self) -> float:
+        """The nearest float; infinite beyond the largest one."""
+        q = self.number
+        small = isinstance(q, fmpq) and max(q.p.bit_length(), q.q.bit_length()) < 1000
+        return int(q.p) / int(q.q) if small else float(arb(q).mid())
+
+    @property
+    def middle(self) -> Real:
+        """The number without a radius, by which roots are ordered: floats end at 1e308."""
+        return arb(self.number).mid()
+
+    @property
+    def end(self) -> End:
+        """The number as the end of a part."""
+        if isinstance(self.number, fmpq):
+            return End(str(self.number), float(self))
+        size = abs(float(self))
+        return decimal_end(float(self)) if SMALLEST_END < size < LARGEST_END else End(self.decimal, float(self))
+
+    @property
+    def source(self) -> str:
+        """Name the equation of which it is a root: its polynomial, if that is short."""
+        text = "" if len(self.polynomial) < 4 else polynomial_text(self.polynomial)
+        return text if 0 < len(text) <= LONGEST_SOURCE else "the equation"
+
+    @property
+    def decimal(self) -> str:
+        """The number with 12 digits."""
+        with ctx.workprec(BITS):
+            text = str(arb(self.number).str(DIGITS, radius=False))
+        return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
 
 
-def real_roots(p: fmpz_poly) -> list[Real]:
-    """All real roots of a polynomial, in order: Arb isolates each complex one, and tells which are real."""
-    if p.degree() > LARGEST_DEGREE:
-        raise Unsolved
-    if p.degree() < 1:
-        return []
-    with ctx.workprec(BITS):
-        if p.degree() == 1:
-            return [arb(fmpq(-int(p[0]), int(p[1])))]
-        roots: Any = p.complex_roots()
-    return sorted((root.real for root, _ in roots if root.imag.is_zero()), key=lambda x: float(x.mid()))
+@dataclass(frozen=True)
+class Extraneous:
+    """A number that solves the equation by its rules, but at which a part has no real value."""
 
-
-def real_roots_of_balls(coefficients: Sequence[Real]) -> list[Real]:
-    """All real roots of a polynomial whose coefficients are balls. Raises ``Unsolved`` if two are not told apart."""
-    coefficients = list(coefficients)
-    with ctx.workprec(BITS):
-        while coefficients and coefficients[-1].is_zero():
-            coefficients.pop()
-        if len(coefficients) < 2:
-            raise Unsolved
-        if coefficients[-1].contains(0):
-            raise Unsolved
-        if len(coefficients) == 2:
-            return [-coefficients[0] / coefficients[1]]
-        try:
-            p: Any = acb_poly(coefficients)
-            found = p.roots()
-        except ValueError as error:
-            raise Unsolved from error
-        real = [_polished(coefficients, z.real) for z in found if z.imag.contains(0)]
-        return sorted(real, key=lambda x: float(x.mid()))
-
-
-def _polished(coefficients: Sequence[Any], root: Any) -> Any:
-    """A smaller ball around the one root in a ball, by Newton's method for intervals."""
-    for _ in range(14):
-        value, slope, middle = arb(0), arb(0), root.mid()
-        for c in reversed(coefficients):
-            value = value * middle + c
-        for k in range(len(coefficients) - 1, 0, -1):
-            slope = slope * root + k * coefficients[k]
-        if slope.contains(0):
-            raise Unsolved
-        with suppress(ValueError):
-            root = root.intersection(middle - value / slope)
-        if root.rad() < NARROW:
-            return root
-    raise Unsolved
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Real numbers put into an equation: whether they solve it, or which part has no real value there.
-
-
-SAME = arb(2) ** -200
-"""Difference, as a share, below which numbers are the same: they agree to 60 digits."""
-Number = Any
-"""An ``arb`` around a number, or an ``fmpq``."""
+    number: Number
+    reason: str
 
 
 class NumberOutcome(enum.Enum):
-    """Of a number in an equation."""
+    """Outcome of putting a number into an equation."""
 
     SOLVES = "solves"
     """Both sides are real, and agree to 60 digits; of a rational number they may be equal exactly."""
@@ -122,7 +115,7 @@ class NumberOutcome(enum.Enum):
 
 
 class Put(NamedTuple):
-    """A number in an equation."""
+    """Whether a number solves an equation, and why not."""
 
     outcome: NumberOutcome
     part: Tree | None = None
@@ -141,11 +134,105 @@ class Put(NamedTuple):
         return f"{write_infix(self.part)} has no real value there"
 
 
+@dataclass(frozen=True)
+class Solutions:
+    """The solutions of an equation in one unknown, as far as they are known."""
+
+    equation: Equation
+    name: str
+    """The unknown."""
+    roots: tuple[Root, ...] = ()
+    """Single numbers, in order; of a periodic equation those from -period/2, which is left out, to period/2."""
+    intervals: Part = ()
+    """Where every number is a solution, and every part is real."""
+    conditions: tuple[str, ...] = ()
+    """At isolated points of the intervals, where one of these is true, a part has no value."""
+    reason: str = ""
+    """Why there are no others; empty if there may be some."""
+    period: Period | None = None
+    extraneous: tuple[Extraneous, ...] = ()
+    forms: tuple[Expression, ...] = ()
+    """Exact expressions of numbers, some of which may be roots."""
+    is_proved: bool = True
+    """Whether of each number that is extraneous it is shown that a part has no value; else it has none to 60 digits."""
+    polynomials: tuple[tuple[int, ...], ...] = ()
+    """If it is one of polynomials: those irreducible ones whose roots are the solutions, complex ones, too."""
+
+    @property
+    def are_all(self) -> bool:
+        return bool(self.reason)
+
+    @property
+    def are_none(self) -> bool:
+        """Whether it is shown that there is no real solution."""
+        return self.are_all and not self.roots and not self.intervals
+
+    @property
+    def none(self) -> str:
+        """The sentence that there is no real solution, if that is shown."""
+        return f"there is no real solution ({'proved' if self.is_proved else 'to 60 digits'})" if self.are_none else ""
+
+    @property
+    def every(self) -> Verdict | None:
+        """The verdict that infinitely many numbers are solutions; None if none of some interval is known to be."""
+        found = RealPart(self.intervals, self.conditions, self.are_all)
+        return real_verdict(self.name, found) if self.intervals else None
+
+    def put(self, number: Number) -> Put:
+        """Whether a real number is a solution."""
+        return Put(NumberOutcome.OPEN) if self._real is None else self._real.put(number)
+
+    def root_at(self, number: Number) -> Root | None:
+        """The root that a number is, to 60 digits; of a periodic equation also if it is some periods from one."""
+        return next((root for root in self.roots if same(root.number, self.reduced(number))), None)
+
+    def reduced(self, number: Number) -> Number:
+        """The number within the period."""
+        return number if self.period is None else reduce_to_period(number, self.period)
+
+    @cached_property
+    def _real(self) -> "RealEquation | None":
+        try:
+            return RealEquation(self.equation, self.name)
+        except Unjudged:
+            return None
+
+
+def polynomial_text(coefficients: Sequence[int], name: str = "x") -> str:
+    """``x^3 - 3*x + 1`` of the coefficients 1, -3, 0, 1."""
+    text = ""
+    for k, c in reversed(list(enumerate(coefficients))):
+        if c:
+            power = "" if not k else name if k == 1 else f"{name}^{k}"
+            size = f"{abs(c)}{'*' * bool(power)}" if abs(c) != 1 or not power else ""
+            text += f"{' - ' if c < 0 else ' + '}{size}{power}" if text else f"{'-' * (c < 0)}{size}{power}"
+    return text
+
+
+def reduce_to_period(number: Number, turn: Period) -> Number:
+    """The number, multiples of the period being subtracted, from -period/2, which is left out, to period/2."""
+    with ctx.workprec(BITS):
+        length, x = length_of(turn), arb(number)
+        k = round(float((x / length).mid()))
+        reduced = x - k * length if k else number
+        beyond = arb(reduced) + length / 2
+        return arb(reduced) + length if beyond < arb(2) ** -200 else reduced
+
+
+def length_of(turn: Period) -> Real:
+    """Return the length of a period, as a ball."""
+    with ctx.workprec(BITS):
+        return arb(fmpq(turn.factor.numerator, turn.factor.denominator)) * arb.pi() ** turn.power
+
+
+# Real numbers in an equation
+
+
 class RealEquation:
-    """An equation in one real variable, at numbers.
+    """An equation in one real variable, into which numbers are put.
 
     Args:
-        name: of the variable.
+        name: the variable.
 
     Raises ``Unjudged`` for an equation that is too large or has a function without values.
     """
@@ -156,7 +243,7 @@ class RealEquation:
         self._parts: list[tuple[Tree, Program]] | None = None
 
     def put(self, number: Number) -> Put:
-        """A number in both sides.
+        """Put a number into both sides.
 
         If balls leave it open, parts that are an integer to 2^-250 count as that: a pole, the end of a domain.
         """
@@ -165,6 +252,17 @@ class RealEquation:
         if found.outcome is NumberOutcome.OPEN:
             found = self._compared(point, *self._program.at(point, BITS, snap))._replace(is_proved=False)
         return found
+
+    def solves_exactly(self, q: fmpq) -> bool:
+        """Whether both sides are the same at a rational number, which its rational values or rules show."""
+        found = self.put(q)
+        if found.outcome is not NumberOutcome.SOLVES:
+            return False
+        replaced = {Tree("Symbol", token=self.name): number(str(q))}
+        at = Equation(*(substitute(side, replaced) for side in self.equation))
+        with suppress(NoValue, Unjudged):
+            return found.is_proved or prove(at, [], Region("real"))
+        return False
 
     def _compared(self, point: dict[str, Ball], left: Ball, right: Ball) -> Put:
         if left is None or right is None:
@@ -212,135 +310,68 @@ def value(tree: Tree) -> Number | None:
 
 
 def same(a: Number, b: Number) -> bool:
-    """Whether two numbers agree to 60 digits."""
+    """Whether two numbers cannot be told apart, and agree to 60 digits: e^-200 is not 0, which is outside its ball."""
+    if isinstance(a, fmpq) and isinstance(b, fmpq):
+        return bool(a == b)
     with ctx.workprec(BITS):
         first, second = arb(a), arb(b)
-        return bool(abs(first - second).abs_upper() < SAME * (1 + abs(first).abs_upper()))
+        is_near = abs(first - second).abs_upper() < SAME * (1 + abs(first).abs_upper())
+        return bool(is_near and first.overlaps(second))
 
 
-DIGITS = 12
-"""Of a root that has no form, as ``complete`` prints it."""
-LONGEST_SOURCE = 50
-"""Characters of a polynomial that is named."""
+# Real roots of polynomials
 
 
-@dataclass(frozen=True)
-class Root:
-    """A solution."""
-
-    number: Number
-    """A rational number, or a ball of more than 60 digits around it and around no other solution."""
-    polynomial: tuple[int, ...] = ()
-    """An irreducible polynomial of which it is a root, the constant first; empty if none is known."""
-
-    def __float__(self) -> float:
-        q = self.number
-        return int(q.p) / int(q.q) if isinstance(q, fmpq) else float(q.mid())
-
-    @property
-    def end(self) -> End:
-        """As the end of a part."""
-        return End(str(self.number), float(self)) if isinstance(self.number, fmpq) else decimal_end(float(self))
-
-    @property
-    def source(self) -> str:
-        """Of what it is a root: its polynomial, if that is short."""
-        text = "" if len(self.polynomial) < 4 else polynomial_text(self.polynomial)
-        return text if 0 < len(text) <= LONGEST_SOURCE else "the equation"
-
-    @property
-    def decimal(self) -> str:
-        """12 digits."""
-        with ctx.workprec(BITS):
-            text = str(arb(self.number).str(DIGITS, radius=False))
-        return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
+def whole_polynomial(coefficients: Sequence[Any]) -> fmpz_poly:
+    """Return a multiple that has whole coefficients."""
+    scale = lcm(*(int(fmpq(c).q) for c in coefficients))
+    return fmpz_poly([int(fmpq(c).p) * (scale // int(fmpq(c).q)) for c in coefficients])
 
 
-@dataclass(frozen=True)
-class Extraneous:
-    """A number that solves the equation by its rules, but at which a part has no real value."""
+def real_roots(p: fmpz_poly) -> list[Real]:
+    """All real roots of a polynomial, in order: Arb isolates each complex one, and tells which are real."""
+    if p.degree() > LARGEST_DEGREE:
+        raise Unsolved
+    if p.degree() < 1:
+        return []
+    with ctx.workprec(BITS):
+        if p.degree() == 1:
+            return [arb(fmpq(-int(p[0]), int(p[1])))]
+        roots: Any = p.complex_roots()
+    return sorted((root.real for root, _ in roots if root.imag.is_zero()), key=lambda x: float(x.mid()))
 
-    number: Number
-    reason: str
 
-
-@dataclass(frozen=True)
-class Solutions:
-    """The solutions of an equation in one unknown, as far as they are known."""
-
-    equation: Equation
-    name: str
-    """Of the unknown."""
-    roots: tuple[Root, ...] = ()
-    """Single numbers, in order; of a periodic equation those from -period/2, which is left out, to period/2."""
-    intervals: Part = ()
-    """Where every number is a solution."""
-    reason: str = ""
-    """Why there are no others; empty if there may be some."""
-    period: Period | None = None
-    extraneous: tuple[Extraneous, ...] = ()
-    forms: tuple[Expression, ...] = ()
-    """Exact expressions of numbers, some of which may be roots."""
-    is_proved: bool = True
-    """Whether of each number that is extraneous it is shown that a part has no value; else it has none to 60 digits."""
-    polynomials: tuple[tuple[int, ...], ...] = ()
-    """If it is one of polynomials: those irreducible ones whose roots are the solutions, complex ones, too."""
-
-    @property
-    def are_all(self) -> bool:
-        return bool(self.reason)
-
-    @property
-    def are_none(self) -> bool:
-        """Whether it is shown that there is no real solution."""
-        return self.are_all and not self.roots and not self.intervals
-
-    @property
-    def none(self) -> str:
-        """The sentence that there is no real solution, if that is shown."""
-        return f"there is no real solution ({'proved' if self.is_proved else 'to 60 digits'})" if self.are_none else ""
-
-    def put(self, number: Number) -> Put:
-        """Whether a real number is a solution."""
-        return Put(NumberOutcome.OPEN) if self._real is None else self._real.put(number)
-
-    def root_at(self, number: Number) -> Root | None:
-        """The root that a number is, to 60 digits; of a periodic equation also if it is some periods from one."""
-        return next((root for root in self.roots if same(root.number, self.reduced(number))), None)
-
-    def reduced(self, number: Number) -> Number:
-        """The number within the period."""
-        return number if self.period is None else reduce_to_period(number, self.period)
-
-    @cached_property
-    def _real(self) -> RealEquation | None:
+def real_roots_of_balls(coefficients: Sequence[Real]) -> list[Real]:
+    """All real roots of a polynomial whose coefficients are balls. Raises ``Unsolved`` if two are not told apart."""
+    coefficients = list(coefficients)
+    with ctx.workprec(BITS):
+        while coefficients and coefficients[-1].is_zero():
+            coefficients.pop()
+        if len(coefficients) < 2 or coefficients[-1].contains(0):
+            raise Unsolved
+        if len(coefficients) == 2:
+            return [-coefficients[0] / coefficients[1]]
         try:
-            return RealEquation(self.equation, self.name)
-        except Unjudged:
-            return None
+            p: Any = acb_poly(coefficients)
+            found = p.roots()
+        except ValueError as error:
+            raise Unsolved from error
+        real = [_polished(coefficients, z.real) for z in found if z.imag.contains(0)]
+        return sorted(real, key=lambda x: float(x.mid()))
 
 
-def polynomial_text(coefficients: Sequence[int], name: str = "x") -> str:
-    """``x^3 - 3*x + 1`` of the coefficients 1, -3, 0, 1."""
-    text = ""
-    for k, c in reversed(list(enumerate(coefficients))):
-        if c:
-            power = "" if not k else name if k == 1 else f"{name}^{k}"
-            size = f"{abs(c)}{'*' * bool(power)}" if abs(c) != 1 or not power else ""
-            text += f"{' - ' if c < 0 else ' + '}{size}{power}" if text else f"{'-' * (c < 0)}{size}{power}"
-    return text
-
-
-def reduce_to_period(number: Number, turn: Period) -> Number:
-    """The number, multiples of the period being subtracted, from -period/2, which is left out, to period/2."""
-    with ctx.workprec(BITS):
-        length, x = length_of(turn), arb(number)
-        k = round(float((x / length).mid()))
-        reduced = x - k * length if k else number
-        beyond = arb(reduced) + length / 2
-        return arb(reduced) + length if beyond < arb(2) ** -200 else reduced
-
-
-def length_of(turn: Period) -> Any:
-    with ctx.workprec(BITS):
-        return arb(fmpq(turn.factor.numerator, turn.factor.denominator)) * arb.pi() ** turn.power
+def _polished(coefficients: Sequence[Any], root: Any) -> Any:
+    """A smaller ball around the one root in a ball, by Newton's method for intervals."""
+    for _ in range(14):
+        value, slope, middle = arb(0), arb(0), root.mid()
+        for c in reversed(coefficients):
+            value = value * middle + c
+        for k in range(len(coefficients) - 1, 0, -1):
+            slope = slope * root + k * coefficients[k]
+        if slope.contains(0):
+            raise Unsolved
+        with suppress(ValueError):
+            root = root.intersection(middle - value / slope)
+        if root.rad() < NARROW:
+            return root
+    raise Unsolved

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property
 from itertools import islice
 from math import ceil
 
@@ -11,40 +10,93 @@ from flint import arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.identities.proof import prove
+from dgltree.equations.truth.identities.rational_functions import NoValue, Region
 from dgltree.equations.truth.imaginary import has_imaginary_unit
-from dgltree.equations.truth.verdict import Part
 from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proofs.enclosure import EVERYTHING, INFINITY, Range, signs_by_balls
-from dgltree.equations.truth.proofs.expression import ENCLOSED, NONZERO, POSITIVE, Condition, Expression, Unsupported, X, derivative, domain, from_tree, subexpressions, to_text
+from dgltree.equations.truth.proofs.expression import (
+    ENCLOSED,
+    NEGATIVE,
+    NONZERO,
+    POSITIVE,
+    Condition,
+    Expression,
+    Unsupported,
+    X,
+    derivative,
+    domain,
+    from_tree,
+    subexpressions,
+    to_text,
+)
 from dgltree.equations.truth.proofs.fractions import Refused
 from dgltree.equations.truth.proofs.line import Line, real_line
-from dgltree.equations.truth.proofs.place import to_fmpq
-from dgltree.equations.truth.solutions.isolation import narrow, sign_changes
-from dgltree.equations.truth.solutions.isolation import is_only_zero, is_zero
-from dgltree.equations.truth.solutions.isolation import edge_within, zeros_beside
-from dgltree.equations.truth.solutions.isolation import Isolating, Isolation, OpenInterval, loose
+from dgltree.equations.truth.proofs.place import to_fmpq, values_at
+from dgltree.equations.truth.proofs.work import TooMuchWork, working
+from dgltree.equations.truth.solutions.elimination import (
+    ZeroCandidate,
+    ZeroCandidates,
+    factors,
+    polynomial,
+    without_roots,
+    zeros,
+)
+from dgltree.equations.truth.solutions.exact_roots import tidy
+from dgltree.equations.truth.solutions.isolation import (
+    Isolating,
+    Isolation,
+    OpenInterval,
+    edge_within,
+    is_only_zero,
+    is_zero,
+    loose_domain,
+    narrow,
+    sign_changes,
+    zeros_beside,
+)
 from dgltree.equations.truth.solutions.normal_form import normal
-from dgltree.equations.truth.solutions.solutions import Number, NumberOutcome, RealEquation, same
-from dgltree.equations.truth.solutions.solutions import BITS, Unsolved
-from dgltree.equations.truth.solutions.solutions import Extraneous, Root, Solutions, length_of, reduce_to_period
-from dgltree.equations.truth.solutions.elimination import ZeroCandidate, ZeroCandidates, factors, polynomial, without_roots, zeros
+from dgltree.equations.truth.solutions.solutions import (
+    BITS,
+    Extraneous,
+    Number,
+    NumberOutcome,
+    RealEquation,
+    Root,
+    Solutions,
+    Unsolved,
+    length_of,
+    reduce_to_period,
+    same,
+    value,
+)
+from dgltree.equations.truth.verdict import Part
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import MINUS_ONE, number
-from dgltree.trees.equation import Equation
+from dgltree.support.lazy import cached_property
+from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
+WORK = 400_000
+"""Units of work that solving an equation takes; solutions that are not known by then may be missing."""
 SHOWN_TURNS = 6
 """Periods to either side of 0, of solutions of which only some are multiples of a period apart."""
 BOUNDED = 40.0
 """Beyond it, a domain that is bounded is looked for."""
 MAX_REASON_LENGTH = 60
 """Characters of an expression in a reason."""
+LARGEST_EXPONENT = 12
+"""Whole numbers that are tried where a power of a negative number may be real."""
 FLAT, HALVED = 8, 7
 """Whole numbers up to which flat zeros are looked for, and how often the interval around one is halved."""
 LARGEST_RATIONAL, OPEN_ROOT_DISTANCE = 1000, 1e-6
 """Denominator of a rational number that is tried, and how close it is to where an interval leaves a root open."""
+FINE = 4096
+"""Bits with which it is decided whether a factor is 0 at a rational number."""
+LARGEST_FLOAT = 1e15
+"""Size of a float from which on it has no digits behind the point."""
 ZERO = number("0")
 
 
@@ -80,27 +132,32 @@ class _Solving:
         self.is_proved = True
         """Whether balls show of each number that is left out that a part is not real there."""
         self.roots: list[Root] = []
+        self.placed: list[tuple[Number, Expression | None]] = []
+        """The roots and the extraneous numbers, each with the factor of which it is a zero."""
         self.extraneous: list[Extraneous] = []
         self.forms: list[Expression] = []
         self.conditions: list[Condition] = []
         self.has_rules = True
         """Whether the certificates of verdicts read each part as it is read here."""
+        self.conditional: tuple[str, ...] = ()
+        """At isolated points of the intervals, where one of these is true, a part has no value."""
         self.polynomials: list[tuple[int, ...] | None] = []
-        """Of each factor; None of one that is not a polynomial."""
+        """The polynomial of each factor; None of one that is not a polynomial."""
 
     def solutions(self) -> Solutions:
         pieces = [(tree, self._expression(tree)) for tree in _factors(self.equation)]
         self.has_rules = all(t is not None and _is_plain(t) for _, t in pieces)
-        self.conditions = [condition for _, t in pieces if t is not None for condition in domain(loose(t))]
+        self.conditions = [condition for _, t in pieces if t is not None for condition in loose_domain(t)]
         try:
-            for tree, t in pieces:
-                self._of_piece(tree, t)
-        except Unsolved:
+            with working(WORK):
+                for tree, t in pieces:
+                    self._of_piece(tree, t)
+        except (Unsolved, TooMuchWork):
             self.is_whole = False
         return self._solutions(() if self.is_whole else self._intervals())
 
     def _expression(self, tree: Tree) -> Expression | None:
-        """None of a function without rules."""
+        """Return the expression of a tree; None if a function has no rules."""
         try:
             return from_tree(tree, {self.name: X})
         except Unsupported:
@@ -125,8 +182,9 @@ class _Solving:
         return Solutions(
             self.equation,
             self.name,
-            tuple(sorted(self.roots, key=float)),
+            tuple(sorted(self.roots, key=lambda root: root.middle)),
             intervals,
+            self.conditional,
             reason if self.is_whole else "",
             self.period,
             tuple(self.extraneous),
@@ -139,50 +197,114 @@ class _Solving:
         """Put the zeros of an irreducible factor into the equation; ``alike`` and ``tree`` have the same ones."""
         self.polynomials.append(polynomial(factor))
         try:
-            self._keep(zeros(factor, self.name))
+            self._keep(zeros(factor, self.name), factor)
         except Unsolved:
             if self._holds_on_intervals():
                 raise
             parts = without_roots(factor)
             for part in parts:
                 try:
-                    self._keep(zeros(part, self.name))
+                    self._keep(zeros(part, self.name), part)
                 except Unsolved:
                     self._by_intervals(read_infix(to_text(part, self.name)), part)
             if not parts:
                 self._by_intervals(tree, alike)
 
-    def _keep(self, found: ZeroCandidates) -> None:
+    def _keep(self, found: ZeroCandidates, factor: Expression) -> None:
         """Put the zeros of a factor into the equation."""
+        found = found._replace(numbers=tuple(_exact(zero, factor, found.numbers) for zero in found.numbers))
         if any(zero.period is not None for zero in found.numbers) and self.period is None:
             found = self._turned(found)
-        for zero in found.numbers:
-            self._put(zero)
-        self.reasons += found.reasons
         self.forms += found.forms
+        for zero in found.numbers:
+            self._put(zero, factor)
+        self.reasons += found.reasons
 
-    def _put(self, zero: ZeroCandidate) -> None:
-        """Keep a number that solves the equation, and one at which a part is not real."""
+    def _put(self, zero: ZeroCandidate, factor: Expression | None = None) -> None:
+        """Keep a number that solves the equation, and one at which a part is not real.
+
+        Args:
+            zero: with the number.
+            factor: of which it is a zero, if it has an expression.
+        """
         for ball in [zero.ball] if self.period is None else _within(zero, self.period):
-            exact = self._rational(ball, zero.polynomial)
-            if any(same(exact, x) for x in [*(r.number for r in self.roots), *(e.number for e in self.extraneous)]):
+            number = self._rational(ball, zero.polynomial, factor)
+            if any(self._are_one(number, factor, x, other) for x, other in self.placed):
                 continue
-            found = self.real.put(exact)
+            found = self.real.put(number)
+            if found.outcome in (NumberOutcome.SOLVES, NumberOutcome.NOT_REAL):
+                self.placed.append((number, factor))
             if found.outcome is NumberOutcome.SOLVES:
-                self.roots.append(Root(exact, zero.polynomial))
+                self.roots.append(Root(number, zero.polynomial))
             elif found.outcome is NumberOutcome.NOT_REAL:
                 self.is_proved &= found.is_proved
-                self.extraneous.append(Extraneous(exact, found.reason))
+                self.extraneous.append(Extraneous(number, found.reason))
             elif found.outcome is NumberOutcome.OPEN:
                 self.is_whole = False
 
-    def _rational(self, number: Number, polynomial: Sequence[int]) -> Number:
-        """A rational number exactly."""
+    def _rational(self, ball: Number, polynomial: Sequence[int], factor: Expression | None) -> Number:
+        """A rational number in a ball, if it is a root of the polynomial, or solves the equation exactly.
+
+        One that is no zero of the factor is a different root: 1 next to 1 + e^-2000.
+        """
         if len(polynomial) == 2:
             return fmpq(-polynomial[0], polynomial[1])
-        near = Fraction(float(number.mid())).limit_denominator(LARGEST_RATIONAL)
-        exact = fmpq(near.numerator, near.denominator)
-        return exact if not polynomial and same(number, exact) else number
+        near = None if polynomial else _rational_within(ball)
+        if near is None or not self.real.solves_exactly(near):
+            return ball
+        is_zero_there = factor is None or self._is_zero(factor, near)
+        self.is_whole &= is_zero_there is not None
+        return ball if is_zero_there is False else near
+
+    def _are_one(self, x: Number, factor: Expression | None, y: Number, other: Expression | None) -> bool:
+        """Whether two numbers are one root. If that is not shown of numbers that are alike, not all roots are known.
+
+        Two balls are one root if their factors rise or fall all over them and are 0 at one number there; a rational
+        number is that in a ball if it is a zero of the same factor: 1 and 1 + e^-2000 are zeros of different ones, of
+        which the second is not 0 at 1.
+        """
+        if not same(x, y) or (isinstance(x, fmpq) and isinstance(y, fmpq)):
+            return same(x, y)
+        if isinstance(x, fmpq) or isinstance(y, fmpq):
+            q, t = (x, other) if isinstance(x, fmpq) else (y, factor)
+            shown = True if t is None else self._is_zero(t, q)
+        else:
+            shown = None if factor is None or other is None else self._meet(x, factor, y, other) or None
+        self.is_whole &= shown is not None
+        return shown is not False
+
+    def _meet(self, x: Number, factor: Expression, y: Number, other: Expression) -> bool:
+        """Whether a zero of a factor is shown to be that of another one, by an expression at which both are 0."""
+        if factor == other:
+            return _is_monotone(factor, x.union(y))
+        for form in dict.fromkeys(self.forms):
+            with suppress(Unsupported, Unjudged, NoValue, ValueError, ZeroDivisionError):
+                tree = read_infix(to_text(tidy(form)))
+                at = value(tree)
+                if at is None or not same(at, x):
+                    continue
+                hull = x.union(y).union(arb(at))
+                if all(_is_monotone(t, hull) and self._vanishes(t, tree) for t in (factor, other)):
+                    return True
+        return False
+
+    def _vanishes(self, factor: Expression, at: Tree) -> bool:
+        """Whether a factor is shown to be 0 at an expression."""
+        leaf = {Tree("Symbol", token=self.name): at}
+        written = substitute(read_infix(to_text(factor, self.name)), leaf)
+        return prove(Equation(written, ZERO), [], Region("real"))
+
+    def _is_zero(self, factor: Expression, q: fmpq) -> bool | None:
+        """Whether a factor is 0 at a rational number, which rules or balls of many bits show; None if it is open."""
+        with ctx.workprec(FINE), suppress(Unsupported, Refused):
+            signs = values_at(factor, q).signs
+            if len(signs) == 1 or 0 not in signs:
+                return 0 in signs
+        with suppress(Unsupported, Unjudged, ValueError):
+            tree = read_infix(to_text(factor, self.name))
+            if RealEquation(Equation(tree, ZERO), self.name).solves_exactly(q):
+                return True
+        return None
 
     def _turned(self, found: ZeroCandidates) -> ZeroCandidates:
         """The zeros of a periodic factor of an equation that is not periodic: all in a bounded domain, or some."""
@@ -209,6 +331,9 @@ class _Solving:
             self.is_whole = False
             return
         found = Isolation([], [], False)
+        if t is not None and not _is_plain(t):
+            for q in range(-LARGEST_EXPONENT, LARGEST_EXPONENT + 1):  # of a negative number, whole exponents count
+                self._put_rational(Fraction(q))
         if t is not None:
             within = None if self.period is None else self.period.value
             with suppress(Unjudged, Unsupported, RecursionError):
@@ -219,7 +344,7 @@ class _Solving:
         if not found.whole or found.doubtful:
             brackets += sign_changes(program, self.name)
         for low, high in brackets:
-            self._put(ZeroCandidate(narrow(program, self.name, low, high, BITS)))
+            self._put(ZeroCandidate(narrow(program, self.name, low, high, BITS)), t)
         settled = [t is not None and self._is_settled(doubt, t, program) for doubt in found.doubtful]
         self.is_whole &= found.whole and all(settled)
         self.reasons.append(f"{_short(write_infix(tree))} rises, falls or is not 0 on every interval")
@@ -241,7 +366,7 @@ class _Solving:
         if edge is not None and _is_plain(t):
             sides = [zeros_beside(t, program, self.name, edge, end) for end in (doubt.low, doubt.high)]
             for bracket in [bracket for side in sides if side is not None for bracket in side.brackets]:
-                self._put(ZeroCandidate(narrow(program, self.name, *bracket, BITS)))
+                self._put(ZeroCandidate(narrow(program, self.name, *bracket, BITS)), t)
             self._put_rational(edge)
             if None not in sides:
                 return True
@@ -269,10 +394,12 @@ class _Solving:
         if self._line is None:
             return ()
         if self._line.holds_somewhere:
-            self.is_whole = self._line.only
+            found = self._line.real_part
+            self.is_whole, self.conditional = found.is_whole, found.conditions
             self.reasons.append("every part of the real line is shown")
             self.roots.clear()
-            return self._line.part
+            self.placed.clear()
+            return found.part
         places = [piece.low.value for piece in self._line.part if piece.low is not None]
         if self.has_rules and self._line.only and len(places) == len(self.roots):
             self.is_whole = True
@@ -299,6 +426,35 @@ def _factors(equation: Equation) -> list[Tree]:
         else:
             found.append(tree)
     return list(dict.fromkeys(found))
+
+
+def _rational_within(ball: Number) -> fmpq | None:
+    """The rational number of a small denominator in a ball; None if there is none. e^-200 has none: 0 is outside."""
+    middle = float(ball.mid())
+    if not abs(middle) < LARGEST_FLOAT:
+        return None
+    near = to_fmpq(Fraction(middle).limit_denominator(LARGEST_RATIONAL))
+    return near if ball.contains(near) else None
+
+
+def _exact(zero: ZeroCandidate, factor: Expression, among: Sequence[ZeroCandidate]) -> ZeroCandidate:
+    """The zero as a rational number, if its ball has one at which the factor is 0 exactly, and is no other's."""
+    near = None if zero.polynomial else _rational_within(zero.ball)
+    if near is None or not is_zero(factor, near):
+        return zero
+    if any(other is not zero and other.ball.contains(near) for other in among):
+        return zero
+    return zero._replace(ball=arb(near), polynomial=(-int(near.p), int(near.q)))
+
+
+def _is_monotone(t: Expression, hull: Number) -> bool:
+    """Whether an expression rises or falls all over a ball."""
+    with ctx.workprec(BITS), suppress(Unsupported, Refused):
+        over = Range(hull.lower(), hull.upper(), False)
+        slope = derivative(t)
+        if all(signs_by_balls(u, over, 0) <= signs for u, signs in (*domain(t), *domain(slope))):
+            return signs_by_balls(slope, over, 0) in (POSITIVE, NEGATIVE)
+    return False
 
 
 def _within(zero: ZeroCandidate, turn: Period) -> Iterator[Number]:

@@ -1,16 +1,20 @@
 """SymPy in a process of its own: what it answers, and that nothing is waited for in vain."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import IO
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.equations.algebra import client, server
+from dgltree.equations.algebra import server
 from dgltree.equations.algebra.client import MAX_NODES, WAIT, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,7 @@ def test_an_interrupted_question_does_not_answer_the_next(algebra: Algebra, monk
 
     algebra.forms(read_infix("x"))
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("select.select", interrupt)
+        patched.setattr(Algebra, "_line", interrupt)
         algebra.forms(read_infix("y + y"))
     assert written(algebra.forms(read_infix("z + z"))["simplified"]) == {"2*z"}
 
@@ -87,13 +91,72 @@ def test_an_answer_is_waited_for_no_longer_than_the_search_has(
 ) -> None:
     algebra.forms(read_infix("x"))
     waited: list[float] = []
-    line = client._line
+    line = Algebra._line
 
-    def noted(stream: IO[str], seconds: float) -> str:
+    def noted(self: Algebra, seconds: float) -> str:
         waited.append(seconds)
-        return line(stream, seconds)
+        return line(self, seconds)
 
-    monkeypatch.setattr(client, "_line", noted)
+    monkeypatch.setattr(Algebra, "_line", noted)
     for seconds, limit in ((2 * WAIT, WAIT), (WAIT / 2, WAIT / 2)):
         algebra.forms(read_infix("x + x"), seconds)
         assert waited[-1] == limit
+
+
+SOLVE = """
+import sys
+from dgltree import read_equation, write_infix
+from dgltree.equations.algebra.client import algebra
+for _ in range(2):
+    print(*sorted(map(write_infix, algebra().solutions(read_equation("_^2 - 5*_ + 6 = 0")))))
+"""
+
+
+def solved(before: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Two questions in a process of its own, after some lines."""
+    code = [sys.executable, "-c", before + SOLVE]
+    return subprocess.run(code, capture_output=True, text=True, timeout=900, check=False, **options)
+
+
+def shadowed(folder: Path, module: str, text: str) -> dict[str, str]:
+    """An environment in which a module is another one."""
+    (folder / f"{module}.py").write_text(text, encoding="utf-8")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+
+def test_where_a_system_has_no_limits_of_its_own_sympy_answers(tmp_path: Path) -> None:
+    gone = "import signal\ndel signal.setitimer, signal.alarm\nraise ModuleNotFoundError(name='resource')\n"
+    done = solved(env=shadowed(tmp_path, "resource", gone))
+    assert (done.stdout, done.stderr) == ("2 3\n2 3\n", "")
+
+
+def test_a_lower_limit_of_memory_that_is_there_already_is_kept() -> None:
+    most = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))\n"
+    done = solved(most, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert (done.stdout, done.stderr) == ("2 3\n2 3\n", "")
+
+
+def test_sympy_is_asked_by_a_process_with_more_open_files_than_select_can_watch() -> None:
+    many = (
+        "import resource\n_, most = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 2048), most))\n"
+        "opened = [open('/dev/null') for _ in range(1100)]\n"
+    )
+    done = solved(many)
+    assert (done.stdout, done.stderr) == ("2 3\n2 3\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("raise ImportError('no file libmpfr')", "ImportError no file libmpfr"),
+        ("import os\nos._exit(3)", "its process ended with status 3"),
+    ],
+)
+def test_where_sympy_cannot_be_run_one_line_says_so_and_it_is_not_asked_again(
+    text: str, why: str, tmp_path: Path
+) -> None:
+    done = solved(env=shadowed(tmp_path, "sympy", text))
+    assert done.stdout == "\n\n"
+    [line] = [line for line in done.stderr.splitlines() if "Warning: " in line]
+    assert line.endswith(f"SymPy cannot be run here: {why}; answers that need it are missing")

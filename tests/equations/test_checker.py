@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
-from dgltree.equations.marking.check import Checker, Mark
 from dgltree.equations.marking.answer_key import MAX_VALUES, within_a_period
+from dgltree.equations.marking.check import Checker, Mark
 from dgltree.equations.marking.forms import Polynomials, content
 from dgltree.equations.typed import read_question
 
@@ -25,6 +25,7 @@ with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
     PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+@pytest.mark.slow
 def test_every_pair_gets_the_mark_that_was_written_before_the_code() -> None:
     marks = [check(pair["equation"], pair["answer"], pair["form"] or None).mark.value for pair in PAIRS]
     assert [(pair, mark) for pair, mark in zip(PAIRS, marks, strict=True) if mark != pair["mark"]] == []
