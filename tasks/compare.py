@@ -9,8 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dgltree.support.files import replacing
 from dgltree.plotting import charts
+from dgltree.support.files import replacing
 from tasks.jobs import LOG, run
 from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done

@@ -13,14 +13,13 @@ import dgltree
 from dgltree import TreeDataset, Vocabulary
 from dgltree.commands.options import config_first
 from dgltree.training.folder import CARD
-from dgltree.training.model_files import READING
 from dgltree.training.options import FitOptions
 
 CONFIG = "config.yaml"
 """The file in a run's folder with all its settings."""
 DESCRIPTIONS = {
     "fit": "Train on the data of {}, and test the best epoch.",
-    "test": "Print the metrics of a training of {}, also of one by an earlier release, on the test sets.",
+    "test": "Print the metrics of a training of {} on the test sets.",
 }
 NEVER = 1_000_000
 """Epochs without a better result after which a training of a task ends; also leaves of a batch, where any are right."""
@@ -90,10 +89,7 @@ def run_task(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], ar
 
 def _test(run: Path, sets: Sets) -> None:
     """Print the metrics of a training's model on each of the test sets."""
-    from tasks.earlier_runs import earlier_model
-
-    earlier = not (run / READING).exists()
-    model = earlier_model(run, sets.vocabulary, sets.classes) if earlier else dgltree.TrainedModel.load(run)
+    model = dgltree.TrainedModel.load(run)
     parts = {name: sets.tests["test"].select(rows) for name, rows in sets.parts.items()}
     for name, data in {**sets.tests, **parts}.items():
         print(f"{name}: {model.evaluate(data)}")

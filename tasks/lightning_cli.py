@@ -12,8 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint, WeightAveraging
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
-from dgltree.support.files import replacing
-from dgltree.support.files import lock_folder
+from dgltree.support.files import lock_folder, replacing
 from dgltree.training import cpu_threads
 from dgltree.training.stepping import trainer as harness
 from dgltree.training.stepping.callbacks import check_checkpoint

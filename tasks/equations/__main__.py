@@ -6,30 +6,32 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """The module below ``tasks`` whose ``main`` it runs, and what that does."""
+    """The module whose ``main`` it runs, and what that does."""
 
     module: str
     does: str
 
 
 COMMANDS = {
-    "generate": Command("equations.generator.generate", "make data sets of labelled equations to a preset"),
-    "verification": Command("equations.verification.cli", "train an encoder to tell correct equations from wrong ones"),
-    "accuracy": Command("equations.verification.accuracy", "how well a model tells them, by depth"),
-    "compositionality": Command(
-        "equations.compositionality.command", "train and report the papers' tests of compositionality"
+    "generate": Command("tasks.equations.generator.generate", "make data sets of labelled equations to a preset"),
+    "verification": Command(
+        "tasks.equations.verification.cli", "train an encoder to tell correct equations from wrong ones"
     ),
-    "train": Command("equations.completion.train", "train a model to complete equations"),
-    "shipped": Command("equations.shipped", "make the shipped model of equations from nothing"),
-    "completion": Command("equations.completion.ranks", "rank fillers for the published blanks, or for our own"),
-    "own-blanks": Command("equations.completion.own_blanks", "make blanks of our own in the published form"),
-    "benchmark": Command("evidence.benchmark.command", "how well solvers complete equations of school and first year"),
-    "verdicts": Command("evidence.verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
-    "solutions": Command("evidence.solutions.command", "solutions that are lost or false, against roots by a grid"),
-    "wrong-answers": Command("evidence.verdicts.wrong_answers", "whether distractors are right after all"),
-    "textbook": Command("equations.completion.textbook", "the rank of a right filler for each textbook identity"),
-    "fillers": Command("equations.fillers", "write the list of fillers that the shipped model ranks"),
-    "held-out": Command("equations.generator.held_out", "write the digests of equations that no set may hold"),
+    "accuracy": Command("tasks.equations.verification.accuracy", "how well a model tells them, by depth"),
+    "compositionality": Command(
+        "tasks.equations.compositionality.command", "train and report the papers' tests of compositionality"
+    ),
+    "train": Command("tasks.equations.completion.train", "train a model to complete equations"),
+    "shipped": Command("tasks.equations.shipped", "make the shipped model of equations from nothing"),
+    "completion": Command("tasks.equations.completion.ranks", "rank fillers for the published blanks, or for our own"),
+    "own-blanks": Command("tasks.equations.completion.own_blanks", "make blanks of our own in the published form"),
+    "benchmark": Command("benchmarks.school.command", "how well solvers complete equations of school and first year"),
+    "verdicts": Command("benchmarks.verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
+    "solutions": Command("benchmarks.solutions.command", "solutions that are lost or false, against roots by a grid"),
+    "wrong-answers": Command("benchmarks.verdicts.wrong_answers", "whether distractors are right after all"),
+    "textbook": Command("tasks.equations.completion.textbook", "the rank of a right filler for each textbook identity"),
+    "fillers": Command("tasks.equations.fillers", "write the list of fillers that the shipped model ranks"),
+    "held-out": Command("tasks.equations.generator.held_out", "write the digests of equations that no set may hold"),
 }
 
 
@@ -42,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"{usage()}\n\nno command {name!r}", file=sys.stderr)
         return 2
-    return import_module(f"tasks.{COMMANDS[name].module}").main(rest) or 0
+    return import_module(COMMANDS[name].module).main(rest) or 0
 
 
 def usage() -> str:

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 from dgltree import Tree, write_infix
-from dgltree.support.files import replacing
 from dgltree.read.notation import CONSTANTS as NAMED
 from dgltree.read.notation import EXP1, number
+from dgltree.support.files import replacing
 
 TRIGONOMETRIC = ("sin", "cos", "tan", "csc", "sec", "cot")
 BINARY = ("Add", "Mul", "Pow")

@@ -1,6 +1,5 @@
 """Parts of a running text in columns, for a model that carries its state from part to part."""
 
-from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -9,6 +8,7 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.read.words import read_word_trees
+from dgltree.support.lazy import cached_property
 from dgltree.training.processes import local_share
 from tasks.data import TaskData, data_folder
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of

@@ -2,12 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from dgltree.read.listops import DIGITS, OPERATORS
+from dgltree.support.lazy import cached_property
 from tasks.fit_cli import Sets
 from tasks.listops import generate, presets
 from tasks.listops.files import Expression, read_expressions

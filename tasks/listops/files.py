@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dgltree.support.files import replacing
 from dgltree.read.listops import bracketed, read_words
 from dgltree.read.text import read_text
+from dgltree.support.files import replacing
 
 
 class Expression(NamedTuple):

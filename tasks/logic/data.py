@@ -1,7 +1,6 @@
 """Pairs of formulas with the relation between them, as data sets."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -10,6 +9,7 @@ import torch
 from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from dgltree.read.bracket import read_unlabelled
+from dgltree.support.lazy import cached_property
 from dgltree.trees.logic import RELATIONS
 from tasks.fit_cli import Sets
 from tasks.logic import generate

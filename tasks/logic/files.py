@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dgltree.support.files import replacing
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.text import read_text
+from dgltree.support.files import replacing
 from dgltree.trees.logic import RELATIONS
 from tasks.logic.language import is_formula, operators
 

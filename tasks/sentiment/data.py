@@ -1,10 +1,10 @@
 """The Stanford Sentiment Treebank (Socher et al. 2013) as data sets, with five classes, or two, at every node."""
 
-from functools import cached_property
 from pathlib import Path
 
 from dgltree import Tree, TreeDataset, Vocabulary
 from dgltree.read.bracket import iter_sst
+from dgltree.support.lazy import cached_property
 from tasks.data import data_folder
 from tasks.fit_cli import Sets
 

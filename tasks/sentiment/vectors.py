@@ -13,10 +13,10 @@ import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.decomposition import TruncatedSVD
 
-from dgltree.support.arguments import check_size
-from dgltree.support.files import replacing
 from dgltree.read.text import read_text
 from dgltree.read.words import words_of
+from dgltree.support.arguments import check_size
+from dgltree.support.files import replacing
 from tasks.data import data_folder
 from tasks.sentiment.data import read_trees
 

@@ -77,6 +77,7 @@ def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     assert min(shown["words, up to"]["lstm"]) == 20
 
 
+@pytest.mark.slow
 def test_a_grid_is_one_table_in_which_validation_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid = ["--models", "lstm", "--seeds", "0", "--grid", "fit.hidden_size=3,4", "fit.dropout=0,0.2", "--jobs", "1"]
     assert run(tmp_path, *grid) == 0

@@ -89,6 +89,7 @@ def test_a_training_hit_while_it_saves_continues_to_the_same_weights(
     assert_same_end(whole, out)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_last_checkpoints(
     sets: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,10 +16,9 @@ from random import Random
 import numpy as np
 
 from dgltree import Equation, Tree
-from dgltree.equations.truth.evaluator import MIN_MAGNITUDE
-from dgltree.equations.truth.evaluator import Evaluator
-from dgltree.support.files import replacing
+from dgltree.equations.truth.evaluator import MIN_MAGNITUDE, Evaluator
 from dgltree.read.preorder import write_equation_record, write_preorder
+from dgltree.support.files import replacing
 from tasks.equations.fillers import LEAVES, depth_one
 from tasks.equations.store import read
 

@@ -19,10 +19,10 @@ from tqdm import tqdm
 
 from dgltree import Ranker, Ranking, Tree, open_model
 from dgltree.equations.truth.evaluator import Evaluator, Truth
-from dgltree.support.files import replacing
 from dgltree.models import EquationModel
 from dgltree.plotting import charts
 from dgltree.read.preorder import Candidate, read_candidates
+from dgltree.support.files import replacing
 from tasks.equations.blanks import Blank, read_folder
 
 COLUMNS = ("file", "index", "depth", "raw_rank", "class_rank", "collapse_rank")

@@ -9,8 +9,8 @@ import torch
 from jsonargparse import auto_cli
 
 from dgltree import open_model, save
-from dgltree.cells import CELLS
 from dgltree.batching.vocabulary import with_signatures, without_signatures
+from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from dgltree import Tree, write_infix
 from dgltree.plotting import charts
+from dgltree.support.lazy import cached_property
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.results import Result, Spread
 from tasks.equations.compositionality.substitutivity import (

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dgltree.support.files import replacing
 from dgltree.plotting import charts
+from dgltree.support.files import replacing
+from dgltree.support.lazy import cached_property
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.meaning import Meaning
 from tasks.equations.compositionality.results import Result, read_results, spread

@@ -16,8 +16,8 @@ import yaml
 from dgltree import Equation, TreeBatch, batch, propagate, save
 from dgltree.cells import stack_cell
 from dgltree.encoders import TreeEncoder
-from dgltree.support.files import replacing
 from dgltree.models import evaluating
+from dgltree.support.files import replacing
 from dgltree.training.stepping import trainer as harness
 from dgltree.training.stepping.callbacks import BEST, check_checkpoint
 from tasks import jobs

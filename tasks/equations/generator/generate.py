@@ -18,8 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 from tqdm import tqdm
 
-from dgltree.support.files import replacing
-from dgltree.support.files import claim, refuse_other
+from dgltree.support.files import claim, refuse_other, replacing
 from dgltree.support.workers import pool_map
 from tasks.equations import store
 from tasks.equations.generator.chunk import ChunkGenerator

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from dgltree import Equation, Tree, read_equation, read_infix
-from dgltree.support.files import replacing
 from dgltree.read.text import read_text
+from dgltree.support.files import replacing
 from tasks.equations.blanks import read_folder
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import VARIABLES, fillers, further_fillers

@@ -1,8 +1,8 @@
 """Places of the subtrees of an equation, for changing one of them."""
 
-import functools
 from random import Random
 
+from dgltree.support.lazy import cached_property
 from tasks.equations.words import ARITIES, Word, variables
 
 
@@ -54,7 +54,7 @@ class Places:
         """A random place below the root."""
         return 1 + int(random.random() * (len(self.word) - 1))  # a third of the time that ``randrange`` takes
 
-    @functools.cached_property
+    @cached_property
     def variables(self) -> list[int]:
         """The distinct variables of the equation."""
         return variables(self.word)

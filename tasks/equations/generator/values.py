@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgltree.equations.truth.evaluator import POINTS, Value, apply, leaf_value
-from dgltree.equations.truth.evaluator import Truth, decide
+from dgltree.equations.truth.evaluator import POINTS, Truth, Value, apply, decide, leaf_value
 from tasks.equations.generator.places import Places
 from tasks.equations.words import CALLED, LEAVES, SINGLE, SYMBOLS, Word, tree
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.batches import Labelled
+from dgltree.support.lazy import cached_property
 from dgltree.training.processes import local_share
 from dgltree.training.stepping.data import IN_MEMORY, batch_loader
 from tasks.data import TaskData

@@ -14,6 +14,7 @@ def text(data: TreeDataset, k: int) -> str:
     return written
 
 
+@pytest.mark.slow
 def test_expressions_have_the_value_that_python_gives_and_the_depth_of_their_part() -> None:
     found = Arithmetic(count=40).sets()
     test = found.tests["test"]
@@ -35,6 +36,7 @@ def _depth(expression: str) -> int:
     return 1 + max(levels)
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_expressions_and_another_one_others() -> None:
     one, same, other = (Arithmetic(5, seed).sets().validation for seed in (0, 0, 1))
     assert [text(one, k) for k in range(50)] == [text(same, k) for k in range(50)]

@@ -10,8 +10,8 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Vocabulary, load, save
-from dgltree.cells import CELLS
 from dgltree.batching.vocabulary import without_signatures
+from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from tasks.equations import shipped as module

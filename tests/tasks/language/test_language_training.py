@@ -32,6 +32,7 @@ def epochs(folder: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["reduced", "reduced_lstm", "paper", "paper_lstm"])
 def test_every_configuration_learns_and_reports(text: Path, tmp_path: Path, config: str) -> None:
     fit(text, tmp_path, config, trainer__max_epochs=3)
@@ -42,6 +43,7 @@ def test_every_configuration_learns_and_reports(text: Path, tmp_path: Path, conf
     assert figures["perplexity"] < 9, "as many words as there are: nothing was learnt"
 
 
+@pytest.mark.slow
 def test_perplexity_is_that_of_the_words_that_are_predicted(text: Path, tmp_path: Path) -> None:
     fit(text, tmp_path)
     model = load_language_model(tmp_path / "model.safetensors")
@@ -80,6 +82,7 @@ def _tensors(checkpoint: dict) -> list[torch.Tensor]:
     return [*checkpoint["state_dict"].values(), *(value for state in states for value in state.values())]
 
 
+@pytest.mark.slow
 def test_the_averages_are_what_is_validated_tested_and_saved(text: Path, tmp_path: Path) -> None:
     fit(text, tmp_path, model__average_from=1, trainer__max_epochs=3)
     best = check_checkpoint(tmp_path / "checkpoints" / "best.ckpt")
@@ -134,6 +137,7 @@ def test_the_trigger_is_the_published_one(losses: list[float], patience: int, ex
     assert has_stopped_falling(losses, patience) == expected == published
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_step_is_in_proportion_to_its_part(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +172,7 @@ def test_penalties_are_those_of_the_last_layers_states() -> None:
     torch.testing.assert_close(with_penalties - without, expected)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_stops_and_names_the_last_checkpoint(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

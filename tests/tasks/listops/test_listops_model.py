@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from dgltree.ranking.pretrained_files import FOLDER, LISTOPS, model_names
 from dgltree.ranking.pretrained import listops_model
+from dgltree.ranking.pretrained_files import FOLDER, LISTOPS, model_names
 from dgltree.read.listops import read_words
 from dgltree.trees.tree import Tree
 from tasks.listops import generate, shipped
@@ -37,6 +37,7 @@ def test_it_is_small_and_no_model_of_equations() -> None:
     assert listops_model().classes == tuple("0123456789")
 
 
+@pytest.mark.slow
 def test_it_answers_99_of_100_new_expressions_and_finds_their_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     expressions = generate.expressions(500, seed=1)
     with torch.no_grad():

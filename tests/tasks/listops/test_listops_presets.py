@@ -73,6 +73,7 @@ def test_listops_dg_is_trained_on_shallow_and_tested_on_deep_ones() -> None:
     assert [len(part) for part in (data.train, data.validation, data.test)] == [50, 10, 10]
 
 
+@pytest.mark.slow
 def test_longer_expressions_to_validate_on_are_added_and_are_not_those_that_are_tested() -> None:
     short = ListOps(count=100, longest=30)
     data = ListOps(count=100, longest=30, sets=["all"], validate_on=["length_200"], set_size=5)

@@ -19,6 +19,7 @@ from tasks.listops.variants import HEADS
 CONFIGS = sorted((Path(__file__).parents[3] / "tasks" / "listops" / "configs").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
 def test_every_configuration_runs_and_reports_by_length(tmp_path: Path, config: Path) -> None:
     given = {"data.count": 200, "fit.batch_size": 50, "fit.hidden_size": 16, "fit.epochs": 1}

@@ -29,6 +29,7 @@ def relation_of(pair: Pair) -> str:
     return TABLES.relation(*(TABLES.of(read_unlabelled(text)) for text in (pair.left, pair.right)))
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_relations_of_published_pairs_are_those_of_their_truth_tables(published: Path) -> None:
     for part, k in product(("train", "test"), range(13)):
@@ -99,6 +100,7 @@ def test_impossible_scales_are_refused(scale: float) -> None:
         generate.pairs(0, scale)
 
 
+@pytest.mark.slow
 def test_the_command_writes_files_that_are_read_back(tmp_path: Path, own: dict) -> None:
     command = [sys.executable, "-m", "tasks.logic.generate", "--out", str(tmp_path), "--scale", "0.01"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)

@@ -8,8 +8,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import batch
 from dgltree.induction.binary_trees import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score
-from dgltree.ranking.pretrained_files import FOLDER, LOGIC, model_names
 from dgltree.ranking.pretrained import logic_model
+from dgltree.ranking.pretrained_files import FOLDER, LOGIC, model_names
 from dgltree.read.bracket import read_unlabelled
 from dgltree.trees.logic import RELATIONS
 from tasks.logic import generate

@@ -46,6 +46,7 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
 def test_every_configuration_runs(folder: Path, tmp_path: Path, config: Path) -> None:
     assert 0 <= run(folder, tmp_path, config, fit__epochs=1)["accuracy"] <= 1
@@ -73,6 +74,7 @@ def test_a_run_leaves_its_curve_its_figures_and_its_model(folder: Path, trained:
     assert found["accuracy"] == pytest.approx(right / total)
 
 
+@pytest.mark.slow
 def test_a_run_of_fewer_epochs_continues_to_the_same_weights(folder: Path, trained: Path, tmp_path: Path) -> None:
     run(folder, tmp_path, fit__epochs=1)
     run(folder, tmp_path)

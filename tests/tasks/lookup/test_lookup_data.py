@@ -17,6 +17,7 @@ def words(data: TreeDataset, k: int) -> list[str]:
     return written.replace("(", " ").replace(")", " ").split()
 
 
+@pytest.mark.slow
 def test_a_chain_has_the_value_of_its_functions_one_after_the_other_in_either_direction() -> None:
     assert TABLES["a"] == (6, 1, 5, 7, 0, 4, 2, 3)  # as published
     assert all(sorted(table) == list(range(8)) for table in TABLES.values())
@@ -27,6 +28,7 @@ def test_a_chain_has_the_value_of_its_functions_one_after_the_other_in_either_di
             assert data[k][1] == VALUES[reduce(lambda value, name: TABLES[name][value], chain[1:], int(chain[0], 2))]
 
 
+@pytest.mark.slow
 def test_the_sets_of_chains_are_those_published() -> None:
     found = Lookup(count=2000).sets()
     test, named = found.tests["test"], {n: rows for n, rows in found.parts.items() if not n.startswith("functions")}
@@ -45,6 +47,7 @@ def test_the_sets_of_chains_are_those_published() -> None:
     assert all(words(test, k).count("j") == 1 for k in named["function_j"])
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_chains_and_another_one_others() -> None:
     one, same, other = (Lookup(count=5, seed=seed).sets().validation for seed in (0, 0, 1))
     assert [words(one, k) for k in range(50)] == [words(same, k) for k in range(50)]
@@ -58,6 +61,7 @@ def test_impossible_options_are_refused() -> None:
         Lookup(count=0)
 
 
+@pytest.mark.slow
 def test_the_command_trains_a_router(tmp_path: Path) -> None:
     config = Path(__file__).parents[3] / "tasks/lookup/configs/neural_data_router.yaml"
     small = {"fit.hidden_size": 8, "fit.epochs": 1, "data.count": 200, "fit.options.num_layers": 2}

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from dgltree import batch
+from dgltree.datasets.glove import read_glove
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
-from dgltree.datasets.glove import read_glove
 from dgltree.read.words import words_of
 
 pytest.importorskip("lightning", reason="the train extra is not installed")

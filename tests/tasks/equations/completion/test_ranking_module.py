@@ -60,6 +60,7 @@ def test_a_trained_model_loads_ranks_and_repeats(whole: Path, tmp_path: Path) ->
     assert len(ranking.fillers) == 3
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues_to_the_same_model(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_the_shipped_model_is_small_and_offers_enough_fillers() -> None:
     assert len(set(dgltree.shipped_fillers())) >= 1_500
 
 
+@pytest.mark.slow
 def test_the_textbook_report(capsys: pytest.CaptureFixture[str]) -> None:
     textbook.main([])
     lines = capsys.readouterr().out.splitlines()

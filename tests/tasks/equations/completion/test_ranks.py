@@ -25,6 +25,7 @@ def options(folder: Path, out: Path) -> list[object]:
     return ["--blanks", folder / "blanks", "--candidates", candidates, "--out", out, "--limit", LIMIT]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["tree_rnn_h45", "tree_lstm_h50", "tree_smu_h50"])
 def test_ranks_are_the_published_ones_through_kernels_too(

@@ -138,6 +138,7 @@ def test_every_depth_is_tested_with_the_weights_of_the_best_epoch(
     assert sum(map(sum, result["by_depth"].values())) == 200
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_to_the_same_result(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

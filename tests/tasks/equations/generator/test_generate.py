@@ -91,6 +91,7 @@ def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: l
     assert sum(usual) > 0.8 * len(examples)
 
 
+@pytest.mark.slow
 def test_a_seed_means_the_same_whatever_the_number_of_workers() -> None:
     quotas = PAPER_TRAIN.scaled(300).quotas()
     one, two = (generate(quotas, seed=7, workers=workers, chunk=100) for workers in (1, 2))

@@ -29,6 +29,7 @@ def test_every_candidate_of_the_textbook_lines_is_held_out() -> None:
     assert {digest(equation) for equation in textbook_candidates(fillers())} <= held_out()
 
 
+@pytest.mark.slow
 def test_the_file_of_digests_is_that_of_the_textbook_and_the_published_equations(published: Path) -> None:
     equations = published_equations(published / "equations" / "blanks")
     digests = {digest(equation) for equation in equations}

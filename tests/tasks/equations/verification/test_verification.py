@@ -29,6 +29,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
 def test_every_configuration_runs(
     sets: Path, tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -46,6 +47,7 @@ def test_a_cell_is_saved_as_it_was_tested(sets: Path, tmp_path: Path, capsys: py
     assert f"test: accuracy {accuracy:.4f}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_averaged_weights_are_tested_saved_and_resumed(sets: Path, tmp_path: Path) -> None:
     config, averaging = CONFIGS[0].with_stem("tree_rnn"), tmp_path / "averaging.yaml"
     callback = "{class_path: lightning.pytorch.callbacks.EMAWeightAveraging, init_args: {decay: 0.9}}"
@@ -58,6 +60,7 @@ def test_averaged_weights_are_tested_saved_and_resumed(sets: Path, tmp_path: Pat
     assert any(not torch.equal(saved[name], best["current_model_state"][name]) for name in saved)
 
 
+@pytest.mark.slow
 def test_a_training_that_learns_values_in_any_order_is_resumed_to_the_same_weights(sets: Path, tmp_path: Path) -> None:
     config = CONFIGS[0].parent / "values" / "tree_smu.yaml"
     assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, config=config)
@@ -65,6 +68,7 @@ def test_a_training_that_learns_values_in_any_order_is_resumed_to_the_same_weigh
     assert losses[1] < losses[0]
 
 
+@pytest.mark.slow
 def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(sets, tmp_path)
     out, err = capsys.readouterr()

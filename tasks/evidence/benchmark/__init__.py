@@ -1,1 +1,0 @@
-"""Completing equations of school and first year, each with the answer of a textbook: several solvers, one scoring."""

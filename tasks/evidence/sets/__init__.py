@@ -1,1 +1,0 @@
-"""Data sets on which ``dgltree fit`` is tried, and the table of what it reaches with its defaults."""

@@ -1,1 +1,0 @@
-"""Three published sets of molecules: ``dgltree fit`` with its defaults next to what is usual for molecules."""

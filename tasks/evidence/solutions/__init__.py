@@ -1,1 +1,0 @@
-"""A check of solutions: equations drawn by family, and their roots by a grid and bisection."""
