@@ -2,28 +2,28 @@
 
 from importlib import import_module
 
+from dgltree.support.moved import tell_moved_modules
+
 TYPE_CHECKING = False  # typing's own, without waiting for typing
 if TYPE_CHECKING:
     from typing import Any
 
-    from dgltree.batching.batch import TreeBatch, batch, unbatch
-    from dgltree.batching.batch import select
+    from dgltree.batching.batch import TreeBatch, batch, select, unbatch
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.datasets import TreeDataset
-    from dgltree.engine.frontiers import topo_plan
+    from dgltree.engine.frontiers import topo_plan, topological_nodes_generator
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
-    from dgltree.engine.runner import prop_nodes_topo
+    from dgltree.engine.runner import prop_nodes, prop_nodes_topo
+    from dgltree.equations.completion.result import Completion
+    from dgltree.equations.completion.verification import Verification, verify
     from dgltree.equations.marking.check import check
     from dgltree.equations.marking.distractors import distractors
     from dgltree.equations.marking.marks import Checked
-    from dgltree.equations.completion.verification import Verification, verify
-    from dgltree.equations.completion.result import Completion
     from dgltree.models.checkpoint import load, save
     from dgltree.ranking.completion import complete
+    from dgltree.ranking.pretrained import load_published, open_model
     from dgltree.ranking.pretrained_files import shipped_fillers
-    from dgltree.ranking.pretrained import load_published
-    from dgltree.ranking.pretrained import open_model
     from dgltree.ranking.ranker import Ranker, Ranking, rank
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
@@ -35,35 +35,83 @@ if TYPE_CHECKING:
     from dgltree.trees.tree import Tree
 
 _MODULES = {
-    "batching.batch": ("TreeBatch", "batch", "select", "unbatch",),
+    "batching.batch": (
+        "TreeBatch",
+        "batch",
+        "select",
+        "unbatch",
+    ),
     "batching.vocabulary": ("Vocabulary",),
     "datasets": ("TreeDataset",),
-    "engine.frontiers": ("topo_plan",),
-    "engine.planned": ("PlannedBatch", "plan",),
-    "engine.propagate": ("propagate", "root_states",),
-    "engine.runner": ("prop_nodes_topo",),
+    "engine.frontiers": (
+        "topo_plan",
+        "topological_nodes_generator",
+    ),
+    "engine.planned": (
+        "PlannedBatch",
+        "plan",
+    ),
+    "engine.propagate": (
+        "propagate",
+        "root_states",
+    ),
+    "engine.runner": (
+        "prop_nodes",
+        "prop_nodes_topo",
+    ),
     "equations.completion.result": ("Completion",),
-    "equations.completion.verification": ("Verification", "verify",),
+    "equations.completion.verification": (
+        "Verification",
+        "verify",
+    ),
     "equations.marking.check": ("check",),
     "equations.marking.distractors": ("distractors",),
     "equations.marking.marks": ("Checked",),
-    "models.checkpoint": ("load", "save",),
+    "models.checkpoint": (
+        "load",
+        "save",
+    ),
     "ranking.completion": ("complete",),
-    "ranking.pretrained": ("load_published", "open_model",),
+    "ranking.pretrained": (
+        "load_published",
+        "open_model",
+    ),
     "ranking.pretrained_files": ("shipped_fillers",),
-    "ranking.ranker": ("Ranker", "Ranking", "rank",),
-    "read.infix": ("read_equation", "read_infix",),
-    "read.infix_writer": ("write_equation", "write_infix",),
-    "training.estimators": ("TreeClassifier", "TreeEncoderTransformer", "TreeRegressor",),
+    "ranking.ranker": (
+        "Ranker",
+        "Ranking",
+        "rank",
+    ),
+    "read.infix": (
+        "read_equation",
+        "read_infix",
+    ),
+    "read.infix_writer": (
+        "write_equation",
+        "write_infix",
+    ),
+    "training.estimators": (
+        "TreeClassifier",
+        "TreeEncoderTransformer",
+        "TreeRegressor",
+    ),
     "training.fitting": ("fit",),
     "training.trained_model": ("TrainedModel",),
-    "trees.binarize": ("binarize", "unbinarize",),
-    "trees.equation": ("BLANK", "Equation",),
+    "trees.binarize": (
+        "binarize",
+        "unbinarize",
+    ),
+    "trees.equation": (
+        "BLANK",
+        "Equation",
+    ),
     "trees.tree": ("Tree",),
 }
 """Where each name is from. It is imported when it is first asked for: torch takes a second, which a command that is
 stopped, or that only prints its help, need not wait for; and some need packages that the others do without."""
 
+
+tell_moved_modules()
 
 _PACKAGES = (
     "batching",
@@ -105,7 +153,7 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    hidden = {"import_module", "TYPE_CHECKING"}
+    hidden = {"import_module", "tell_moved_modules", "TYPE_CHECKING", "support"}  # nothing in support is public
     return sorted({*globals(), *__all__, *_PACKAGES, "__version__"} - hidden)
 
 
@@ -136,6 +184,7 @@ __all__ = [
     "load_published",
     "open_model",
     "plan",
+    "prop_nodes",
     "prop_nodes_topo",
     "propagate",
     "rank",
@@ -146,6 +195,7 @@ __all__ = [
     "select",
     "shipped_fillers",
     "topo_plan",
+    "topological_nodes_generator",
     "unbatch",
     "unbinarize",
     "verify",

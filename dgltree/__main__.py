@@ -1,8 +1,6 @@
 """``python -m dgltree``: the command without its script."""
 
-import sys
-
-from dgltree.commands.main import main
+from dgltree.commands.main import console
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

@@ -1,1 +1,1 @@
-"""The commands of ``dgltree``, each with its own options."""
+"""The commands of ``dgltree``: each reads its arguments, calls the packages below, and prints."""

@@ -15,8 +15,8 @@ from dgltree.commands.on_ray import say_rows
 from dgltree.commands.reading_options import read_given
 from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
-from dgltree.datasets.loading.from_file import Ids
 from dgltree.datasets.loading.flatten import parts
+from dgltree.datasets.loading.from_file import Ids
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
@@ -24,9 +24,8 @@ from dgltree.read.text import one_line
 from dgltree.training import cpu_threads
 from dgltree.training.comparison import with_refused
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
-from dgltree.training.trained_model import RecordBlock, block_of, names_of
-from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.split_file import also_trained_on
+from dgltree.training.trained_model import MOST_NODES, RecordBlock, TrainedModel, block_of, names_of
 from dgltree.training.unlabelled_model import UnlabelledModel
 
 if TYPE_CHECKING:

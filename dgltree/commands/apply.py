@@ -6,8 +6,7 @@ import shlex
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_cell, check_input
+from dgltree.commands.options import check_cell, check_input, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
 from dgltree.datasets.vector_files import check_vector_file

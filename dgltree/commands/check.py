@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dgltree.commands.main import COMMANDS
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_input, check_output_file
+from dgltree.commands.options import check_input, check_output_file, option_parser
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -151,7 +150,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--sentences",
         metavar="FILE",
-        help="your own wording: a JSON file of codes and sentence templates (see docs/marking.md)",
+        help="your own wording: a JSON file of codes and sentence templates (docs/check_sentences.json has them all)",
     )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     table = made.add_argument_group("tables")
@@ -220,8 +219,7 @@ def _read_sentences(path: str | None) -> dict[str, str]:
 
 def _mark_answers(options: argparse.Namespace, settings: dict[str, Any], table_of_points: Any) -> int:
     from dgltree.equations.marking.checker import Checker
-    from dgltree.equations.marking.marks import Checked, Mark, unjudged
-    from dgltree.equations.marking.marks import points
+    from dgltree.equations.marking.marks import Checked, Mark, points, unjudged
 
     equation = options.equation.strip()
     checker = Checker(equation, **settings)
@@ -242,7 +240,7 @@ def _mark_answers(options: argparse.Namespace, settings: dict[str, Any], table_o
         text = text if isinstance(text, str) else ""
         given: dict[str, Any] = {"given": text} | ({} if line is None else {"line": line})
         earned = {} if table_of_points is None else {"points": points(checked, table_of_points)}
-        if checked.mark in (Mark.UNREADABLE, Mark.OUT_OF_TIME):
+        if not checked.is_judged:
             bad += 1
             print(f"dgltree: answer {number}, {text!r}: {checked.error or checked}", file=sys.stderr)
         if options.json:

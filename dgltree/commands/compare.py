@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from dataclasses import fields
 from typing import Any
 
-from dgltree.commands.fit import add_settings
+from dgltree.commands.fit import add_settings, check_header
 from dgltree.commands.options import check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings import Reading
@@ -19,7 +19,7 @@ EXAMPLES = """\
 examples:
   dgltree compare trees.tsv --encoders tree_lstm,child_sum,tree_smu --seeds 3
   dgltree compare trees.tsv --encoders tree_lstm,tree_smu --options '{"tree_smu": {"stack_size": [3, 5]}}'
-  dgltree compare trees.tsv --encoders tree_lstm,gru --hidden-size 64 --epochs 20
+  dgltree compare trees.tsv --encoders tree_lstm,lstm --hidden-size 64 --epochs 20
 
 Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
 combination; validation chooses among them, and only then is the test set used. The same command resumes an interrupted
@@ -33,12 +33,14 @@ NEEDS = ("dgltree.training.contest",)
 def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     options = _parse(arguments)
-    Reading(**read_given(options))
+    reading = Reading(**read_given(options))
     FitOptions(**_settings(options))
     grids = _grids(options.options)
     for path in (options.file, options.validation, options.test):
         check_input(path)
     check_output_folder(options.out)
+    for path in (options.file, options.validation, options.test):
+        check_header(path, reading)
     from dgltree.training.contest import check_contest
 
     check_contest(_names(options), options.seeds, grids)
@@ -88,7 +90,7 @@ def _grids(text: str | None) -> dict[str, Any]:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from dgltree.commands.options import make_parser
+    from dgltree.commands.settings_parser import make_parser
 
     description = "Compare several encoders on your own trees, on the same splits and seeds."
     parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)

@@ -1,174 +1,48 @@
-"""``dgltree complete``."""
+"""``dgltree complete`` fills the blanks of equations, in this process or in several.
 
+Questions that several processes answer are answered in the order in which they came.
+"""
+
+import argparse
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from queue import Empty, Queue
-from typing import Any, NamedTuple, TypeVar
-from dgltree.commands.signals import within
-from dgltree.ranking.completion import BatchCompletion, each
-from dgltree.equations.typed import Question
-from dgltree.support.workers import result_of, workers
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
-import argparse
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
-from dgltree.commands.equation_input import EquationCommand, EquationInput, add_assumptions, count, parse_arguments, parser
+from queue import Empty, Queue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from dgltree.commands.equation_input import (
+    EquationCommand,
+    EquationInput,
+    add_assumptions,
+    count,
+    parse_arguments,
+    parser,
+)
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.options import check_input
-from dgltree.support.workers import cores
+from dgltree.commands.signals import within
+from dgltree.equations.typed import Question
+from dgltree.ranking.completion import BatchCompletion, each
 from dgltree.ranking.pretrained_files import model_file
 from dgltree.read.json_text import write_json
+from dgltree.support.workers import cores, result_of, workers
 
 if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
     from dgltree.trees.tree import Tree
-    from dgltree.equations.typed import Question
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Questions that several processes answer, in the order in which they came.
-
-
-SPENT = 0.5
-"""Seconds for which questions are answered here: the other processes take one or two to begin."""
-AHEAD = 16
-"""Questions for each process that are read before they are due."""
-T = TypeVar("T")
-
-
-class ReadQuestion(NamedTuple):
-    """A question, and the seconds that reading it took."""
-
-    question: Question
-    spent: float
-
-
-def answer_each(
-    completing: BatchCompletion, asked: Iterator[tuple[T, ReadQuestion | ValueError]], processes: int
-) -> Iterator[tuple[T, Any]]:
-    """Each question with its answer, or with what is wrong with it.
-
-    A question that comes is begun, and an answer that is due is given, without waiting for further questions.
-
-    Args:
-        completing: the settings of a search.
-        asked: questions; a thread reads them, which may still wait for one when the block ends.
-        processes: how many further ones there are at most; this one waits.
-
-    Raises ``MemoryError`` if a process ends, what reading raises, and what an answer raises but ``ValueError``.
-    """
-    coming: Queue[Any] = Queue(AHEAD * processes)
-    threading.Thread(target=_read, args=(asked, coming), daemon=True).start()
-    with workers(processes, _begin, completing) as executor:
-        pool = _Pool(completing, executor)
-        begun: deque[tuple[T, Future[Any] | Any]] = deque()
-        spent, ended = 0.0, False
-        while begun or not ended:
-            while not ended and len(begun) < AHEAD * processes:
-                try:
-                    one = coming.get(block=not begun)
-                except Empty:
-                    break
-                ended = one is None or isinstance(one, BaseException)
-                if isinstance(one, BaseException):
-                    raise one
-                if one is not None:
-                    begun.append(one)
-            if spent >= SPENT:
-                begun = deque((item, pool.begin(task)) for item, task in begun)
-            if begun:
-                item, found = begun.popleft()
-                since = time.monotonic()
-                answer = pool.result(found)
-                spent += time.monotonic() - since
-                yield item, answer
-
-
-def _read(asked: Iterator[Any], coming: "Queue[Any]") -> None:
-    try:
-        for one in asked:
-            coming.put(one)
-    except BaseException as error:
-        coming.put(error)
-    else:
-        coming.put(None)
-
-
-class _Pool:
-    """Processes that answer what is begun."""
-
-    def __init__(self, completing: BatchCompletion, executor: ProcessPoolExecutor) -> None:
-        self.completing, self._executor = completing, executor
-
-    def begin(self, task: Any) -> Any:
-        """Begin a task, if it is not begun yet."""
-        return self._executor.submit(_answer, task) if isinstance(task, ReadQuestion) else task
-
-    def result(self, found: Any) -> Any:
-        if isinstance(found, ReadQuestion):
-            return _answered(self.completing, found)
-        return result_of(found, "answers") if isinstance(found, Future) else found
-
-
-def _answered(completing: BatchCompletion, task: ReadQuestion) -> Any:
-    """The completion, or the ``ValueError`` that says why there is none."""
-    with within(completing.seconds):
-        [found] = each(lambda several: completing.answer(several, task.spent), [task.question])
-    return found
-
-
-_settings: list[BatchCompletion] = []
-"""Of a process that answers."""
-
-
-def _begin(completing: BatchCompletion) -> None:
-    _settings[:] = [completing]
-
-
-def _answer(task: ReadQuestion) -> Any:
-    return _answered(_settings[0], task)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The option ``--distractors`` of ``dgltree complete``: wrong answers next to the right one.
-
-
-class WrongAnswers(NamedTuple):
-    """Plausible wrong answers, as they are written, or why there are none."""
-
-    texts: list[str]
-    reason: str = ""
-
-    def __str__(self) -> str:
-        if self.reason:
-            return f"      no wrong answers: {self.reason}"
-        between = "; " if any("," in text for text in self.texts) else ", "
-        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no typical mistake fits"
-
-
-def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:
-    """Those to the first filler of a completion."""
-    from dgltree.equations.marking.distractors import distractors
-
-    if not found.found:
-        return WrongAnswers([], "no right answer was found")
-    if len(found.blanks) != 1:
-        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks; wrong answers need exactly one")
-    try:
-        return WrongAnswers([write(tree) for tree in distractors(found.equation, found.fillers[0].trees[0], count)])
-    except ValueError as error:
-        return WrongAnswers([], str(error))
-
 
 MAX_IN_ONE_PROCESS = 4
 """Equations of a command line that are not worth further processes."""
 MIN_FOR_NUMBA = 32
 """Equations from which on Numba is worth loading, if what it compiled is at hand."""
+SPENT = 0.5
+"""Seconds for which questions are answered here: the other processes take one or two to begin."""
+AHEAD = 16
+"""Questions for each process that are read before they are due."""
 EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
@@ -189,8 +63,6 @@ Fillers are found by a search, one line per value, and arithmetic decides where 
 points), on the reals, on the positive reals, or on part of the line. --order score and --fillers print the network's
 own ranking of a list instead, with right and wrong fillers.
 """
-
-
 NEEDS = ()
 
 
@@ -299,19 +171,11 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _with_commas(write: Callable[[Any], str]) -> Callable[[Any], str]:
-    """A writer whose decimals have commas."""
-    from dgltree.equations.marking.sentences import with_decimal_commas
-
-    return lambda written: with_decimal_commas(write(written))
-
-
 class CompleteCommand(EquationCommand):
     """Reads questions, completes them and prints what was found."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         from dgltree.equations.completion.assumptions import read_assumptions
-        from dgltree.ranking.completion import BatchCompletion
 
         self.assumed = read_assumptions(options.assume)
         self.options, self._spent = options, 0.0
@@ -319,7 +183,7 @@ class CompleteCommand(EquationCommand):
         super().__init__(options.json, options.names, self.completing.together)
 
     def answers(self, asked: Iterator[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
-        """Of a search for several equations by several processes."""
+        """The equations with their answers, those of a search for several equations by several processes."""
         processes = min(self.options.processes or cores(), cores())
         texts = self.options.equations
         if self.completing.by_score or processes == 1 or (len(texts) <= MAX_IN_ONE_PROCESS and "-" not in texts):
@@ -331,7 +195,7 @@ class CompleteCommand(EquationCommand):
 
         yield from answer_each(self.completing, ((one, read(one)) for one in asked), processes)
 
-    def read(self, text: str) -> "list[tuple[str, Question]]":
+    def read(self, text: str) -> list[tuple[str, Question]]:
         from dgltree.equations.completion.assumptions import check_assumptions
         from dgltree.equations.expressions.variables import variables
         from dgltree.equations.typed import read_question
@@ -349,10 +213,10 @@ class CompleteCommand(EquationCommand):
             return self.completing.answer([asked.typed for asked in block], self._spent)
 
     def show(self, asked: EquationInput, found: "Completion") -> None:
-        from dgltree.equations.marking.numerals import decimal_mark
         from dgltree.equations.completion.assumptions import as_assumed
-        from dgltree.read.infix_writer import write_equation, write_infix
+        from dgltree.equations.marking.numerals import decimal_mark
         from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
+        from dgltree.read.infix_writer import write_equation, write_infix
 
         found, latex = as_assumed(found, self.assumed), self.options.latex
         write: Callable[[Any], str] = write_latex if latex else write_infix
@@ -387,8 +251,138 @@ class CompleteCommand(EquationCommand):
         return kernels("cached" if len(texts) >= MIN_FOR_NUMBA or "-" in texts else "off")
 
 
+def _with_commas(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A writer whose decimals have commas."""
+    from dgltree.equations.marking.sentences import with_decimal_commas
+
+    return lambda written: with_decimal_commas(write(written))
+
+
 def _on_ray(options: argparse.Namespace) -> int:
     from dgltree.scale import Complete
 
     job = Complete(options.column or "equation", options.model, **_completing(options))
     return say_rows(answer(job, options.equations[0].strip(), options, "cpu"), options)
+
+
+class WrongAnswers(NamedTuple):
+    """Plausible wrong answers, as they are written, or why there are none."""
+
+    texts: list[str]
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"      no wrong answers: {self.reason}"
+        between = "; " if any("," in text for text in self.texts) else ", "
+        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no typical mistake fits"
+
+
+def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:
+    """The wrong answers next to the first filler of a completion."""
+    from dgltree.equations.marking.distractors import distractors
+
+    if not found.found:
+        return WrongAnswers([], "no right answer was found")
+    if len(found.blanks) != 1:
+        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks; wrong answers need exactly one")
+    try:
+        return WrongAnswers([write(tree) for tree in distractors(found.equation, found.fillers[0].trees[0], count)])
+    except ValueError as error:
+        return WrongAnswers([], str(error))
+
+
+T = TypeVar("T")
+
+
+class ReadQuestion(NamedTuple):
+    """A question, and the seconds that reading it took."""
+
+    question: Question
+    spent: float
+
+
+def answer_each(
+    completing: BatchCompletion, asked: Iterator[tuple[T, ReadQuestion | ValueError]], processes: int
+) -> Iterator[tuple[T, Any]]:
+    """Each question with its answer, or with what is wrong with it.
+
+    A question that comes is begun, and an answer that is due is given, without waiting for further questions.
+
+    Args:
+        completing: the settings of a search.
+        asked: questions; a thread reads them, which may still wait for one when the block ends.
+        processes: how many further ones there are at most; this one waits.
+
+    Raises ``MemoryError`` if a process ends, what reading raises, and what an answer raises but ``ValueError``.
+    """
+    coming: Queue[Any] = Queue(AHEAD * processes)
+    threading.Thread(target=_read, args=(asked, coming), daemon=True).start()
+    with workers(processes, _begin, completing) as executor:
+        pool = _Pool(completing, executor)
+        begun: deque[tuple[T, Future[Any] | Any]] = deque()
+        spent, ended = 0.0, False
+        while begun or not ended:
+            while not ended and len(begun) < AHEAD * processes:
+                try:
+                    one = coming.get(block=not begun)
+                except Empty:
+                    break
+                ended = one is None or isinstance(one, BaseException)
+                if isinstance(one, BaseException):
+                    raise one
+                if one is not None:
+                    begun.append(one)
+            if spent >= SPENT:
+                begun = deque((item, pool.begin(task)) for item, task in begun)
+            if begun:
+                item, found = begun.popleft()
+                since = time.monotonic()
+                answer = pool.result(found)
+                spent += time.monotonic() - since
+                yield item, answer
+
+
+class _Pool:
+    """Processes that answer what is begun."""
+
+    def __init__(self, completing: BatchCompletion, executor: ProcessPoolExecutor) -> None:
+        self.completing, self._executor = completing, executor
+
+    def begin(self, task: Any) -> Any:
+        """Begin a task, if it is not begun yet."""
+        return self._executor.submit(_answer, task) if isinstance(task, ReadQuestion) else task
+
+    def result(self, found: Any) -> Any:
+        if isinstance(found, ReadQuestion):
+            return _answered(self.completing, found)
+        return result_of(found, "answers") if isinstance(found, Future) else found
+
+
+def _read(asked: Iterator[Any], coming: "Queue[Any]") -> None:
+    try:
+        for one in asked:
+            coming.put(one)
+    except BaseException as error:
+        coming.put(error)
+    else:
+        coming.put(None)
+
+
+def _answered(completing: BatchCompletion, task: ReadQuestion) -> Any:
+    """The completion, or the ``ValueError`` that says why there is none."""
+    with within(completing.seconds):
+        [found] = each(lambda several: completing.answer(several, task.spent), [task.question])
+    return found
+
+
+_settings: list[BatchCompletion] = []
+"""The settings of a process that answers."""
+
+
+def _begin(completing: BatchCompletion) -> None:
+    _settings[:] = [completing]
+
+
+def _answer(task: ReadQuestion) -> Any:
+    return _answered(_settings[0], task)

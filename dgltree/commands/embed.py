@@ -3,8 +3,7 @@
 import argparse
 import sys
 
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_input, check_output_folder
+from dgltree.commands.options import check_input, check_output_folder, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from dgltree.commands.options import describe_unknown, option_parser
 from dgltree.read.json_text import write_json
+from dgltree.support.refusal import attempt
 
 _LONG_OPTION = re.compile("--[a-z][a-z-]{2,}")
 
@@ -163,11 +164,10 @@ class EquationCommand(ABC):
         with tqdm(unit="equation", delay=2, disable=None) as bar:
             for one, result in self.answers(self._asked(texts)):
                 with bar.external_write_mode(file=sys.stdout):
-                    if isinstance(result, ValueError):
+                    fault = result if isinstance(result, ValueError) else attempt(self.show, one, result)
+                    if fault is not None:
                         bad += 1
-                        self._refuse(one, result)
-                    else:
-                        self.show(one, result)
+                        self._refuse(one, fault)
                 count += 1
                 bar.update()
         if not count:
@@ -186,10 +186,11 @@ class EquationCommand(ABC):
     def _read(self, line: str | bytes, text: str) -> "list[tuple[str, Any]]":
         from dgltree.read.text import decode
 
-        try:
+        def read() -> "list[tuple[str, Any]]":
             return self.read((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
-        except ValueError as error:
-            return [(text, error)]
+
+        found = attempt(read)
+        return [(text, found)] if isinstance(found, ValueError) else found
 
     def _answered(self, block: list[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
         """Each equation of a block, with its answer or with what is wrong with it."""

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.main import COMMANDS
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import STDIN, check_cell, check_output_file
+from dgltree.commands.options import STDIN, check_cell, check_output_file, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
 from dgltree.datasets.settings import Reading
-from dgltree.read.text import WIDTH, brief
 from dgltree.read.json_text import write_json
-from dgltree.read.text import one_line
+from dgltree.read.text import WIDTH, brief, one_line
 from dgltree.training.model_files import check_answers
 from dgltree.trees.tree import name_of
 
@@ -50,14 +48,14 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code is 1 if a record could not be read."""
-    from dgltree.training import cpu_threads as threads
+    from dgltree.training import cpu_threads
     from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
     model = TrainedModel.load(options.model, cell=options.cell)
     names, examples, failed = _examples(model, options)
     if options.picture and len(names) > 1:
         raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
-    with threads.computing(model.model.encoder, None, MOST_NODES):
+    with cpu_threads.computing(model.model.encoder, None, MOST_NODES):
         explained = model.explain(examples)
     for place, (name, found) in enumerate(zip(names, explained, strict=True)):
         if options.json:

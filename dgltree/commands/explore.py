@@ -1,11 +1,12 @@
 """``dgltree explore``."""
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from dgltree.commands.main import COMMANDS
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_input
+from dgltree.commands.options import check_input, option_parser
 from dgltree.ranking.pretrained_files import model_file
 from dgltree.training.model_files import check_model
 
@@ -46,15 +47,19 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
-    from dgltree.commands.signals import Interrupted
-    from dgltree.explore.open_models import open_all
+    from dgltree.commands.signals import TERMINATED, Interrupted, Terminated
     from dgltree.explore.app import serve
+    from dgltree.explore.open_models import open_all
 
+    code = 0
     try:
         serve(open_all(options.models, options.trees), options.port, not options.no_browser)
     except Interrupted:  # which is how it ends
-        print()
-    return 0
+        print(flush=True)
+    except Terminated:
+        code = TERMINATED
+        print("dgltree: terminated", file=sys.stderr, flush=True)
+    os._exit(code)  # Python would wait for threads that are within a network
 
 
 def _port(text: str) -> int:

@@ -9,8 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.options import config_first, options_of
-from dgltree.commands.options import check_cell, check_input, check_output_folder
+from dgltree.commands.options import STDIN, check_cell, check_input, check_output_folder, config_first, options_of
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings import Reading
 from dgltree.read.smiles import OPEN, TREES
@@ -26,7 +25,7 @@ examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
-  dgltree fit sources/ --unit function --group-by file --folds 5
+  dgltree fit sources/ --unit function --label-from "file:^[^/]+" --group-by file --folds 5
   dgltree fit trees.parquet --devices 4                 in four processes, or on four GPUs
 
 A YAML file for --config has the same settings (hidden_size: 150); the command line overrides it.
@@ -44,7 +43,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
         raise ValueError("--folds makes its own test sets: leave out --seeds, --validation and --test")
     if options.processes is not None and not (options.folds or options.seeds):
         raise ValueError("--processes is for --folds or --seeds; for a single training use --threads and --devices")
-    Reading(**read_given(options))
+    reading = Reading(**read_given(options))
     FitOptions(**_settings(options))
     for path in (options.file, options.validation, options.test, options.split_of, options.vectors):
         check_input(path)
@@ -52,11 +51,25 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
         check_model(getattr(options, "from"), "embed")
     check_cell(options.cell)
     check_output_folder(options.out)
+    for path in (options.file, options.validation, options.test):
+        check_header(path, reading)
     if options.encoder and not options.cell:
         from dgltree.encoders.make import check_encoder
 
         check_encoder(options.encoder, options.options or ())
     return options
+
+
+def check_header(path: str | None, reading: Reading) -> None:
+    """``ValueError`` for a table without a column that an option names: before what takes seconds is imported."""
+    if path is None or path == STDIN:  # which is read once
+        return
+    from dgltree.datasets.formats import open_format
+    from dgltree.datasets.formats.records import check_named
+
+    file = open_format(path, reading)
+    if file.column_names is not None:
+        check_named(file.source.path, file.column_names, reading)
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -125,7 +138,7 @@ def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "T
 def _parse(arguments: list[str]) -> argparse.Namespace:
     from jsonargparse import ActionConfigFile
 
-    from dgltree.commands.options import make_parser
+    from dgltree.commands.settings_parser import make_parser
 
     description = "Train a model on your own trees, and write it to a folder with its metrics and its card."
     parser = make_parser("fit", "FILE [options]", description, EXAMPLES)

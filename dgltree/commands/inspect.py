@@ -2,8 +2,7 @@
 
 import argparse
 
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_input
+from dgltree.commands.options import check_input, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
 from dgltree.read.smiles import OPEN, TREES

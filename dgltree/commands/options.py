@@ -1,19 +1,24 @@
-"""The options of commands: one look for all, and settings as options, with what their docstring says of them."""
+"""The options of commands have one look; settings become options, with what their docstring says of them.
+
+``fit`` and ``compare`` have a parser with types, whose errors are one line. Paths are checked before what takes seconds
+is imported; what is wrong with one is an error of one line.
+"""
 
 import argparse
 import inspect
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
-from dgltree.support.arguments import near
-import sys
-from typing import Any, NoReturn
-from jsonargparse import ArgumentParser
-from dgltree.support.arguments import describe_kind
-import os
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+
+from dgltree.support.arguments import near
 from dgltree.support.files import check_exists
+
+STDIN = "-"
+_PAIR = re.compile(r"(\w+)=(.+)")
+
 
 class Option(NamedTuple):
     """One setting."""
@@ -27,7 +32,7 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.strip("_").replace("_", "-")
+        return flag_of(self.name)
 
     @property
     def description(self) -> str:
@@ -36,6 +41,11 @@ class Option(NamedTuple):
         choices = f" One of {', '.join(self.choices)}." if unnamed else ""
         default = "" if self.default is None or self.type is bool else f" Default: {self.default}."
         return self.help + choices + default
+
+
+def flag_of(name: str) -> str:
+    """The option of a setting."""
+    return "--" + name.strip("_").replace("_", "-")
 
 
 def options_of(settings: type) -> Iterator[Option]:
@@ -59,7 +69,7 @@ def _descriptions(settings: type) -> dict[str, str]:
 
 
 class _OptionParser(argparse.ArgumentParser):
-    """One that names the nearest options to one that it lacks."""
+    """A parser that names the nearest options to one that it lacks."""
 
     def error(self, message: str) -> NoReturn:
         unknown = message.removeprefix("unrecognized arguments: ")
@@ -76,15 +86,23 @@ def describe_unknown(arguments: str, flags: Iterable[str]) -> str:
 
 
 def option_parser(name: str, description: str, examples: str, usage: str | None = None) -> argparse.ArgumentParser:
-    """Of ``dgltree NAME``, without options yet; ``usage`` is what follows the name, if argparse's is too long."""
-    return _OptionParser(
-        prog=f"dgltree {name}",
-        usage=usage and f"dgltree {name} {usage}",
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    """The parser of ``dgltree NAME``, without options yet.
+
+    ``usage`` is what follows the name, if argparse's is too long.
+    """
+    return _OptionParser(**describe_command(name, description, examples, usage))
+
+
+def describe_command(name: str, description: str, examples: str, usage: str | None) -> dict[str, Any]:
+    """The arguments of a parser's constructor."""
+    return {
+        "prog": f"dgltree {name}",
+        "usage": usage and f"dgltree {name} {usage}",
+        "description": description,
+        "epilog": examples,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
 
 
 def config_first(arguments: list[str]) -> list[str]:
@@ -95,72 +113,11 @@ def config_first(arguments: list[str]) -> list[str]:
     return [*(f"--config={file}" for file in known.config), *others]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The parser of ``dgltree fit`` and ``compare``, whose errors are one line.
-
-
-_OF_A_KEY = re.compile(r'Parser key "(?P<name>\w+)":\s*(?P<why>.*)', re.DOTALL)
-_VALUE = re.compile(r"(?:Got value|Given value): (.*)", re.DOTALL)
-_NOT_ACCEPTED = re.compile(r"Option '(\w+)' is not accepted")
-_PAIR = re.compile(r"(\w+)=(.+)")
-
-
-class SettingsParser(ArgumentParser):
-    """Options with types, and a file of them."""
-
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Print what is wrong and what would be right, and exit with 2."""
-        print(f"{self.prog}: error: {self._describe(message)}", file=sys.stderr)
-        sys.exit(2)
-
-    def _describe(self, message: str) -> str:
-        flags = [flag for action in self._actions for flag in action.option_strings]
-        if found := _NOT_ACCEPTED.match(message):
-            return describe_unknown(_flag(found[1]), flags)
-        if (found := _OF_A_KEY.match(message)) and (value := _VALUE.search(found["why"])):
-            return self._describe_value(found["name"], value[1].strip())
-        if found:
-            return f"{_flag(found['name'])}: {' '.join(found['why'].split())}"
-        if message.startswith("unrecognized arguments: "):
-            return describe_unknown(message.partition(": ")[2], flags)
-        return " ".join(message.split())
-
-    def _describe_value(self, name: str, value: str) -> str:
-        if name == "options":
-            return describe_no_json(value)
-        kinds = [action._typehint for action in self._actions if action.dest == name and hasattr(action, "_typehint")]
-        wanted = f"; it must be {describe_kind(kinds[0])}" if kinds else ", which it cannot be"
-        return f"{_flag(name)} is {value!r:.80}{wanted}"
-
-
-def _flag(name: str) -> str:
-    return "--" + name.strip("_").replace("_", "-")
-
-
 def describe_no_json(text: str) -> str:
     """The message about a text of ``--options`` that is not a JSON object, with the way to write it."""
     found = _PAIR.fullmatch(text)
     example = f'{{"{found[1]}": {found[2]}}}' if found else '{"stack_size": 3}'
     return f"--options is {text!r:.80}; write it as a JSON object: --options '{example}'"
-
-
-def make_parser(name: str, usage: str, description: str, examples: str) -> Any:
-    """The parser of ``dgltree NAME``, without options yet."""
-    return SettingsParser(
-        prog=f"dgltree {name}",
-        usage=f"dgltree {name} {usage}",
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Paths of a command line, looked at before what takes seconds is imported. Each raises an error of one line.
-
-
-STDIN = "-"
 
 
 def check_input(path: str | None, advice: str = "") -> None:

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import STDIN, check_input, check_output_folder
+from dgltree.commands.options import STDIN, check_input, check_output_folder, option_parser
 from dgltree.read.bracket import write_unlabelled
 from dgltree.read.text import decode, one_line
 from dgltree.read.words import normalize_word, plain_words
@@ -41,14 +40,14 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     from dgltree.models.language_model import load_language_model
-    from dgltree.training import cpu_threads as threads
+    from dgltree.training import cpu_threads
 
     model = load_language_model(options.model)
     sentences = [plain_words(line) for line in _read(options.file).splitlines()]
     known = [words for words in sentences if words]
     if not known:
         raise ValueError(f"{options.file}: no words; expected one sentence per line")
-    with threads.limit_threads(options.threads):
+    with cpu_threads.limit_threads(options.threads):
         found = _trees(model, known, options.layer)
     trees = iter(found)
     for words in sentences:

@@ -34,5 +34,5 @@ def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None
 
 
 def read_given(options: argparse.Namespace) -> dict[str, Any]:
-    """Those of the settings that the command line gives."""
+    """The settings that the command line gives."""
     return {name: value for name, value in vars(options).items() if name in {field.name for field in fields(Reading)}}

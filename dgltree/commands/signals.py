@@ -12,8 +12,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from dgltree.support.refusal import Refusal
+
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes: 128 and the signal's number, as a shell has it."""
+LINES = {signal.SIGINT: ("interrupted", INTERRUPTED), signal.SIGTERM: ("terminated", TERMINATED)}
+"""The last line of a run that a signal ended, and its exit code."""
 GRACE = 10.0
 """Seconds beyond a limit after which work that did not notice it is ended from outside; a busy machine needs some."""
 
@@ -52,17 +56,23 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def leaving_at_once() -> Iterator[None]:
-    """A block of imports, which Ctrl-C ends there and then.
+    """A block of imports, which Ctrl-C and SIGTERM end there and then.
 
     Nothing is written yet; and an exception in the middle of an import of torch or numpy comes out as another one.
     """
-
-    def leave(*_: object) -> None:
-        os.write(2, b"dgltree: interrupted\n")
-        os._exit(INTERRUPTED)
-
-    with _answering(signal.SIGINT, signal.default_int_handler, leave):
+    leave = _leaving_at_once()
+    with (
+        _answering(signal.SIGINT, signal.default_int_handler, leave),
+        _answering(signal.SIGTERM, signal.SIG_DFL, leave),
+    ):
         yield
+
+
+def leave_at_once_from_now_on() -> None:
+    """Let Ctrl-C and SIGTERM end the process with their line while Python exits, which takes torch a second."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is usual:
+            signal.signal(number, _leaving_at_once())
 
 
 @contextmanager
@@ -84,9 +94,21 @@ def within(seconds: float | None) -> Iterator[None]:
         try:
             yield
         except _OutOfTime:
-            raise ValueError(f"no answer within {seconds:g} s and {GRACE:g} s more; try a smaller equation") from None
+            raise Refusal(f"no answer within {seconds:g} s and {GRACE:g} s more; try a smaller equation") from None
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _leaving_at_once() -> Callable[[int, FrameType | None], None]:
+    own = os.getpid()
+
+    def leave(number: int, _: FrameType | None) -> None:
+        if os.getpid() == own:
+            line, code = LINES[signal.Signals(number)]
+            os.write(2, f"dgltree: {line}\n".encode())
+            os._exit(code)
+
+    return leave
 
 
 def _leaving_by(stop: type[BaseException]) -> Callable[..., None]:

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.options import option_parser
-from dgltree.commands.options import check_cell, check_input
+from dgltree.commands.options import check_cell, check_input, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
-from dgltree.read.text import WIDTH, brief
-from dgltree.read.text import one_line
+from dgltree.read.text import WIDTH, brief, one_line
 from dgltree.training.model_files import check_model
 
 if TYPE_CHECKING:
@@ -50,12 +48,12 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 
 def run(_: str, options: argparse.Namespace) -> int:
     """Run the command; the exit code."""
-    from dgltree.training import cpu_threads as threads
+    from dgltree.training import cpu_threads
     from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
     model = TrainedModel.load(options.model, cell=options.cell)
     reading = replace(model.reading.but(**read_given(options)), features=None)  # which no vector has
-    with threads.computing(model.model.encoder, None, MOST_NODES):
+    with cpu_threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
         found = _found(model, data, queries, options)
@@ -82,7 +80,7 @@ def _numbered(queries: Sequence[str]) -> Iterator[str]:
 def _found(
     model: "TrainedModel", data: "TreeDataset", queries: Any, options: argparse.Namespace
 ) -> "list[list[tuple[int, float, Tree]]]":
-    """For each query the example, the similarity and the tree, or subtree, of each neighbour."""
+    """The example, the similarity and the tree, or subtree, of each neighbour of each query."""
     import torch
 
     from dgltree.batching.batch import unbatch

@@ -1,4 +1,4 @@
-"""Own trees: from files to labelled, flat data sets, and from these to batches.
+"""Labelled trees of files: settings, formats, loading, splits, batches.
 
 Names are imported when they are used: the settings of a reader are checked before torch is imported.
 """

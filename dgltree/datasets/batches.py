@@ -1,35 +1,33 @@
-"""Batches by their number of nodes, for any torch DataLoader: ::
+"""Batches have a limit of nodes, or of words and padding, for any torch DataLoader: ::
 
 data = TreeDataset.from_file("trees.tsv")
 data = data.within(data.vocabulary(min_count=2, unk=True))
 loader = DataLoader(data, batch_sampler=NodeBatches(data.sizes, 4096, seed=0), collate_fn=Collate(classes))
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
 import torch
 from torch import Tensor
-from dgltree.batching.batch import TreeBatch
+from torch.utils.data import Sampler
+
+from dgltree.batching.batch import TreeBatch, select
 from dgltree.batching.moving import Movable
-from dgltree.batching.batch import select
+from dgltree.batching.subtrees import number_subtrees
+from dgltree.datasets.settings import class_numbers, label_number
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, Planned
 from dgltree.engine.planned import PlannedBatch
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
-from torch.utils.data import Sampler
-from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.settings import label_number
-from dgltree.datasets.settings import class_numbers
-from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import Encoder
-from collections.abc import Sequence
 
 if TYPE_CHECKING:
     import dgl
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Labelled trees: a data set, and what a data loader takes out of it for a model.
+T = TypeVar("T")
+UNSEEN = -1
+"""The class number of a label that is not one of the classes."""
+POOL = 50  # full batches' worth of examples that are sorted together: little padding, and yet other batches every epoch
 
 
 @dataclass
@@ -37,8 +35,8 @@ class Labelled(Movable):
     """E examples. What a model needs of them is moved; the rest stays on the CPU."""
 
     trees: TreeBatch
-    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression. They stay
-    where they are if the plan is of something else, such as sequences."""
+    """The trees of each example, as many as it has: the sides of an equation, the formulas of a pair, an expression.
+    They stay where they are if the plan is of something else, such as sequences."""
     labels: Tensor
     """(E,), what is to be predicted: float32 if it is yes or no, class numbers int64 otherwise."""
     groups: Tensor
@@ -58,7 +56,7 @@ class Labelled(Movable):
         return self.trees if self.planned is None else self.planned
 
     def plan(self, encoder: Encoder, share: bool) -> "Labelled":
-        """The same, planned for an encoder: what a data loader's worker does while the model computes."""
+        """The examples planned for an encoder: what a data loader's worker does while the model computes."""
         return replace(self, planned=encoder.plan(self.trees, share))
 
     @property
@@ -96,11 +94,6 @@ def _batch(planned: Any) -> Any:
 def plan_examples(whole: Labelled, encoder: Encoder, share: bool, examples: Sequence[int]) -> Labelled:
     """Some examples of a data set that was flattened once, planned for an encoder."""
     return whole.select(examples).plan(encoder, share)
-
-
-T = TypeVar("T")
-UNSEEN = -1
-"""The class number of a label that is not one of the classes."""
 
 
 class NodeBatches(Sampler[list[int]]):
@@ -162,6 +155,45 @@ def process_rows(rows: list[T], rank: int, world_size: int) -> list[T]:
     return rows[rank::world_size] if len(rows) >= world_size else rows
 
 
+def epoch_generator(seed: int, epoch: int) -> torch.Generator:
+    """The generator of an epoch's order, epochs counted from 0: it depends on (seed, epoch) alone."""
+    return torch.Generator().manual_seed(seed * 10_000 + epoch)
+
+
+def buckets(
+    lengths: Sequence[int], batch_size: int, most_words: int, generator: torch.Generator | None = None
+) -> list[list[int]]:
+    """Which examples are in which batch.
+
+    A batch has at most ``batch_size`` examples, and padded to its longest at most ``most_words`` words; an example that
+    alone is longer has a batch of its own. With a generator the examples are in random order, sorted in pools, and so
+    are the batches; without, they are sorted from the shortest to the longest.
+
+    Raises ``ValueError`` for a batch size or number of words below 1.
+    """
+    if batch_size < 1 or most_words < 1:
+        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both must be 1 or more")
+    count = len(lengths)
+    order = list(range(count)) if generator is None else torch.randperm(count, generator=generator).tolist()
+    pool = count if generator is None else POOL * batch_size
+    batches: list[list[int]] = []
+    for start in range(0, count, pool or 1):
+        batches += _cut(sorted(order[start : start + pool], key=lengths.__getitem__), lengths, batch_size, most_words)
+    if generator is None:
+        return batches
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+def _cut(rising: list[int], lengths: Sequence[int], batch_size: int, most_words: int) -> list[list[int]]:
+    batches: list[list[int]] = [[]]
+    for i in rising:
+        room = len(batches[-1]) < batch_size and (len(batches[-1]) + 1) * lengths[i] <= most_words
+        if batches[-1] and not room:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
 class Collate:
     """Makes the batch of a DataLoader's examples: flat trees and labels, planned for an encoder.
 
@@ -187,7 +219,7 @@ class Collate:
         return labelled if self.encoder is None else labelled.plan(self.encoder, self.share)
 
     def whole(self, examples: TreeDataset) -> Labelled:
-        """A data set that fits into memory, not planned: its batches are (``labelled_batch.plan_examples``)."""
+        """A data set that fits into memory, not planned: its batches are (:func:`plan_examples`)."""
         return self._labelled(examples, number_subtrees(examples.trees))
 
     def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:
@@ -233,50 +265,6 @@ class Graphs:
         return len(self.dataset)
 
     def __getitem__(self, i: int) -> tuple["dgl.DGLGraph", Tensor]:
-        return self.dataset.select([range(len(self))[i]]).trees.graph, self.labels[i]
-
-
-def epoch_generator(seed: int, epoch: int) -> torch.Generator:
-    """The generator of an epoch's order, epochs counted from 0: it depends on (seed, epoch) alone."""
-    return torch.Generator().manual_seed(seed * 10_000 + epoch)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Batches of examples of similar lengths, none larger than memory allows.
-
-
-POOL = 50  # full batches' worth of examples that are sorted together: little padding, and yet other batches every epoch
-
-
-def buckets(
-    lengths: Sequence[int], batch_size: int, most_words: int, generator: torch.Generator | None = None
-) -> list[list[int]]:
-    """Which examples are in which batch.
-
-    A batch has at most ``batch_size`` examples, and padded to its longest at most ``most_words`` words; an example that
-    alone is longer has a batch of its own. With a generator the examples are in random order, sorted in pools, and so
-    are the batches; without, they are sorted from the shortest to the longest.
-
-    Raises ``ValueError`` for a batch size or number of words below 1.
-    """
-    if batch_size < 1 or most_words < 1:
-        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both must be 1 or more")
-    count = len(lengths)
-    order = list(range(count)) if generator is None else torch.randperm(count, generator=generator).tolist()
-    pool = count if generator is None else POOL * batch_size
-    batches: list[list[int]] = []
-    for start in range(0, count, pool or 1):
-        batches += _cut(sorted(order[start : start + pool], key=lengths.__getitem__), lengths, batch_size, most_words)
-    if generator is None:
-        return batches
-    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
-
-
-def _cut(rising: list[int], lengths: Sequence[int], batch_size: int, most_words: int) -> list[list[int]]:
-    batches: list[list[int]] = [[]]
-    for i in rising:
-        room = len(batches[-1]) < batch_size and (len(batches[-1]) + 1) * lengths[i] <= most_words
-        if batches[-1] and not room:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"there is no graph {i}: the data set has {len(self)}")
+        return self.dataset.select([i % len(self)]).trees.graph, self.labels[i]

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
+from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN, Vocabulary
 from dgltree.datasets.labels import absent, present, where
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings import number
+from dgltree.datasets.settings import moment, number
 from dgltree.datasets.splitting import count_contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -26,6 +26,10 @@ WIDTH = 40
 """Characters of the longest bar."""
 NAME = 60
 """Characters of a name, about."""
+MIN_ID_EXAMPLES, MAX_ID_EXAMPLES = 50, 1000
+"""Examples by which a place is found to hold ids: of fewer, a measure may have different values by chance."""
+MAX_ID_DEPTH = 8
+"""Edges between a root and an id at most."""
 
 
 def describe(data: TreeDataset, min_count: int) -> str:
@@ -39,20 +43,66 @@ def describe(data: TreeDataset, min_count: int) -> str:
     for trees in (block.trees for block in data.blocks()):
         depths.update(trees.level[trees.roots].tolist())
         children.update(dict(enumerate(torch.bincount(trees.arity[trees.arity > 0]).tolist())))
+    trees_of, subtrees = _digests(data)
     parts = [
         _counts(data, sizes),
         _histogram("depth of the trees", depths),
         _histogram("children of the inner nodes", +children, doubling=True),
         _functions(data),
         _tokens(data, min_count),
-        _duplicates(data),
-        _labels(data),
+        _duplicates(data, trees_of, subtrees),
+        _labels(data, trees_of),
         _node_labels(data),
         f"a tree of median size:\n{draw(_sample(data, sizes))}",
     ]
     if data.bad:
         parts.append(list_bad_records(data.bad))
     return "\n\n".join(part for part in parts if part)
+
+
+def id_places(data: TreeDataset) -> list[str]:
+    """The places, such as ``object.id``, with one leaf in each example whose text is different in every one.
+
+    A place is the names of the functions from the root to the leaf. Numbers that are not whole, and dates, are
+    measures that may differ everywhere. The first ``MAX_ID_EXAMPLES`` examples are looked at.
+    """
+    count = min(len(data), MAX_ID_EXAMPLES)
+    if count < MIN_ID_EXAMPLES or data.each != 1:
+        return []
+    vocabulary, rows = data.own_vocabulary, []
+    names = list(dict.fromkeys(name for name, _ in vocabulary.functions))
+    name_of = np.array([names.index(name) for name, _ in vocabulary.functions])
+    first = 0
+    for block in data.select(range(count)).blocks():
+        trees = block.trees
+        parent = np.full(len(trees.token), -1)
+        parent[trees.child_index.numpy()] = trees.parent_index.numpy()
+        token = trees.token.numpy()
+        leaves = np.flatnonzero((token >= 0) & (trees.arity.numpy() == 0))
+        path, node = np.full((len(leaves), MAX_ID_DEPTH + 1), -1), leaves
+        for edge in range(MAX_ID_DEPTH + 1):
+            path[:, edge] = np.where(node >= 0, name_of[trees.function.numpy()[node]], -1)
+            node = np.where(node >= 0, parent[node], -1)
+        example = first + np.repeat(np.arange(len(trees)), trees.sizes.numpy())[leaves]
+        rows.append(np.column_stack([path, example, token[leaves]])[node < 0])
+        first += len(trees)
+    found = np.concatenate(rows)
+    paths, of_path, leaves_of = np.unique(found[:, :-2], axis=0, return_inverse=True, return_counts=True)
+    places = []
+    for k in np.flatnonzero(leaves_of == count).tolist():
+        example, token = found[of_path.reshape(-1) == k, -2:].T
+        if len(np.unique(example)) == len(np.unique(token)) == count and _may_be_ids(vocabulary, token):
+            places.append(".".join(names[name] for name in paths[k][::-1].tolist() if name >= 0))
+    return places
+
+
+def _may_be_ids(vocabulary: Vocabulary, tokens: np.ndarray) -> bool:
+    """Whether they are texts or whole numbers, not dates."""
+    texts = [vocabulary.tokens[token] for token in tokens.tolist()]
+    values = [number(text) for text in texts]
+    if None in values:
+        return any(moment(text) is None for text in texts)
+    return all(float(value).is_integer() for value in values if value is not None)
 
 
 def _counts(data: TreeDataset, sizes: Tensor) -> str:
@@ -124,19 +174,24 @@ def _values(trees: TreeBatch) -> Tensor:
     return torch.empty(0) if trees.value is None else trees.value[~trees.value.isnan()]
 
 
-def _duplicates(data: TreeDataset) -> str:
+def _digests(data: TreeDataset) -> tuple[np.ndarray, int]:
+    """The digests of the trees (E, 1 or 2), and how many different subtrees there are, by one look at all nodes."""
     roots, kinds = [], []
     for of_nodes, of_block in node_digests(data):
         roots.append(of_nodes[of_block])
         kinds.append(np.unique(of_nodes))
-    whole = 1 - len(np.unique(np.concatenate(roots).reshape(-1, data.each), axis=0)) / len(data)
-    below = 1 - len(np.unique(np.concatenate(kinds))) / data.num_nodes
+    return np.concatenate(roots).reshape(-1, data.each), len(np.unique(np.concatenate(kinds)))
+
+
+def _duplicates(data: TreeDataset, trees_of: np.ndarray, subtrees: int) -> str:
+    whole = 1 - len(np.unique(trees_of, axis=0)) / len(data)
+    below = 1 - subtrees / data.num_nodes
     return f"duplicates: {whole:.1%} of the examples, {below:.1%} of all subtrees"
 
 
-def _labels(data: TreeDataset) -> str:
+def _labels(data: TreeDataset, trees_of: np.ndarray) -> str:
     found = [_known_labels(data), absent(data)]
-    if several := count_contradicted(data):
+    if several := count_contradicted(data, trees_of):
         found.append(f"{several:,} examples have trees that occur with different labels")
     return "\n".join(line for line in found if line)
 

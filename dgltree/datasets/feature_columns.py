@@ -15,8 +15,7 @@ import numpy as np
 
 from dgltree.batching.number_scales import FARTHEST, measure
 from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.datasets.settings import moment, number
-from dgltree.datasets.settings import missing_texts, other_spelling
+from dgltree.datasets.settings import missing_texts, moment, number, other_spelling
 from dgltree.read.text import one_line
 
 MAX_CATEGORIES = 100
@@ -72,7 +71,7 @@ class CategoryFeature:
     kind: ClassVar[str] = "category"
     name: str
     values: tuple[str, ...]
-    """Those that occur in several training examples."""
+    """The categories that occur in several training examples."""
     unknown: bool
     """Whether training had others, which are read as ``<unk>``."""
     missing: bool
@@ -201,7 +200,7 @@ class FeatureColumns:
 
 
 def unpacked(rows: Sequence[str | None], count: int, missing: str) -> list[list[str | None]]:
-    """Of each of ``count`` columns the texts of all examples; None for those that ``missing`` names, too."""
+    """The texts of all examples in each of ``count`` columns; None for those that ``missing`` names, too."""
     none = missing_texts(missing)
 
     def value(text: str | None) -> str | None:

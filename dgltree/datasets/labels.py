@@ -5,9 +5,15 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 
 from dgltree.datasets.formats.format import Bad, in_order
-from dgltree.datasets.settings import label_number, number
-from dgltree.datasets.settings import class_numbers, merge_labels, missing_texts, other_spelling
-from dgltree.datasets.settings import Reading
+from dgltree.datasets.settings import (
+    Reading,
+    class_numbers,
+    label_number,
+    merge_labels,
+    missing_texts,
+    number,
+    other_spelling,
+)
 from dgltree.datasets.tree_dataset import TreeDataset
 
 MAX_NAMED_LABELS = 5

@@ -9,8 +9,7 @@ from typing import Any
 
 from dgltree.datasets.formats.records import reader_of
 from dgltree.datasets.settings import Reading
-from dgltree.read.graphs import from_graph
-from dgltree.read.graphs import read_node_link
+from dgltree.read.graphs import from_graph, read_node_link
 from dgltree.read.nltk import from_nltk, is_nltk
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.python import from_ast
@@ -127,7 +126,7 @@ def _converted(example: Any, reading: Reading) -> Tree:
 
 
 def _notation(text: str, reading: Reading) -> str:
-    """Of a dict: that of a syntax tree if it is one, unless keys are named or it is an object of any kind."""
+    """The notation of a dict: that of a syntax tree if it is one, unless keys are named or it is any object."""
     if reading.notation == "json_object":
         return reading.notation
     if reading.keys != Reading.keys:

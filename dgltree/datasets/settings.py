@@ -1,135 +1,25 @@
-"""How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
+"""The settings by which a file of trees is read; a model's folder keeps them, so that later files are read alike.
+
+With them come the readers of single fields: texts that do not break the lines of a table, numbers, dates, and labels
+(which are missing, which are the same, and which are numbers in another spelling).
+"""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from math import isfinite
-from typing import Any
-from dgltree.read.text import CONTROL
-from collections.abc import Mapping
-from dataclasses import dataclass
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from typing import Any, Literal
-from dgltree.support.arguments import check_types
+
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
 from dgltree.read.smiles import OPEN, TREES
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Values of the fields of records: texts that do not break the lines of a table, and numbers.
-
-
-def text_of(fields: Mapping[str, Any], column: str) -> str | None:
-    """The value of a column; ``ValueError`` if it is not text or finite number, or would break the lines of a table."""
-    value = fields.get(column)
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
-        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
-    return printable(str(value), column)
-
-
-def packed(values: Sequence[str | None]) -> str | None:
-    """The texts of an example in all columns as one; None if it has none."""
-    return None if all(value is None for value in values) else json.dumps(values)
-
-
-def _in_json(value: Any) -> str:
-    try:
-        return json.dumps(value)
-    except TypeError:  # bytes
-        return repr(value)
-
-
-def printable(text: str, what: str) -> str:
-    """The text itself; ``ValueError`` if it would break the lines of a table, or do things to a terminal."""
-    if CONTROL.search(text):
-        raise ValueError(
-            f"{what}: {text!r} contains a tab, a line break, another control character or half of a surrogate pair"
-        )
-    return text
-
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-MAX_FLOAT32 = (2 - 2.0**-23) * 2.0**127  # torch.finfo(torch.float32).max, without waiting for torch
-
-
-def number(text: str) -> float | None:
-    """The finite number that a text is written as, None if it is none: ``nan``, ``inf`` and ``1_000`` are words."""
-    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
-
-
-DATE = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d:?\d\d))?)?", re.ASCII | re.IGNORECASE
-)
-
-
-def moment(text: str) -> float | None:
-    """The Unix time, in seconds, of an ISO date with or without a time (ISO 8601, RFC 3339); None for other text.
-
-    A time without an offset is one of UTC.
-    """
-    if not DATE.fullmatch(text):
-        return None
-    try:
-        found = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
-    except ValueError:  # the 30th of February
-        return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-
-
-def label_number(text: str) -> float | None:
-    """The same for what is to be predicted, which float32 has to hold."""
-    value = number(text.strip())
-    return value if value is not None and -MAX_FLOAT32 <= value <= MAX_FLOAT32 else None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Place of a label, a split or a group that no column has alone: ``sent_id:^[a-z]+``.
-
-
-@dataclass(frozen=True)
-class ColumnPattern:
-    """A column, and what of its text is meant."""
-
-    column: str
-    """Of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
-    pattern: re.Pattern[str] | None = None
-    """Its value is its first group, or all that it matches; of named groups, the name of the one that matched."""
-    booleans: bool = False
-    """Whether its value may be true or false, which are texts then."""
-
-    @classmethod
-    def of(cls, option: str, text: str, booleans: bool = False) -> "ColumnPattern":
-        """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is not a regular expression."""
-        column, colon, pattern = text.partition(":")
-        try:
-            return cls(column, re.compile(pattern) if colon else None, booleans)
-        except re.error as error:
-            raise ValueError(f"{option} is {text!r}: {pattern!r} is not a regular expression ({error})") from None
-
-    def __call__(self, fields: Mapping[str, Any]) -> str | None:
-        """The value in a record, None if there is none. ``ValueError`` for a value that is not a text or number."""
-        value = fields.get(self.column)
-        text = str(value).lower() if self.booleans and isinstance(value, bool) else text_of(fields, self.column)
-        if text is None or self.pattern is None:
-            return text
-        match = self.pattern.search(text)
-        if match is None:
-            return None
-        if self.pattern.groupindex:
-            return match.lastgroup
-        return match[1 if self.pattern.groups else 0] or None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Labels as texts: which are missing, which are the same, and which are numbers in another spelling.
-
+from dgltree.read.text import CONTROL
+from dgltree.support.arguments import check_types
 
 MISSING = "#N/A,#NA,<NA>,N/A,NA,NULL,NaN,NaT,None,n/a,nan,null"
 """How the tables of other programs write a value that is not there, separated by commas."""
@@ -139,70 +29,13 @@ _OTHER_SPELLINGS = re.compile(
     r"|(?P<thousands>[+-]?\d{1,3}([,.' \u00a0\u2009\u202f’]\d{3})+([.,]\d+)?)",
     re.ASCII,
 )
-
-
-@cache
-def missing_texts(spellings: str) -> frozenset[str]:
-    """The spellings of missing labels, as the setting ``missing`` has them."""
-    return frozenset(text.strip() for text in spellings.split(",") if text.strip())
-
-
-def same(label: str) -> str:
-    """A label without the blanks around it, and with letters and accents composed (Unicode's NFC)."""
-    return unicodedata.normalize("NFC", label.strip())
-
-
-def key_of(label: str) -> Hashable:
-    """Equal for labels that are the same: in any of the above, as numbers (``0`` and ``0.0``) or as true and false."""
-    text = same(label)
-    if NUMBER.fullmatch(text):
-        return Decimal(text)
-    return text.casefold() if text.casefold() in ("true", "false") else text
-
-
-def class_numbers(classes: Sequence[str]) -> Callable[[str], int | None]:
-    """The number of the class that a label is, None if it is none of them."""
-    exact = {name: i for i, name in enumerate(classes)}
-    keys = {key_of(name): i for i, name in reversed(list(enumerate(classes)))}
-
-    @cache
-    def number_of(label: str) -> int | None:
-        found = exact.get(label)
-        return keys.get(key_of(label)) if found is None else found
-
-    return number_of
-
-
-def other_spelling(label: str) -> str | None:
-    """How a label is a number that is not written as one: with a decimal comma, in percent, with thousands apart."""
-    match = _OTHER_SPELLINGS.fullmatch(label.strip())
-    names = {"comma": "a decimal comma", "percent": "a percent sign", "thousands": "thousands set apart"}
-    return None if match is None else names[str(match.lastgroup)]
-
-
-def merge_labels(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
-    """The labels to replace, each with its replacement: a given class, or the most frequent of those that are the same.
-
-    A label that is a given class keeps its text.
-    """
-    counts: dict[str, int] = {}
-    for column in labels:
-        for label in column:
-            if label is not None:
-                counts[label] = counts.get(label, 0) + 1
-    chosen: dict[Hashable, str] = {}
-    for label in [*classes, *sorted(counts, key=lambda each: (-counts[each], len(each), each))]:
-        chosen.setdefault(key_of(label), label if label in classes else same(label))
-    return {label: chosen[key_of(label)] for label in counts if label not in classes and chosen[key_of(label)] != label}
-
-
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+MAX_FLOAT32 = (2 - 2.0**-23) * 2.0**127  # torch.finfo(torch.float32).max, without waiting for torch
+DATE = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d:?\d\d))?)?", re.ASCII | re.IGNORECASE
+)
 MOST_LINE = 10**18
 """Bytes: what a file can be asked for in one piece."""
-
-
-def names_of(features: str | None) -> tuple[str, ...]:
-    """The columns that the setting ``features`` names."""
-    return () if features is None else tuple(name.strip() for name in features.split(","))
 
 
 @dataclass(frozen=True)
@@ -307,3 +140,156 @@ class Reading:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def names_of(features: str | None) -> tuple[str, ...]:
+    """The columns that the setting ``features`` names."""
+    return () if features is None else tuple(name.strip() for name in features.split(","))
+
+
+@dataclass(frozen=True)
+class ColumnPattern:
+    """A column, and what of its text is meant: ``sent_id:^[a-z]+`` names what no column has alone."""
+
+    column: str
+    """A column of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
+    pattern: re.Pattern[str] | None = None
+    """Its value is its first group, or all that it matches; of named groups, the name of the one that matched."""
+    booleans: bool = False
+    """Whether its value may be true or false, which are texts then."""
+
+    @classmethod
+    def of(cls, option: str, text: str, booleans: bool = False) -> "ColumnPattern":
+        """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is not a regular expression."""
+        column, colon, pattern = text.partition(":")
+        try:
+            return cls(column, re.compile(pattern) if colon else None, booleans)
+        except (re.error, OverflowError, RecursionError) as error:  # the latter of repetitions and of nested groups
+            shown = text if len(text) < 80 else f"{text[:80]}..."
+            raise ValueError(
+                f"{option} is {shown!r}: {shown.partition(':')[2]!r} is not a regular expression ({error})"
+            ) from None
+
+    def __call__(self, fields: Mapping[str, Any]) -> str | None:
+        """The value in a record, None if there is none. ``ValueError`` for a value that is not a text or number."""
+        value = fields.get(self.column)
+        text = str(value).lower() if self.booleans and isinstance(value, bool) else text_of(fields, self.column)
+        if text is None or self.pattern is None:
+            return text
+        match = self.pattern.search(text)
+        if match is None:
+            return None
+        if self.pattern.groupindex:
+            return match.lastgroup
+        return match[1 if self.pattern.groups else 0] or None
+
+
+def text_of(fields: Mapping[str, Any], column: str) -> str | None:
+    """The value of a column; ``ValueError`` if it is not text or finite number, or would break the lines of a table."""
+    value = fields.get(column)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
+        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
+    return printable(str(value), column)
+
+
+def _in_json(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError:  # bytes
+        return repr(value)
+
+
+def printable(text: str, what: str) -> str:
+    """The text itself; ``ValueError`` if it would break the lines of a table, or do things to a terminal."""
+    if CONTROL.search(text):
+        raise ValueError(
+            f"{what}: {text!r} contains a tab, a line break, another control character or half of a surrogate pair"
+        )
+    return text
+
+
+def packed(values: Sequence[str | None]) -> str | None:
+    """The texts of an example in all columns as one; None if it has none."""
+    return None if all(value is None for value in values) else json.dumps(values)
+
+
+def number(text: str) -> float | None:
+    """The finite number that a text is written as, None if it is none: ``nan``, ``inf`` and ``1_000`` are words."""
+    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
+
+
+def label_number(text: str) -> float | None:
+    """The number that is to be predicted, which float32 has to hold; None for other text."""
+    value = number(text.strip())
+    return value if value is not None and -MAX_FLOAT32 <= value <= MAX_FLOAT32 else None
+
+
+def moment(text: str) -> float | None:
+    """The Unix time, in seconds, of an ISO date with or without a time (ISO 8601, RFC 3339); None for other text.
+
+    A time without an offset is one of UTC.
+    """
+    if not DATE.fullmatch(text):
+        return None
+    try:
+        found = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
+    except ValueError:  # the 30th of February
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+@cache
+def missing_texts(spellings: str) -> frozenset[str]:
+    """The spellings of missing labels, as the setting ``missing`` has them."""
+    return frozenset(text.strip() for text in spellings.split(",") if text.strip())
+
+
+def same(label: str) -> str:
+    """A label without the blanks around it, and with letters and accents composed (Unicode's NFC)."""
+    return unicodedata.normalize("NFC", label.strip())
+
+
+def key_of(label: str) -> Hashable:
+    """Equal for labels that are the same: as composed texts, as numbers (``0`` and ``0.0``) or as true and false."""
+    text = same(label)
+    if NUMBER.fullmatch(text):
+        return Decimal(text)
+    return text.casefold() if text.casefold() in ("true", "false") else text
+
+
+def class_numbers(classes: Sequence[str]) -> Callable[[str], int | None]:
+    """The number of the class that a label is, None if it is none of them."""
+    exact = {name: i for i, name in enumerate(classes)}
+    keys = {key_of(name): i for i, name in reversed(list(enumerate(classes)))}
+
+    @cache
+    def number_of(label: str) -> int | None:
+        found = exact.get(label)
+        return keys.get(key_of(label)) if found is None else found
+
+    return number_of
+
+
+def other_spelling(label: str) -> str | None:
+    """How a label is a number that is not written as one: with a decimal comma, in percent, with thousands apart."""
+    match = _OTHER_SPELLINGS.fullmatch(label.strip())
+    names = {"comma": "a decimal comma", "percent": "a percent sign", "thousands": "thousands set apart"}
+    return None if match is None else names[str(match.lastgroup)]
+
+
+def merge_labels(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
+    """The labels to replace, each with its replacement: a given class, or the most frequent of those that are the same.
+
+    A label that is a given class keeps its text.
+    """
+    counts: dict[str, int] = {}
+    for column in labels:
+        for label in column:
+            if label is not None:
+                counts[label] = counts.get(label, 0) + 1
+    chosen: dict[Hashable, str] = {}
+    for label in [*classes, *sorted(counts, key=lambda each: (-counts[each], len(each), each))]:
+        chosen.setdefault(key_of(label), label if label in classes else same(label))
+    return {label: chosen[key_of(label)] for label in counts if label not in classes and chosen[key_of(label)] != label}

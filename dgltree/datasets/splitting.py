@@ -1,160 +1,18 @@
-"""Which examples are trained on, chosen by, and tested on."""
+"""Examples are split into those that are trained on, chosen by, and tested on.
 
-from collections.abc import Iterator
-import numpy as np
-from dgltree.batching.subtrees import Named, digests
-from dgltree.datasets.settings import key_of
-from dgltree.datasets.tree_dataset import TreeDataset
+They are dealt out by a hash of their group or tree, so that further examples never move those that were there; or in
+parts of about the same size and the same labels. Neither tears a group, or equal trees, apart.
+"""
+
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from dgltree.batching.subtrees import scattered
-from dgltree.datasets.settings import number
-from collections.abc import Sequence
 from typing import Literal
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Which examples have equal trees, of data sets that need not fit into memory.
+import numpy as np
 
-
-def tree_digests(data: TreeDataset) -> np.ndarray:
-    """(E, 1 or 2) uint64, a digest of each tree of each example: equal for equal trees, in any data set."""
-    return np.concatenate([of_nodes[roots] for of_nodes, roots in node_digests(data)]).reshape(-1, data.each)
-
-
-def count_contradicted(data: TreeDataset) -> int:
-    """How many examples have trees that occur with another label, too; those without a label do not count."""
-    labels = [None if label is None else key_of(label) for label in data.labels]
-    codes = {label: i for i, label in enumerate(dict.fromkeys(label for label in labels if label is not None))}
-    code = np.array([-1 if label is None else codes[label] for label in labels])
-    kinds = np.unique(tree_digests(data), axis=0, return_inverse=True)[1].reshape(-1)[code >= 0]
-    code = code[code >= 0]
-    lowest, highest = np.full(len(data), len(codes)), np.full(len(data), -1)
-    np.minimum.at(lowest, kinds, code)
-    np.maximum.at(highest, kinds, code)
-    return int((lowest[kinds] != highest[kinds]).sum())
-
-
-def first_equal(data: TreeDataset) -> np.ndarray:
-    """(E, 1 or 2) int64, for each tree the first node of the data set that is the root of an equal one."""
-    known, which = np.unique(tree_digests(data), return_inverse=True)
-    first, before = np.full(len(known), np.iinfo(np.int64).max), 0
-    for of_nodes, _ in node_digests(data):
-        place = np.searchsorted(known, of_nodes).clip(max=len(known) - 1)
-        nodes = np.flatnonzero(known[place] == of_nodes)
-        np.minimum.at(first, place[nodes], before + nodes)
-        before += len(of_nodes)
-    return first[which].reshape(-1, data.each)
-
-
-def node_digests(data: TreeDataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Block after block the digests of all nodes, and the roots."""
-    named = Named.of(data.own_vocabulary)
-    for block in data.blocks():
-        yield digests(block.trees, named), block.trees.roots.numpy()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Examples dealt out by a hash of their group or tree, so that further examples never move those that were there.
-
-
-MIN_HASHED_EXAMPLES, MIN_HASHED_UNITS = 200, 50
-"""Examples, and groups or different trees, from which on a hash deals them out: of fewer, parts are too unequal."""
-STEP = 0x9E3779B97F4A7C15
-
-
-def tree_keys(data: TreeDataset) -> np.ndarray:
-    """(E,) uint64, equal for examples of equal trees, in any file and however numbers at leaves are read."""
-    found = np.zeros(len(data), np.uint64)
-    for side in tree_digests(data.by_value()).T:
-        found = scattered(found + np.uint64(STEP)) ^ side
-    return scattered(found)
-
-
-def unit_keys(data: TreeDataset) -> np.ndarray:
-    """(E,) uint64, equal for examples that stay together: of one group, and without a group with equal trees."""
-    keys = tree_keys(data)
-    for i, group in enumerate(data.groups):
-        if group is not None:
-            keys[i] = int.from_bytes(blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-    return keys
-
-
-def hashed_parts(keys: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """(E,) int64, the part of each key, from 0 to ``count`` - 1: a function of the key and the seed alone."""
-    drawn = scattered(scattered(keys) + np.uint64(STEP * (seed + 1) % 2**64))
-    return (drawn % np.uint64(count)).astype(np.int64)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Examples dealt out in parts of about the same size and the same labels, which tear no group apart.
-
-
-MOST_STRATA = 0.1
-"""Different labels an example up to which each is dealt out evenly; of more, labels are numbers or names."""
-
-JITTER = 0.7
-"""How much, as an exponent, the size of a unit is changed by chance before the larger ones are dealt out first."""
-
-
-def units_of(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64, equal numbers from 0 for examples that stay together: of one group, else with equal trees."""
-    if any(group is not None for group in dataset.groups):
-        names = [f"#{i}" if group is None else f"={group}" for i, group in enumerate(dataset.groups)]
-        return np.unique(names, return_inverse=True)[1]
-    return np.unique(first_equal(dataset), axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def stratify(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:
-    """(E,) int64, the part of each example, from 0 to ``count`` - 1.
-
-    Args:
-        dataset: the examples.
-        count: of the parts.
-        seed: of the choice.
-        most: examples of a unit from which on it goes to part 0: larger than a part should be.
-    """
-    units, strata = units_of(dataset), _strata(dataset)
-    sizes = np.bincount(units)
-    rng = np.random.default_rng(seed)
-    part = np.zeros(len(sizes), np.int64)
-    fixed = np.zeros(len(sizes), bool) if most is None else sizes > most
-    large = np.flatnonzero((sizes > 1) & ~fixed)
-    large = large[np.argsort(-sizes[large] * np.exp(JITTER * rng.random(len(large))), kind="stable")]
-    part[large] = _greedy(units, strata, large, count)
-    single = np.flatnonzero((sizes == 1) & ~fixed)
-    own = np.zeros(len(sizes), np.int64)
-    own[units] = strata  # of a single one its label
-    single = single[np.lexsort((rng.random(len(single)), own[single]))]
-    part[single] = np.arange(len(single)) % count
-    return part[units]
-
-
-def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
-    """(len(order),) int64: each unit in turn goes where the classes and the sizes of the parts stay most even."""
-    labels = int(strata.max()) + 1
-    table = np.zeros((int(units.max()) + 1, labels + 1))
-    np.add.at(table, (units, strata), 1)
-    table[:, -1] = table[:, :-1].sum(1)
-    shares = table / table.sum(0).clip(min=1)  # of all examples of a class, and of all examples
-    held = np.zeros((count, labels + 1))
-    found = np.empty(len(order), np.int64)
-    for i, unit in enumerate(order):
-        found[i] = np.argmin(
-            (held * shares[unit]).sum(1)
-        )  # the growth of the squares, except for what is the same anywhere
-        held[found[i]] += shares[unit]
-    return found
-
-
-def _strata(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
-    labels = ["" if label is None else label for label in dataset.labels]
-    names, codes = np.unique(labels, return_inverse=True)
-    values = [number(str(name)) for name in names]
-    numbers = all(value is not None for value in values) and any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
-    if numbers or len(names) > max(2, MOST_STRATA * len(labels)):
-        return np.zeros(len(labels), np.int64)
-    return codes
-
+from dgltree.batching.subtrees import Named, digests, scattered
+from dgltree.datasets.settings import key_of, number
+from dgltree.datasets.tree_dataset import TreeDataset
 
 SplitRule = Literal["hash", "stratified"]
 SPLITS = ("train", "validation", "test")
@@ -165,6 +23,15 @@ SYNONYMS = {
 }
 """The values allowed in a column of splits."""
 TENTH = 10
+MIN_HASHED_EXAMPLES = 200
+"""Examples from which on a hash deals them out: of fewer, parts are too unequal."""
+MIN_HASHED_UNITS = 50
+"""Groups or different trees from which on a hash deals them out."""
+MOST_STRATA = 0.1
+"""Different labels an example up to which each is dealt out evenly; of more, labels are numbers or names."""
+JITTER = 0.7
+"""How much, as an exponent, the size of a unit is changed by chance before the larger ones are dealt out first."""
+STEP = 0x9E3779B97F4A7C15
 
 
 def split(
@@ -193,8 +60,9 @@ def split(
         found = _by_column(dataset)
         if "validation" not in found:
             train = dataset.select(found.pop("train"))
+            train.splits = [None] * len(train)
             rest = {name: dataset.select(rows) for name, rows in found.items()}
-            return split(_without_column(train), seed, SPLITS[:2], rule) | rest
+            return split(train, seed, SPLITS[:2], rule) | rest
     else:
         chosen = _by_hash if (rule or rule_for(dataset)) == "hash" else _by_chance
         found = chosen(dataset, seed, names)
@@ -211,15 +79,6 @@ def rule_for(dataset: TreeDataset) -> SplitRule:
     return "hash" if len(np.unique(unit_keys(dataset))) >= MIN_HASHED_UNITS else "stratified"
 
 
-def _by_hash(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
-    keys = unit_keys(dataset)
-    _, unit, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    part = np.where(sizes[unit] > len(keys) // TENTH, -1, hashed_parts(keys, TENTH, seed))
-    held_out = {name: part == tenth for tenth, name in enumerate(names[1:])}
-    train = ~np.any(list(held_out.values()), axis=0) if held_out else np.ones(len(keys), bool)
-    return {name: np.flatnonzero(rows).tolist() for name, rows in ({"train": train} | held_out).items() if rows.any()}
-
-
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {name: [] for name in SPLITS}
     for i, name in enumerate(dataset.splits):
@@ -231,9 +90,36 @@ def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
     return {name: rows for name, rows in found.items() if rows}
 
 
-def _without_column(dataset: TreeDataset) -> TreeDataset:
-    dataset.splits = [None] * len(dataset)
-    return dataset
+def _by_hash(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
+    keys = unit_keys(dataset)
+    _, unit, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    part = np.where(sizes[unit] > len(keys) // TENTH, -1, hashed_parts(keys, TENTH, seed))
+    held_out = {name: part == tenth for tenth, name in enumerate(names[1:])}
+    train = ~np.any(list(held_out.values()), axis=0) if held_out else np.ones(len(keys), bool)
+    return {name: np.flatnonzero(rows).tolist() for name, rows in ({"train": train} | held_out).items() if rows.any()}
+
+
+def unit_keys(data: TreeDataset) -> np.ndarray:
+    """(E,) uint64, equal for examples that stay together: of one group, and without a group with equal trees."""
+    keys = tree_keys(data)
+    for i, group in enumerate(data.groups):
+        if group is not None:
+            keys[i] = int.from_bytes(blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return keys
+
+
+def tree_keys(data: TreeDataset) -> np.ndarray:
+    """(E,) uint64, equal for examples of equal trees, in any file and however numbers at leaves are read."""
+    found = np.zeros(len(data), np.uint64)
+    for side in tree_digests(data.by_value()).T:
+        found = scattered(found + np.uint64(STEP)) ^ side
+    return scattered(found)
+
+
+def hashed_parts(keys: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """(E,) int64, the part of each key, from 0 to ``count`` - 1: a function of the key and the seed alone."""
+    drawn = scattered(scattered(keys) + np.uint64(STEP * (seed + 1) % 2**64))
+    return (drawn % np.uint64(count)).astype(np.int64)
 
 
 def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
@@ -244,6 +130,67 @@ def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[st
     part = _with_enough(part, units_of(dataset), list(held_out.values()))
     found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
     return {"train": np.flatnonzero(~np.isin(part, list(held_out.values()))).tolist(), **found}
+
+
+def stratify(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:
+    """(E,) int64, the part of each example, from 0 to ``count`` - 1.
+
+    Args:
+        dataset: the examples.
+        count: of the parts.
+        seed: of the choice.
+        most: examples of a unit from which on it goes to part 0: larger than a part should be.
+    """
+    units, strata = units_of(dataset), _strata(dataset)
+    sizes = np.bincount(units)
+    rng = np.random.default_rng(seed)
+    part = np.zeros(len(sizes), np.int64)
+    fixed = np.zeros(len(sizes), bool) if most is None else sizes > most
+    large = np.flatnonzero((sizes > 1) & ~fixed)
+    large = large[np.argsort(-sizes[large] * np.exp(JITTER * rng.random(len(large))), kind="stable")]
+    part[large] = _greedy(units, strata, large, count)
+    single = np.flatnonzero((sizes == 1) & ~fixed)
+    own = np.zeros(len(sizes), np.int64)
+    own[units] = strata  # of a single one its label
+    single = single[np.lexsort((rng.random(len(single)), own[single]))]
+    part[single] = np.arange(len(single)) % count
+    return part[units]
+
+
+def units_of(dataset: TreeDataset) -> np.ndarray:
+    """(E,) int64, equal numbers from 0 for examples that stay together: of one group, else with equal trees."""
+    if any(group is not None for group in dataset.groups):
+        names = [f"#{i}" if group is None else f"={group}" for i, group in enumerate(dataset.groups)]
+        return np.unique(names, return_inverse=True)[1]
+    return np.unique(first_equal(dataset), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _strata(dataset: TreeDataset) -> np.ndarray:
+    """(E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
+    labels = ["" if label is None else label for label in dataset.labels]
+    names, codes = np.unique(labels, return_inverse=True)
+    values = [number(str(name)) for name in names]
+    numbers = all(value is not None for value in values) and any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
+    if numbers or len(names) > max(2, MOST_STRATA * len(labels)):
+        return np.zeros(len(labels), np.int64)
+    return codes
+
+
+def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """(len(order),) int64: each unit in turn goes where the classes and the sizes of the parts stay most even."""
+    labels = int(strata.max()) + 1
+    table = np.zeros((int(units.max()) + 1, labels + 1))
+    np.add.at(table, (units, strata), 1)
+    table[:, -1] = table[:, :-1].sum(1)
+    shares = table / table.sum(0).clip(min=1)  # of all examples of a class, and of all examples
+    held = np.zeros((count, labels + 1))
+    found = np.empty(len(order), np.int64)
+    for i, unit in enumerate(order):
+        found[i] = np.argmin(
+            (held * shares[unit]).sum(1)
+        )  # the growth of the squares, except for what is the same anywhere
+        held[found[i]] += shares[unit]
+    return found
 
 
 def _with_enough(part: np.ndarray, units: np.ndarray, held_out: Sequence[int]) -> np.ndarray:
@@ -316,3 +263,47 @@ def count_shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
     by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))
     train = by_split.pop("train")
     return {name: int(np.isin(rows, train).sum()) for name, rows in by_split.items()}
+
+
+def count_contradicted(data: TreeDataset, digests_of_trees: np.ndarray | None = None) -> int:
+    """How many examples have trees that occur with another label, too; those without a label do not count.
+
+    Args:
+        data: the examples.
+        digests_of_trees: (E, 1 or 2) uint64, of :func:`tree_digests` if they were made already.
+    """
+    if digests_of_trees is None:
+        digests_of_trees = tree_digests(data)
+    labels = [None if label is None else key_of(label) for label in data.labels]
+    codes = {label: i for i, label in enumerate(dict.fromkeys(label for label in labels if label is not None))}
+    code = np.array([-1 if label is None else codes[label] for label in labels])
+    kinds = np.unique(digests_of_trees, axis=0, return_inverse=True)[1].reshape(-1)[code >= 0]
+    code = code[code >= 0]
+    lowest, highest = np.full(len(data), len(codes)), np.full(len(data), -1)
+    np.minimum.at(lowest, kinds, code)
+    np.maximum.at(highest, kinds, code)
+    return int((lowest[kinds] != highest[kinds]).sum())
+
+
+def tree_digests(data: TreeDataset) -> np.ndarray:
+    """(E, 1 or 2) uint64, a digest of each tree of each example: equal for equal trees, in any data set."""
+    return np.concatenate([of_nodes[roots] for of_nodes, roots in node_digests(data)]).reshape(-1, data.each)
+
+
+def first_equal(data: TreeDataset) -> np.ndarray:
+    """(E, 1 or 2) int64, for each tree the first node of the data set that is the root of an equal one."""
+    known, which = np.unique(tree_digests(data), return_inverse=True)
+    first, before = np.full(len(known), np.iinfo(np.int64).max), 0
+    for of_nodes, _ in node_digests(data):
+        place = np.searchsorted(known, of_nodes).clip(max=len(known) - 1)
+        nodes = np.flatnonzero(known[place] == of_nodes)
+        np.minimum.at(first, place[nodes], before + nodes)
+        before += len(of_nodes)
+    return first[which].reshape(-1, data.each)
+
+
+def node_digests(data: TreeDataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The digests of all nodes, and the roots, block after block. No data set needs to fit into memory."""
+    named = Named.of(data.own_vocabulary)
+    for block in data.blocks():
+        yield digests(block.trees, named), block.trees.roots.numpy()

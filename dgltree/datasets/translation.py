@@ -1,42 +1,19 @@
-"""Flat trees from one vocabulary to another: a data set is read once, in the names that are in it."""
+"""Flat trees are translated from one vocabulary to another: a data set is read once, in the names that are in it.
 
-from collections.abc import Collection
-from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.trees.tree import Tree
-from collections.abc import Iterable, Sequence
+Trees with other numbers of children than a model knows become trees with those that it knows.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
+
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch, shares_numbers, unbatch
 from dgltree.batching.batch import batch as make_batch
-from dgltree.batching.vocabulary import parts_of
-from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Trees with other numbers of children than a model knows, as trees with those that it knows.
-
-
-def fit_arity(tree: Tree, arities: Collection[int]) -> Tree:
-    """The tree, whose nodes have numbers of children that are among ``arities``, of which one is 0 and one above 1.
-
-    A node with fewer children than such a number gets unknown leaves after them, the fewest that it needs. One with
-    more children than any has the last ones below an unknown node: with 0 and 2, ``f(a, b, c)`` becomes
-    ``f(a, <unk>(b, c))``.
-    """
-    most = max(arities)
-
-    def shaped(children: list[Tree]) -> list[Tree]:
-        nested = range(0, len(children) - most, most - 1)  # where the children of each node but the innermost begin
-        inner = children[len(nested) * (most - 1) :]
-        wanted = min(arity for arity in arities if arity >= len(inner))
-        inner = inner + [Tree(UNKNOWN)] * (wanted - len(inner))
-        for start in reversed(nested):
-            inner = [*children[start : start + most - 1], Tree(UNKNOWN, inner)]
-        return inner
-
-    return tree.fold(lambda node, children: node.replace(children=shaped(children)))
-
+from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary, parts_of
+from dgltree.trees.tree import Tree
 
 UNKNOWN_FUNCTION = " (it was trained with --no-unk, so it reads no unknown functions)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
@@ -44,16 +21,6 @@ MAX_MESSAGE_LENGTH = 400
 """Characters of a message: a name may be as long as its file."""
 MAX_LOOKED_UP = 10
 """Unknown functions for which the known ones most like them are looked up, which takes a while."""
-
-
-def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
-    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary occurs."""
-    functions = torch.zeros(len(own.functions), dtype=torch.int64)
-    tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
-    for batch in batches:
-        functions += torch.bincount(batch.function, minlength=len(functions))
-        tokens += torch.bincount(batch.token + 1, minlength=len(tokens))  # the first is that of nodes without one
-    return functions, tokens[1:]
 
 
 def vocabulary_of(
@@ -95,8 +62,18 @@ def vocabulary_of(
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True, parts=parts)
 
 
+def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
+    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary occurs."""
+    functions = torch.zeros(len(own.functions), dtype=torch.int64)
+    tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
+    for batch in batches:
+        functions += torch.bincount(batch.function, minlength=len(functions))
+        tokens += torch.bincount(batch.token + 1, minlength=len(tokens))  # the first is that of nodes without one
+    return functions, tokens[1:]
+
+
 class Translation:
-    """From the ids of one vocabulary to those of another.
+    """The ids of one vocabulary as those of another.
 
     Where ``<unk>`` has every arity of the other vocabulary, trees with other numbers of children are read as
     :func:`dgltree.datasets.translation.fit_arity` makes them.
@@ -186,6 +163,27 @@ def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int]
             found.append(0)
             why[i] = str(error)[:MAX_MESSAGE_LENGTH]
     return found, why
+
+
+def fit_arity(tree: Tree, arities: Collection[int]) -> Tree:
+    """The tree, whose nodes have numbers of children that are among ``arities``, of which one is 0 and one above 1.
+
+    A node with fewer children than such a number gets unknown leaves after them, the fewest that it needs. One with
+    more children than any has the last ones below an unknown node: with 0 and 2, ``f(a, b, c)`` becomes
+    ``f(a, <unk>(b, c))``.
+    """
+    most = max(arities)
+
+    def shaped(children: list[Tree]) -> list[Tree]:
+        nested = range(0, len(children) - most, most - 1)  # where the children of each node but the innermost begin
+        inner = children[len(nested) * (most - 1) :]
+        wanted = min(arity for arity in arities if arity >= len(inner))
+        inner = inner + [Tree(UNKNOWN)] * (wanted - len(inner))
+        for start in reversed(nested):
+            inner = [*children[start : start + most - 1], Tree(UNKNOWN, inner)]
+        return inner
+
+    return tree.fold(lambda node, children: node.replace(children=shaped(children)))
 
 
 def with_classes(batch: TreeBatch, classes: Sequence[str], names: Sequence[str] | None = None) -> TreeBatch:

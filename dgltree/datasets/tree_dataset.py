@@ -1,74 +1,40 @@
-"""A data set of labelled trees, flattened once."""
+"""A data set of labelled trees is flattened once, from trees in Python, an iterable, or a file.
 
-from dgltree.trees.tree import Tree
-from collections.abc import Iterable, Mapping, Sequence
+It keeps flat trees and the columns next to them; a selection of examples copies neither until they are looked at.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isfinite, isnan
 from numbers import Real
 from pathlib import Path
 from typing import Any
+
 import numpy as np
-from dgltree.batching.batch import TreeBatch
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.loading.from_file import read_file
-from dgltree.datasets.loading.from_file import Gathering
-from dgltree.datasets.loading.flatten import ParsedChunk, dropped_leaves, flatten, prepare_tree
-from dgltree.datasets.objects import read_objects, with_notation
-from dgltree.datasets.settings import packed, text_of
-from dgltree.datasets.settings import Reading
-from dgltree.trees.tree import Tree, flat_trees
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import cached_property
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
-from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.batch import choose_rows
-from dgltree.batching.batch import select
+
+from dgltree.batching.batch import TreeBatch, choose_rows, select, unbatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.feature_columns import FeatureColumns, unpacked
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import COLUMN_CLASSES, Column
-from dgltree.datasets.loading.flatten import ParsedChunk, with_numbers
-from dgltree.datasets.settings import Reading, names_of
+from dgltree.datasets.loading.flatten import ParsedChunk, dropped_leaves, flatten, prepare_tree, with_numbers
+from dgltree.datasets.loading.from_file import Gathering, read_file
+from dgltree.datasets.objects import read_objects, with_notation
+from dgltree.datasets.settings import Reading, names_of, packed, text_of
 from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
+from dgltree.support.lazy import cached_property
+from dgltree.trees.tree import Tree, flat_trees
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Labels of nodes that are texts, as numbers.
-
-
-class NodeClasses:
-    """Numbers the texts that label nodes, in the order in which they occur first."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self._kinds: set[type] = set()
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The text of each number; None if no label is a text."""
-        return tuple(self.numbers) or None
-
-    def numbered(self, trees: list[Tree]) -> list[Tree]:
-        """Trees whose labels are numbers. Raises ``ValueError`` if texts and numbers are mixed, in trees before too."""
-        kinds = {type(node.label) for tree in trees for node in tree.distinct_preorder()} - {type(None)}
-        self._kinds |= kinds
-        if str in self._kinds and len(self._kinds) > 1:
-            raise ValueError("some labels of nodes are texts and others numbers; give one kind")
-        return [tree.fold(self._relabelled) for tree in trees] if str in kinds else trees
-
-    def _relabelled(self, node: Tree, children: list[Tree]) -> Tree:
-        label = None if node.label is None else self.numbers.setdefault(str(node.label), len(self.numbers))
-        return node.replace(label=label, children=children)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Examples as a data set keeps them: flat trees and the columns next to them; of trees in Python, and of files.
-
-
+COLUMNS = tuple(COLUMN_CLASSES)
+"""A column next to the trees, with a value for each example."""
+BLOCK = 1 << 18
+"""Nodes that are in memory at a time, about, if all trees are looked at."""
 AT_A_TIME = 1000
 """Examples of a stream that are Python's objects at the same time."""
 
@@ -79,7 +45,7 @@ class FlatExamples:
 
     trees: TreeBatch
     columns: Mapping[str, Any]
-    """By the names of ``dgltree.datasets.loading.columns_on_disk.COLUMN_CLASSES`` a value of each example."""
+    """A value of each example, by the names of ``dgltree.datasets.loading.columns_on_disk.COLUMN_CLASSES``."""
     reading: Reading
     bad: list[Bad] = field(default_factory=list)
     """The records that could not be read."""
@@ -87,154 +53,6 @@ class FlatExamples:
     """The file whose notation was detected."""
     node_classes: tuple[str, ...] | None = None
     """The texts whose numbers are the labels of nodes; None: these are given as numbers."""
-
-
-def flatten_trees(
-    trees: Sequence[Tree | tuple[Tree, Tree]],
-    labels: Sequence[str | float | None] | None,
-    splits: Sequence[str | None] | None,
-    ids: Sequence[str | None] | None,
-    groups: Sequence[str | None] | None,
-    reading: Reading,
-    node_classes: NodeClasses | None = None,
-    features: Mapping[str, Sequence[Any]] | None = None,
-) -> FlatExamples:
-    """Those of trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`.
-
-    ``node_classes`` are those of the trees before.
-    """
-    count = len(trees)
-    if not count:
-        raise ValueError("no trees: give at least one")
-    flat = list(flat_trees(trees))
-    if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
-        raise ValueError("some examples are trees and others pairs; give one kind")
-    if labels is None:
-        labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
-    for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
-        if column is not None and len(column) != count:
-            raise ValueError(f"{len(column)} {name} for {count} examples")
-    drop, empty = dropped_leaves(reading), [None] * count
-    columns: dict[str, Any] = {
-        "lines": list(range(1, count + 1)),
-        "labels": [_text(label, f"labels[{i}]") for i, label in enumerate(labels)],
-        "splits": splits or empty,
-        "ids": ids or empty,
-        "groups": groups or empty,
-        "files": [""] * count,
-        "features": empty if features is None else _feature_texts(features, count),
-    }
-    if features is not None:
-        reading = replace(reading, features=",".join(features))
-    classes = node_classes or NodeClasses()
-    found = flatten(classes.numbered([prepare_tree(tree, reading, drop) for tree in flat]), reading)
-    return FlatExamples(found, columns, reading, node_classes=classes.names)
-
-
-def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
-    """Those of an iterable, of which some are read at a time: the flat trees grow in files.
-
-    Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
-    """
-    if reading.features is not None:
-        raise ValueError(
-            "examples of an iterable are trees with labels, without columns next to them; leave out features"
-        )
-    if isinstance(examples, str | Path):
-        raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
-    gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
-    while given := list(islice(source, AT_A_TIME)):
-        first = len(gathering) + 1
-        labels = [_label_of(item, i) for i, item in enumerate(given, first)]
-        trees = [item[0] for item in given]
-        reading = with_notation(trees, reading)
-        flat = flatten_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
-        if each not in (0, len(flat.trees) // len(given)):
-            raise ValueError("some examples are trees and others pairs; give one kind")
-        each = len(flat.trees) // len(given)
-        lines = range(first, first + len(given))
-        gathering.add(ParsedChunk(flat.trees, **{**flat.columns, "lines": list(lines)}))
-    if not len(gathering):
-        raise ValueError("no examples: give at least one")
-    stored = gathering.finish(reading)
-    return FlatExamples(stored.trees, stored.columns, reading, node_classes=classes.names)
-
-
-def _label_of(item: Any, number: int) -> str | None:
-    """The label of an example that came with one."""
-    if not isinstance(item, tuple | list) or len(item) != 2:
-        raise ValueError(
-            f"example {number} is {item!r:.60}; give a tree, or a pair of trees, and its label: (tree, label)"
-        )
-    return _text(item[1], f"the label of example {number}")
-
-
-def flatten_file(
-    path: str | Path, asked: Reading, workers: int | None, cached: bool, strict: bool, progress: bool, named: bool
-) -> FlatExamples:
-    """Those of a file. Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_file`."""
-    stored = read_file(path, asked, workers, cached, progress, named)
-    reading, bad = Reading(**stored.reading), [Bad(*each) for each in stored.bad]
-    if strict and bad:
-        raise ValueError(bad[0].at(path))
-    detected = reading.notation is not None and asked.notation is None
-    return FlatExamples(stored.trees, stored.columns, reading, bad, str(path) if detected else None)
-
-
-def flatten_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
-    """Those of a part of a file, which has at least one."""
-    assert part.trees is not None
-    return FlatExamples(part.trees, vars(part), reading, [Bad(*each) for each in part.bad])
-
-
-def _text(label: Any, name: str) -> str | None:
-    """A label as a data set keeps it. ``ValueError`` for a number that is not finite."""
-    if isinstance(label, Real) and not isfinite(label):
-        raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
-    return None if label is None else str(label)
-
-
-def _feature_texts(features: Mapping[str, Sequence[Any]], count: int) -> list[str | None]:
-    """The columns next to the trees as a file has them. ``ValueError`` for other lengths, and for what is no value."""
-    columns = []
-    for name, values in features.items():
-        if "," in name or name != name.strip():
-            raise ValueError(
-                f"a column next to the trees is called {name!r}; give a name without commas and without spaces at its "
-                f"ends"
-            )
-        if len(values) != count:
-            raise ValueError(f"{len(values)} values of {name!r} for {count} examples")
-        columns.append([_value_text(value, name) for value in values])
-    return [packed(row) for row in zip(*columns, strict=True)] if columns else [None] * count
-
-
-def _value_text(value: Any, name: str) -> str | None:
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    if value is None or (isinstance(value, Real) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if hasattr(value, "isoformat"):  # a date, or a time stamp of pandas
-        return str(value.isoformat())
-    return text_of({name: float(value) if isinstance(value, np.floating) else value}, name)
-
-
-def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
-    """(E,) float64, how much each example counts. ``ValueError`` for another number of them, and for one below 0."""
-    weights = np.asarray(given, np.float64)
-    if weights.shape != (count,):
-        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one per example")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(wrong) or not weights.sum() > 0:
-        where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
-        raise ValueError(f"{where}; weights are numbers from 0 on, and at least one is above 0")
-    return weights
-
-
-COLUMNS = tuple(COLUMN_CLASSES)
-"""A column next to the trees, with a value for each example."""
-BLOCK = 1 << 18
-"""Nodes that are in memory at a time, about, if all trees are looked at."""
 
 
 class TreeDataset(Dataset[Any]):
@@ -378,7 +196,9 @@ class TreeDataset(Dataset[Any]):
         return f"<TreeDataset: {len(self)} {kind}, {self.num_nodes} nodes>"
 
     def __getitem__(self, i: int) -> tuple[Tree | tuple[Tree, ...], str | None]:
-        trees = unbatch(self.select([range(len(self))[i]]).trees)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"there is no example {i}: the data set has {len(self)}")
+        trees = unbatch(self.select([i % len(self)]).trees)
         return (trees[0] if self.each == 1 else tuple(trees)), self.labels[i]
 
     def __getitems__(self, examples: Sequence[int]) -> "TreeDataset":
@@ -464,21 +284,21 @@ class TreeDataset(Dataset[Any]):
         return moved
 
     def with_classes(self, classes: Sequence[str]) -> "TreeDataset":
-        """The same with the labels of nodes as numbers of these classes, ``NO_LABEL`` for others."""
+        """The examples with the labels of nodes as numbers of these classes, ``NO_LABEL`` for others."""
         named = copy(self)
         named.__dict__.pop("trees", None)
         named._classes = tuple(classes)
         return named
 
     def as_read(self) -> "TreeDataset":
-        """The same in the names of its file, if :meth:`within` brought it to a model's vocabulary."""
+        """The examples in the names of their file, if :meth:`within` brought it to a model's vocabulary."""
         same = copy(self)
         same.__dict__.pop("trees", None)
         same._translation, same.own_vocabulary = None, self._flat_vocabulary
         return same
 
     def with_numbers(self, dates: bool | None = True) -> "TreeDataset":
-        """The same, whose leaves that are written as numbers carry numbers instead of tokens.
+        """The examples, whose leaves that are written as numbers carry numbers instead of tokens.
 
         ``dates`` says whether those that are written as dates do, too, unless ``reading`` does.
 
@@ -496,7 +316,7 @@ class TreeDataset(Dataset[Any]):
         return changed
 
     def by_value(self) -> "TreeDataset":
-        """The same as it was read, with numbers and dates at leaves as values whatever ``reading`` says of them.
+        """The examples as they were read, with numbers and dates at leaves as values whatever ``reading`` says of them.
 
         So trees of files can be compared that were read with other settings of these.
         """
@@ -509,7 +329,7 @@ class TreeDataset(Dataset[Any]):
         return Bad(self.lines[i], message, self.files[i], self.ids[i], self.splits[i])
 
     def feature_table(self, names: Sequence[str]) -> list[list[str | None]]:
-        """Of each of these columns next to the trees the texts of all examples, None for none.
+        """The texts of all examples in each of these columns next to the trees, None for none.
 
         Raises ``ValueError`` for a column that is not among those that were read.
         """
@@ -569,3 +389,170 @@ class TreeDataset(Dataset[Any]):
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
     """Whole numbers of 32 bits, as a file has them, as ``TreeBatch`` has them."""
     return tensor.long() if tensor.dtype == torch.int32 else tensor
+
+
+def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
+    """(E,) float64, how much each example counts. ``ValueError`` for another number of them, and for one below 0."""
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one per example")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong) or not weights.sum() > 0:
+        where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
+        raise ValueError(f"{where}; weights are numbers from 0 on, and at least one is above 0")
+    return weights
+
+
+class NodeClasses:
+    """Numbers the texts that label nodes, in the order in which they occur first."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._kinds: set[type] = set()
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The text of each number; None if no label is a text."""
+        return tuple(self.numbers) or None
+
+    def numbered(self, trees: list[Tree]) -> list[Tree]:
+        """Trees whose labels are numbers. Raises ``ValueError`` if texts and numbers are mixed, in trees before too."""
+        kinds = {type(node.label) for tree in trees for node in tree.distinct_preorder()} - {type(None)}
+        self._kinds |= kinds
+        if str in self._kinds and len(self._kinds) > 1:
+            raise ValueError("some labels of nodes are texts and others numbers; give one kind")
+        return [tree.fold(self._relabelled) for tree in trees] if str in kinds else trees
+
+    def _relabelled(self, node: Tree, children: list[Tree]) -> Tree:
+        label = None if node.label is None else self.numbers.setdefault(str(node.label), len(self.numbers))
+        return node.replace(label=label, children=children)
+
+
+def flatten_trees(
+    trees: Sequence[Tree | tuple[Tree, Tree]],
+    labels: Sequence[str | float | None] | None,
+    splits: Sequence[str | None] | None,
+    ids: Sequence[str | None] | None,
+    groups: Sequence[str | None] | None,
+    reading: Reading,
+    node_classes: NodeClasses | None = None,
+    features: Mapping[str, Sequence[Any]] | None = None,
+) -> FlatExamples:
+    """Flatten trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`.
+
+    ``node_classes`` are those of the trees before.
+    """
+    count = len(trees)
+    if not count:
+        raise ValueError("no trees: give at least one")
+    flat = list(flat_trees(trees))
+    if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
+        raise ValueError("some examples are trees and others pairs; give one kind")
+    if labels is None:
+        labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
+    for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
+        if column is not None and len(column) != count:
+            raise ValueError(f"{len(column)} {name} for {count} examples")
+    drop, empty = dropped_leaves(reading), [None] * count
+    columns: dict[str, Any] = {
+        "lines": list(range(1, count + 1)),
+        "labels": [_text(label, f"labels[{i}]") for i, label in enumerate(labels)],
+        "splits": splits or empty,
+        "ids": ids or empty,
+        "groups": groups or empty,
+        "files": [""] * count,
+        "features": empty if features is None else _feature_texts(features, count),
+    }
+    if features is not None:
+        reading = replace(reading, features=",".join(features))
+    classes = node_classes or NodeClasses()
+    found = flatten(classes.numbered([prepare_tree(tree, reading, drop) for tree in flat]), reading)
+    return FlatExamples(found, columns, reading, node_classes=classes.names)
+
+
+def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
+    """Flatten the examples of an iterable, of which some are read at a time: the flat trees grow in files.
+
+    Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
+    """
+    if reading.features is not None:
+        raise ValueError(
+            "examples of an iterable are trees with labels, without columns next to them; leave out features"
+        )
+    if isinstance(examples, str | Path):
+        raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
+    gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
+    while given := list(islice(source, AT_A_TIME)):
+        first = len(gathering) + 1
+        labels = [_label_of(item, i) for i, item in enumerate(given, first)]
+        trees = [item[0] for item in given]
+        reading = with_notation(trees, reading)
+        flat = flatten_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
+        if each not in (0, len(flat.trees) // len(given)):
+            raise ValueError("some examples are trees and others pairs; give one kind")
+        each = len(flat.trees) // len(given)
+        lines = range(first, first + len(given))
+        gathering.add(ParsedChunk(flat.trees, **{**flat.columns, "lines": list(lines)}))
+    if not len(gathering):
+        raise ValueError("no examples: give at least one")
+    stored = gathering.finish(reading)
+    return FlatExamples(stored.trees, stored.columns, reading, node_classes=classes.names)
+
+
+def _label_of(item: Any, number: int) -> str | None:
+    """The label of an example that came with one."""
+    if not isinstance(item, tuple | list) or len(item) != 2:
+        raise ValueError(
+            f"example {number} is {item!r:.60}; give a tree, or a pair of trees, and its label: (tree, label)"
+        )
+    return _text(item[1], f"the label of example {number}")
+
+
+def flatten_file(
+    path: str | Path, asked: Reading, workers: int | None, cached: bool, strict: bool, progress: bool, named: bool
+) -> FlatExamples:
+    """Flatten the examples of a file. Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_file`."""
+    stored = read_file(path, asked, workers, cached, progress, named)
+    reading, bad = Reading(**stored.reading), [Bad(*each) for each in stored.bad]
+    if strict and bad:
+        raise ValueError(bad[0].at(path))
+    detected = reading.notation is not None and asked.notation is None
+    return FlatExamples(stored.trees, stored.columns, reading, bad, str(path) if detected else None)
+
+
+def flatten_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
+    """Flatten the examples of a part of a file, which has at least one."""
+    assert part.trees is not None
+    return FlatExamples(part.trees, vars(part), reading, [Bad(*each) for each in part.bad])
+
+
+def _text(label: Any, name: str) -> str | None:
+    """A label as a data set keeps it. ``ValueError`` for a number that is not finite."""
+    if isinstance(label, Real) and not isfinite(label):
+        raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
+    return None if label is None else str(label)
+
+
+def _feature_texts(features: Mapping[str, Sequence[Any]], count: int) -> list[str | None]:
+    """The columns next to the trees as a file has them. ``ValueError`` for other lengths, and for what is no value."""
+    columns = []
+    for name, values in features.items():
+        if "," in name or name != name.strip():
+            raise ValueError(
+                f"a column next to the trees is called {name!r}; give a name without commas and without spaces at its "
+                f"ends"
+            )
+        if len(values) != count:
+            raise ValueError(f"{len(values)} values of {name!r} for {count} examples")
+        columns.append([_value_text(value, name) for value in values])
+    return [packed(row) for row in zip(*columns, strict=True)] if columns else [None] * count
+
+
+def _value_text(value: Any, name: str) -> str | None:
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if value is None or (isinstance(value, Real) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "isoformat"):  # a date, or a time stamp of pandas
+        return str(value.isoformat())
+    return text_of({name: float(value) if isinstance(value, np.floating) else value}, name)

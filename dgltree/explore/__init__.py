@@ -1,1 +1,1 @@
-"""``dgltree explore``: a page to look into the networks. Needs the extra ``explore`` (Starlette, uvicorn)."""
+"""The page of ``dgltree explore``, one file per room; static/ is its browser side. Needs the extra ``explore``."""

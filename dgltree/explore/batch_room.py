@@ -13,10 +13,11 @@ from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.planned import plan
 from dgltree.engine.propagate import propagate
 from dgltree.engine.schedule import Schedule
-from dgltree.explore.endpoint import Endpoint, RequestFields
+from dgltree.equations.typed import read_typed_expression
+from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.request_fields import RequestFields
 from dgltree.explore.tree_drawing import list_nodes, unfold_tree
 from dgltree.read.notations import NOTATIONS, detect
-from dgltree.equations.typed import read_typed_expression
 from dgltree.trees.tree import Tree
 
 MAX_LENGTH = 20_000
@@ -24,9 +25,9 @@ MAX_LENGTH = 20_000
 MOST_TREES = 24
 MOST_NODES = 2000
 WIDTH = 64
-"""Of the states that are timed."""
+"""Size of the states that are timed."""
 SECONDS = 0.8
-"""For which the ways of computing are repeated."""
+"""Seconds for which the ways of computing are repeated."""
 ROUNDS = 5, 200
 """At least and at most."""
 

@@ -1,26 +1,44 @@
-"""The models that were named at the start: all that the page can look into."""
+"""The models that were named at the start are opened, each with its name on the page; it can look into no others."""
 
 import re
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dgltree.cells import CELLS
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import SequenceEncoder
+from dgltree.encoders import SequenceEncoder, TreeEncoder
 from dgltree.encoders.sequence.neural_data_router import SequenceNeuralDataRouter
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.ranking.pretrained import listops_model, logic_model, open_any, open_model
 from dgltree.training.model_files import check_answers
-from dgltree.training.trained_model import TrainedModel
-from dgltree.training.unlabelled_model import UnlabelledModel, finds_trees
-from dgltree.cells import CELLS
-from dgltree.encoders import SequenceEncoder, TreeEncoder
-from dgltree.models.tree_model import TreeModel
+
+if TYPE_CHECKING:
+    from dgltree.training.trained_model import TrainedModel
 
 DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""
+SHIPPED = {DEFAULT: "shipped", LOGIC: "logic", LISTOPS: "ListOps"}
+KINDS = {
+    "tree_rnn": "Tree-RNN",
+    "tree_lstm": "Tree-LSTM",
+    "child_sum": "Child-sum Tree-LSTM",
+    "stack_tree_rnn": "Stack Tree-RNN",
+    "stack_tree_lstm": "Stack Tree-LSTM",
+    "tree_smu": "Tree-SMU",
+    "tree_cell": "Tree cell",
+    "grc": "Gated recursive cell",
+    "ordered_memory": "Ordered Memory",
+    "on_lstm": "ON-LSTM",
+    "beam_tree": "Beam Tree",
+    "efficient_beam_tree": "Efficient Beam Tree",
+    "crvnn": "CRvNN",
+}
+"""The usual names; those of other cells and encoders are written as in their registries."""
 ADVICE = re.compile(r"\. (?=[A-Z])|; (?=give|name|use|write) ?")
-"""Begins what a message advises, which are options of other commands."""
+"""The beginning of what a message advises, which are options of other commands."""
 
 
 @dataclass
@@ -28,7 +46,7 @@ class OwnTrees:
     """A model that ``fit`` made, with its trees."""
 
     folder: Path
-    trained: TrainedModel
+    trained: "TrainedModel"
     path: str | None
     """The file of the trees, or a folder."""
     data: TreeDataset | None
@@ -80,36 +98,27 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
     return opened
 
 
-def _read_trees(path: str, trained: TrainedModel) -> TreeDataset | str:
-    """The trees of a file as the model's training file was read, or why it cannot be, without advice on options.
+def _open_folder(folder: str, trees: str | None, opened: Opened) -> TreeModel:
+    """The model of a folder of ``fit`` or ``embed``, whose imports bring what models of equations do not need."""
+    from dgltree.training.trained_model import TrainedModel
+    from dgltree.training.unlabelled_model import UnlabelledModel, finds_trees
 
-    A file of pairs for a model of single trees, and one without any label that the model can predict, cannot be read.
-    """
-    try:
-        data = TreeDataset.from_file(path, cached=False, progress=True, named=False, **trained.reading.to_json())
-        trained.check_kind(data)
-        trained.objective.labelled(data)
-        return data
-    except ValueError as error:
-        return ADVICE.split(str(error))[0]
+    if finds_trees(folder):
+        return UnlabelledModel.load(folder).model.model
+    check_answers(folder)
+    trained = TrainedModel.load(folder)
+    read = None if trees is None else _read_trees(trees, trained)
+    own = (
+        OwnTrees(Path(folder), trained, None, None, read)
+        if isinstance(read, str)
+        else OwnTrees(Path(folder), trained, trees, read)
+    )
+    opened.own_trees[_free(folder, opened.own_trees)] = own
+    return trained.model
 
 
 def _open(name: str, trees: str | None, opened: Opened) -> None:
-    if finds_trees(name):
-        model: TreeModel = UnlabelledModel.load(name).model.model
-    elif Path(name).is_dir():
-        check_answers(name)
-        trained = TrainedModel.load(name)
-        read = None if trees is None else _read_trees(trees, trained)
-        own = (
-            OwnTrees(Path(name), trained, None, None, read)
-            if isinstance(read, str)
-            else OwnTrees(Path(name), trained, trees, read)
-        )
-        opened.own_trees[_free(name, opened.own_trees)] = own
-        model = trained.model
-    else:
-        model = open_any(name)
+    model = _open_folder(name, trees, opened) if Path(name).is_dir() else open_any(name)
     if isinstance(model, EquationModel):
         model.cell  # noqa: B018 (raises for an encoder without one)
         opened.equations[_free(name, opened.equations)] = model
@@ -124,6 +133,20 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
         )
 
 
+def _read_trees(path: str, trained: "TrainedModel") -> TreeDataset | str:
+    """The trees of a file as the model's training file was read, or why it cannot be, without advice on options.
+
+    A file of pairs for a model of single trees, and one without any label that the model can predict, cannot be read.
+    """
+    try:
+        data = TreeDataset.from_file(path, cached=False, progress=True, named=False, **trained.reading.to_json())
+        trained.check_kind(data)
+        trained.objective.labelled(data)
+        return data
+    except ValueError as error:
+        return ADVICE.split(str(error))[0]
+
+
 def _free(path: str, taken: Collection[str]) -> str:
     """A short name that no other model has."""
     parts = Path(path).resolve().with_suffix("").parts
@@ -131,30 +154,6 @@ def _free(path: str, taken: Collection[str]) -> str:
         if (name := "/".join(parts[-length:])) not in taken:
             return name
     return path
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Names of networks on the page: the kind, and the name by which it was opened.
-
-
-KINDS = {
-    "tree_rnn": "Tree-RNN",
-    "tree_lstm": "Tree-LSTM",
-    "child_sum": "Child-sum Tree-LSTM",
-    "stack_tree_rnn": "Stack Tree-RNN",
-    "stack_tree_lstm": "Stack Tree-LSTM",
-    "tree_smu": "Tree-SMU",
-    "tree_cell": "Tree cell",
-    "grc": "Gated recursive cell",
-    "ordered_memory": "Ordered Memory",
-    "on_lstm": "ON-LSTM",
-    "beam_tree": "Beam Tree",
-    "efficient_beam_tree": "Efficient Beam Tree",
-    "crvnn": "CRvNN",
-}
-"""The usual names; those of other cells and encoders are written as in their registries."""
-
-SHIPPED = {DEFAULT: "shipped", LOGIC: "logic", LISTOPS: "ListOps"}
 
 
 def title(name: str, model: TreeModel) -> str:

@@ -8,13 +8,12 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.encoders import Attention, Beams, Distances, Merges, Parse, SequenceEncoder
-from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.open_models import Opened
-from dgltree.explore.open_models import title
+from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.open_models import Opened, title
+from dgltree.explore.request_fields import RequestFields
 from dgltree.explore.tree_drawing import HUNDREDTH, unfold_tree
 from dgltree.induction import right_branching, without_tokens
-from dgltree.induction.evalb import Parameters, Status, score_sentence
-from dgltree.induction.evalb import Brackets
+from dgltree.induction.evalb import Brackets, Parameters, Status, score_sentence
 from dgltree.models.tree_model import PairModel, TreeModel, evaluating
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.formula import read_formula

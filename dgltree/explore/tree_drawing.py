@@ -1,31 +1,42 @@
-"""Trees and states as the page draws them: plain numbers and texts."""
+"""Trees and states become plain numbers and texts, as the page draws them, or as the file of the trees has them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
 import torch
 from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
-from dgltree.engine.propagate import propagate
-from dgltree.engine.trace import EVERYTHING
-from dgltree.trees.picture import node_name
-from dgltree.trees.tree import Tree
 from dgltree.datasets.formats import open_format
 from dgltree.datasets.settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.engine.propagate import propagate
+from dgltree.engine.trace import EVERYTHING
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
-from dgltree.read.text import brief
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.sexpr import write_sexpr
-from dgltree.read.text import one_line
+from dgltree.read.text import brief, one_line
+from dgltree.trees.picture import node_name
+from dgltree.trees.tree import Tree
 from dgltree.trees.tree import name_of as full_name
 
 MOST_NODES = 2000
-"""Of what is drawn."""
+"""Nodes of what is drawn."""
 SIGNS = {"Add": "+", "Mul": "×", "Pow": "^", "_": "?"}
 """Signs for operators and the blank in drawings."""
 HUNDREDTH = 100
 """States are sent as whole hundredths: a third of the text, and as exact as a colour."""
+MAX_TEXT_LENGTH = 160
+"""Characters of a text in a list."""
+WRITERS: dict[str, Callable[[Tree], str]] = {
+    "infix": write_infix,
+    "sexpr": write_sexpr,
+    "treebank": write_treebank,
+    "sst": write_sst,
+    "brackets": write_unlabelled,
+}
+"""The writers by notation; trees of others, such as JSON and code, are written with brackets."""
 
 
 def name_of(node: Tree) -> str:
@@ -34,7 +45,7 @@ def name_of(node: Tree) -> str:
 
 
 def unfold_tree(tree: Tree) -> Tree:
-    """The same tree with an object of its own at each node, so that the nodes of a batch are those in preorder.
+    """The tree with an object of its own at each node, so that the nodes of a batch are those in preorder.
 
     Raises ``ValueError`` for more than can be drawn.
     """
@@ -81,22 +92,6 @@ def trace_trees(batch: TreeBatch, cell: Cell) -> tuple[Tensor, list[list[dict[st
 
 def _part(name: str, values: Tensor, child: int | None = None) -> dict[str, Any]:
     return {"name": name, "child": child, "rows": values.reshape(-1, values.shape[-1]).int().tolist()}
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Trees as their file has them: the text of a record, a subtree in its notation, and the names of nodes.
-
-
-MAX_TEXT_LENGTH = 160
-"""Characters of a text in a list."""
-WRITERS: dict[str, Callable[[Tree], str]] = {
-    "infix": write_infix,
-    "sexpr": write_sexpr,
-    "treebank": write_treebank,
-    "sst": write_sst,
-    "brackets": write_unlabelled,
-}
-"""By notation; trees of others, such as JSON and code, are written with brackets."""
 
 
 def write_tree(tree: Tree, reading: Reading) -> str:

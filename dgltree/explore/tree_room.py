@@ -1,51 +1,63 @@
-"""The room of own trees: a model of ``fit``, its errors, and any tree with its states, neighbours and place."""
+"""The room of own trees shows a model of ``fit``, its errors, and any tree with its states, neighbours and place.
+
+The answers to the trees of a file are computed once, when they are first asked for. Maps need scikit-learn: vectors are
+points by their principal components at once, by t-SNE in stages.
+"""
 
 import json
 from abc import ABC, abstractmethod
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
-from dgltree.batching.batch import unbatch
+
+from dgltree.batching.batch import batch, unbatch
 from dgltree.datasets.batches import UNSEEN
+from dgltree.datasets.settings import Reading
 from dgltree.datasets.splitting import split
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.dispatch import kernels
-from dgltree.explore.tree_drawing import read_texts, write_tree
-from dgltree.explore.endpoint import RequestFields
-from dgltree.explore.open_models import OwnTrees
-from dgltree.training.folder import CARD, split_rule, split_seed
+from dgltree.explore.endpoint import Endpoint, Send, Stop
+from dgltree.explore.open_models import Opened, OwnTrees
+from dgltree.explore.request_fields import RequestFields
+from dgltree.explore.tree_drawing import list_nodes, node_names, read_texts, trace_trees, unfold_tree, write_tree
+from dgltree.models.tree_model import evaluating
+from dgltree.support.durations import in_seconds
+from dgltree.support.lazy import cached_property
+from dgltree.training.explaining import Explanation
+from dgltree.training.folder import CARD, EPOCHS, read_epochs, split_seed
+from dgltree.training.neighbours import nearest_vectors
 from dgltree.training.objectives import Classes, Numbers, Objective
 from dgltree.training.split_file import earlier
-from collections.abc import Iterator
-import numpy as np
-from dgltree.batching.batch import batch, unbatch
-from dgltree.datasets.settings import Reading
-from dgltree.support.durations import in_seconds
-from dgltree.encoders import TreeEncoder
-from dgltree.explore.tree_drawing import node_names, write_tree
-from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.open_models import Opened, OwnTrees
-from dgltree.explore.tree_drawing import list_nodes, trace_trees, unfold_tree
-from dgltree.explore.endpoint import Send, Stop
-from dgltree.models.tree_model import evaluating
-from dgltree.training.explaining import Explanation
-from dgltree.training.folder import EPOCHS, read_epochs
-from dgltree.training.neighbours import nearest_vectors
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A model's answers to the trees of a file: computed once, when they are first asked for.
-
-
+PAGE = 12
+"""Examples of a list."""
+NEAREST = 6
+MAPPED = {"pca": 3000, "tsne": 1500}
+"""Trees on a map, evenly spread over the examples."""
+LISTED = 5
+"""Subtrees of the list of those that decide an answer."""
+STAGES = 4
+ITERATIONS = 250
+"""Iterations of a stage: the fewest that scikit-learn makes."""
+PERPLEXITY = 30
+COMPONENTS = 30
+"""Components that t-SNE sees of longer vectors."""
+MIN_VECTORS = 5
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""
 MAX_EXAMPLES = 20_000
 """Examples that are looked at, the first of the file."""
-MAX_CLASSES, MAX_MISTAKES = 300, 100
-"""Classes of a matrix that is sent, and pairs of classes that are sent in its place: the matrix of 10,000 is 270 MB."""
+MAX_CLASSES = 300
+"""Classes of a matrix that is sent: that of 10,000 is 270 MB."""
+MAX_MISTAKES = 100
+"""Pairs of classes that are sent in place of a larger matrix."""
 ACCURACY_TOLERANCE = 1e-3
-"""Between the accuracy of the card and that of the examples, if they are the same."""
+"""Difference between the accuracy of the card and that of the examples, if they are the same."""
 
 
 class ModelAnswers(ABC):
@@ -140,13 +152,13 @@ class ModelAnswers(ABC):
             if (kept := earlier(self._folder)) is not None:
                 rows = [i for i, name in enumerate(kept.known(self._all)) if name == "test"]
                 return self._all.select(rows) if rows else None
-            return split(self._all, split_seed(self._folder), rule=split_rule(self._folder)).get("test")
+            return split(self._all, split_seed(self._folder)).get("test")
         except ValueError:  # too few trees, or a column of splits that names others
             return None
 
 
 class ClassAnswers(ModelAnswers):
-    """The same of classes."""
+    """The answers of a model of classes."""
 
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
         return (
@@ -171,16 +183,15 @@ class ClassAnswers(ModelAnswers):
 
     def said(self, example: int) -> dict[str, Any]:
         answer = self.answers[example]
-        best = int(self.trained.objective.predicted(answer.unsqueeze(0)))
-        return {"predicted": self.trained.classes[best], "probability": round(float(answer[best]), 4)}
+        [name] = self.trained.labels_of(answer.unsqueeze(0))
+        return {"predicted": name, "probability": round(float(answer[self.trained.classes.index(name)]), 4)}
 
     def ranked(self, example: int) -> list[dict[str, Any]]:
         pairs = zip(self.answers[example].tolist(), self.trained.classes, strict=True)
         return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
 
     def compared(self) -> dict[str, Any]:
-        """The confusion matrix; of more than ``MAX_CLASSES`` classes the most frequent mistakes, whose matrix is "
-        "empty."""
+        """The confusion matrix; of more than ``MAX_CLASSES`` classes the most frequent mistakes instead."""
         names = list(self.trained.classes)
         true = torch.where(self.labels == UNSEEN, len(names), self.labels)
         pairs = true * len(names) + self.trained.objective.predicted(self.answers)
@@ -206,7 +217,7 @@ class ClassAnswers(ModelAnswers):
 
 
 class NumberAnswers(ModelAnswers):
-    """The same of numbers."""
+    """The answers of a model of numbers."""
 
     def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
         return abs(float((answers - labels).abs().mean()) - metrics["mae"]) <= ACCURACY_TOLERANCE * max(
@@ -232,7 +243,7 @@ class NumberAnswers(ModelAnswers):
 
 
 ANSWERS: dict[type[Objective], type[ModelAnswers]] = {Classes: ClassAnswers, Numbers: NumberAnswers}
-"""By what a model predicts."""
+"""The answers of a model by what it predicts."""
 
 
 def answers_of(own: OwnTrees) -> ModelAnswers:
@@ -253,89 +264,6 @@ def read_card(folder: Path) -> dict[str, Any] | None:
     except ValueError:
         raise ValueError(f"{file}: damaged; fit writes it again once {CARD} is deleted") from None
     return card
-
-
-# Vectors as points in the plane: by their principal components at once, by t-SNE in stages. Needs scikit-learn.
-STAGES = 4
-ITERATIONS = 250
-"""Of a stage: the fewest that scikit-learn makes."""
-PERPLEXITY = 30
-COMPONENTS = 30
-"""That t-SNE sees of longer vectors."""
-MIN_VECTORS = 5
-
-
-def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
-    """(E, components), with zeros if there are fewer. Raises ``ValueError`` for fewer than five vectors."""
-    from sklearn.decomposition import PCA
-
-    if len(vectors) < MIN_VECTORS:
-        raise ValueError(f"{len(vectors)} trees; a map needs {MIN_VECTORS}")
-    there = min(components, *vectors.shape)
-    with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
-        found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())
-    return np.pad(found, ((0, 0), (0, components - there)))
-
-
-def neighbouring(vectors: Tensor) -> Iterator[np.ndarray]:
-    """(E, 2) after each stage of t-SNE (van der Maaten and Hinton 2008), which begins from the principal components.
-
-    A stage continues where the last one ended, so that it can be looked at and stopped on the way; the first one alone
-    exaggerates. Errors as in :func:`principal`.
-    """
-    from sklearn.manifold import TSNE
-
-    reduced = principal(vectors, COMPONENTS)
-    plane = reduced[:, :2] / max(float(reduced[:, 0].std()), 1e-12) * 1e-4
-    perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
-    for stage in range(STAGES):
-        made = TSNE(
-            perplexity=perplexity,
-            init=plane.astype(np.float32),
-            early_exaggeration=1.0 if stage else 12.0,
-            max_iter=ITERATIONS,
-            random_state=0,
-        )
-        plane = made.fit_transform(reduced.astype(np.float32))
-        yield plane
-
-
-# Which subtrees decide an answer, by the places that the page gives the nodes of an example.
-LISTED = 5
-"""Subtrees of the list."""
-
-
-def decisive(found: Explanation, reading: Reading) -> dict[str, Any]:
-    """The effect of each node, and the first subtrees of the ranking, in the notation of their file.
-
-    ``effects`` has one entry a node, in the order in which all trees of the example are drawn: by how much the
-    probability of the predicted class, or the number, falls without the subtree below it; None for a root.
-    """
-    starts = [0, found.trees[0].size]
-    effects: list[float | None] = [None] * sum(tree.size for tree in found.trees)
-    for each in found.effects:
-        effects[starts[each.side] + each.node] = each.effect
-    return {
-        "prediction": found.prediction,
-        "support": found.support,
-        "effects": effects,
-        "ranked": [
-            {
-                "node": starts[each.side] + each.node,
-                "subtree": write_tree(each.tree, reading),
-                "effect": each.effect,
-                "evidence": each.evidence,
-            }
-            for each in found.ranked[:LISTED]
-        ],
-    }
-
-
-PAGE = 12
-"""Examples of a list."""
-NEAREST = 6
-MAPPED = {"pca": 3000, "tsne": 1500}
-"""Trees on a map, evenly spread over the examples."""
 
 
 class OwnTreesRoom:
@@ -476,3 +404,64 @@ def _near(answered: ModelAnswers, i: int) -> list[dict[str, Any]] | None:
     [found] = nearest_vectors(answered.vectors, answered.vectors[i : i + 1], NEAREST + 1)
     others = [one for one in found if one.example != i][:NEAREST]
     return [_example(answered, one.example) | {"similarity": round(one.similarity, 4)} for one in others]
+
+
+def decisive(found: Explanation, reading: Reading) -> dict[str, Any]:
+    """The effect of each node, and the first subtrees of the ranking, in the notation of their file.
+
+    ``effects`` has one entry a node, in the order in which all trees of the example are drawn: by how much the
+    probability of the predicted class, or the number, falls without the subtree below it; None for a root.
+    """
+    starts = [0, found.trees[0].size]
+    effects: list[float | None] = [None] * sum(tree.size for tree in found.trees)
+    for each in found.effects:
+        effects[starts[each.side] + each.node] = each.effect
+    return {
+        "prediction": found.prediction,
+        "support": found.support,
+        "effects": effects,
+        "ranked": [
+            {
+                "node": starts[each.side] + each.node,
+                "subtree": write_tree(each.tree, reading),
+                "effect": each.effect,
+                "evidence": each.evidence,
+            }
+            for each in found.ranked[:LISTED]
+        ],
+    }
+
+
+def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
+    """(E, components), with zeros if there are fewer. Raises ``ValueError`` for fewer than five vectors."""
+    from sklearn.decomposition import PCA
+
+    if len(vectors) < MIN_VECTORS:
+        raise ValueError(f"{len(vectors)} trees; a map needs {MIN_VECTORS}")
+    there = min(components, *vectors.shape)
+    with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
+        found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())
+    return np.pad(found, ((0, 0), (0, components - there)))
+
+
+def neighbouring(vectors: Tensor) -> Iterator[np.ndarray]:
+    """(E, 2) after each stage of t-SNE (van der Maaten and Hinton 2008), which begins from the principal components.
+
+    A stage continues where the last one ended, so that it can be looked at and stopped on the way; the first one alone
+    exaggerates. Errors as in :func:`principal`.
+    """
+    from sklearn.manifold import TSNE
+
+    reduced = principal(vectors, COMPONENTS)
+    plane = reduced[:, :2] / max(float(reduced[:, 0].std()), 1e-12) * 1e-4
+    perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
+    for stage in range(STAGES):
+        made = TSNE(
+            perplexity=perplexity,
+            init=plane.astype(np.float32),
+            early_exaggeration=1.0 if stage else 12.0,
+            max_iter=ITERATIONS,
+            random_state=0,
+        )
+        plane = made.fit_transform(reduced.astype(np.float32))
+        yield plane

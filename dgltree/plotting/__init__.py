@@ -1,1 +1,1 @@
-"""Every picture. Needs the extra ``plot``."""
+"""Every picture: curves, charts, trees. Needs the extra ``plot``."""

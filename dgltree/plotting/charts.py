@@ -1,25 +1,22 @@
-"""Lines, points and confusions: plain, labelled at the lines themselves, and readable without colour.
+"""Charts of lines, points and confusions are plain, labelled at the lines themselves, and readable without colour.
 
 Needs matplotlib (the extra ``plot``), which is imported when a picture is made. No state of pyplot is
 touched and no window opened: each function returns a ``matplotlib.figure.Figure`` that :func:`save` writes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
-import numpy as np
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 from numpy.typing import ArrayLike
+
 from dgltree.support.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Common style of all pictures: fonts, colours, and fields that are shaded by their values.
-
 
 # Okabe and Ito's colours, told apart by the colour-blind; with markers and dashes they are told apart in grey as well.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#E69F00")
@@ -60,50 +57,13 @@ STYLE: Any = {
     "axes.edgecolor": "#555555",
     "svg.hashsalt": "dgltree",  # or the ids in an SVG differ from run to run
 }
-
-
-def line_colours(names: Iterable[str]) -> list[str]:
-    """For each name a colour: a model's own, and for other names those of ``COLOURS`` that no model here has."""
-    names = list(names)
-    taken = {MODEL_COLOURS[name] for name in names if name in MODEL_COLOURS}
-    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
-    others = (free[i % len(free)] for i in range(len(names)))
-    return [MODEL_COLOURS.get(name) or next(others) for name in names]
-
-
-def use_style() -> AbstractContextManager[None]:
-    """In its block matplotlib draws and saves in ``STYLE``; no state of pyplot is touched."""
-    import matplotlib
-
-    return matplotlib.rc_context(STYLE)
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """An empty plot, its size in inches."""
-    from matplotlib.figure import Figure
-
-    with use_style():
-        return Figure((width, height), layout="constrained")
-
-
-def heat_map(axes: "Axes", values: np.ndarray, texts: Mapping[tuple[int, int], str], **options: Any) -> None:
-    """Values (rows, columns) from 0 to 1 as shaded fields, some of them with a text, by (row, column).
-
-    Args:
-        axes: to draw in; their frame goes.
-        values: of the fields.
-        texts: white on dark fields.
-        options: of matplotlib's ``imshow``.
-    """
-    axes.imshow(values, cmap="Blues", vmin=0, vmax=1, **options)
-    for (row, column), text in texts.items():
-        colour = "white" if values[row, column] > 0.5 else "black"
-        axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7)
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
+DPI = 200
+MOST_PIXELS = 4000
+"""Pixels of a side, about: confusions of 86 classes are 38 inches wide, and would take ten seconds to draw."""
+RATES = 12
+"""Classes up to which a field has room for a rate next to its count."""
+GAP = 0.05  # of the axis' height, between two labels
+LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
 Series = Mapping[float, tuple[float, float]]
 """x -> (mean, standard deviation) of one line."""
 
@@ -183,10 +143,6 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
     return figure
 
 
-RATES = 12
-"""Classes up to which a field has room for a rate next to its count."""
-
-
 def confusion(counts: ArrayLike, names: Sequence[str], title: str = "") -> "Figure":
     """A confusion matrix of counts (C, C), true classes in rows, predicted ones in columns, with shares of the row."""
     counts = np.asarray(counts)
@@ -229,11 +185,6 @@ def encoders(scores: Mapping[str, tuple[Sequence[float], Sequence[float]]], metr
     return figure
 
 
-DPI = 200
-MOST_PIXELS = 4000
-"""Of a side, about: confusions of 86 classes are 38 inches wide, and would take ten seconds to draw."""
-
-
 def save(figure: "Figure", stem: str | Path) -> list[Path]:
     """Write ``stem.png`` and ``stem.svg``, each at once; the same plot gives the same bytes."""
     files = [Path(f"{stem}.{kind}") for kind in ("png", "svg")]
@@ -259,6 +210,21 @@ def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
         axes = figure.subplots()
     draw_rules(axes)
     return figure, axes
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty plot, its size in inches."""
+    from matplotlib.figure import Figure
+
+    with use_style():
+        return Figure((width, height), layout="constrained")
+
+
+def use_style() -> AbstractContextManager[None]:
+    """A block in which matplotlib draws and saves in ``STYLE``; no state of pyplot is touched."""
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
 
 
 def draw_rules(axes: "Axes") -> None:
@@ -289,6 +255,15 @@ def lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> 
     label_ends(axes, ends)
 
 
+def line_colours(names: Iterable[str]) -> list[str]:
+    """For each name a colour: a model's own, and for other names those of ``COLOURS`` that no model here has."""
+    names = list(names)
+    taken = {MODEL_COLOURS[name] for name in names if name in MODEL_COLOURS}
+    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    others = (free[i % len(free)] for i in range(len(names)))
+    return [MODEL_COLOURS.get(name) or next(others) for name in names]
+
+
 def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
     """Names next to the last points, moved apart if they would cover each other, each tied to its line."""
     ends = sorted(ends, key=lambda end: end[3])
@@ -315,10 +290,6 @@ def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> Non
         )
 
 
-GAP = 0.05  # of the axis' height, between two labels
-LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
-
-
 def apart(places: Sequence[float]) -> list[float]:
     """Rising places at least GAP from each other, as near to the given ones as can be: a crowd keeps its middle."""
     crowds: list[list[float]] = []  # what is left of each place when the gaps below it are taken out
@@ -336,3 +307,21 @@ def free_place(own: np.ndarray, placed: Sequence[np.ndarray], extent: np.ndarray
     order = own[np.linalg.norm(own - np.median(own, axis=0), axis=1).argsort(kind="stable")]
     free = [p for p in order if all((np.abs(p - other) > LABEL * extent).any() for other in placed)]
     return free[0] if free else order[0]
+
+
+def heat_map(axes: "Axes", values: np.ndarray, texts: Mapping[tuple[int, int], str], **options: Any) -> None:
+    """Values (rows, columns) from 0 to 1 as shaded fields, some of them with a text, by (row, column).
+
+    Args:
+        axes: to draw in; their frame goes.
+        values: of the fields.
+        texts: white on dark fields.
+        options: of matplotlib's ``imshow``.
+    """
+    axes.imshow(values, cmap="Blues", vmin=0, vmax=1, **options)
+    for (row, column), text in texts.items():
+        colour = "white" if values[row, column] > 0.5 else "black"
+        axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)

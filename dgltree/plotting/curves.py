@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgltree.plotting.charts import Series, draw_rules, integer_axis, label_ends, lines
-from dgltree.plotting.charts import COLOURS, new_figure, use_style
+from dgltree.plotting.charts import COLOURS, Series, draw_rules, integer_axis, label_ends, lines, new_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +22,7 @@ def learning(epochs: Sequence[Mapping[str, float]], metric: str, baseline: float
     """The loss of training above, a metric of validation below, by epochs; the best epoch is marked.
 
     Args:
-        epochs: rows with ``epoch``, ``loss`` and the metric.
+        epochs: rows with ``epoch``, ``loss``, the metric, and the ``validation_loss`` that breaks its ties, if known.
         metric: such as ``accuracy``; higher is better.
         baseline: what a simpler model reaches, a dashed line.
     """
@@ -33,13 +32,14 @@ def learning(epochs: Sequence[Mapping[str, float]], metric: str, baseline: float
     x = [row["epoch"] for row in epochs]
     values = [row.get(metric) for row in epochs]
     shown = [(at, value) for at, value in zip(x, values, strict=True) if value is not None]
+    losses = {row["epoch"]: row.get("validation_loss", np.inf) for row in epochs}
     name = NAMES.get(metric, metric)
     above.plot(x, [row["loss"] for row in epochs], color=COLOURS[1], marker="o", ms=3, lw=1.4)
     above.set(ylabel="loss in training", title="learning curve")
     ends: list[tuple[str, str, float, float]] = []
     if shown:
         below.plot(*zip(*shown, strict=True), color=COLOURS[0], marker="o", ms=3, lw=1.4)
-        at, best = max(shown, key=lambda point: (point[1], -point[0]))
+        at, best = max(shown, key=lambda point: (point[1], -losses[point[0]], -point[0]))
         below.plot([at], [best], marker="o", ms=9, mfc="none", color=COLOURS[0], ls="none")
         ends.append((f"best: {best:.3f}", COLOURS[0], x[-1], best))
     if baseline is not None:

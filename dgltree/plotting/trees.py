@@ -1,15 +1,16 @@
-"""Pictures of sentences: trees over their words, and where a memory attends to. See :mod:`dgltree.plotting.charts`."""
+"""Pictures of trees over the words of a sentence, of attention to them, and of trees with coloured nodes.
+
+See :mod:`dgltree.plotting.charts` for what they share.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import ArrayLike
-from dgltree.induction.evalb import Parameters
-from dgltree.induction.evalb import Brackets
-from dgltree.plotting.charts import COLOURS, heat_map, new_figure
-from dgltree.trees.tree import Tree
-from collections.abc import Sequence
-from dgltree.plotting.charts import COLOURS, new_figure, use_style
+
+from dgltree.induction.evalb import Brackets, Parameters
+from dgltree.plotting.charts import COLOURS, heat_map, new_figure, use_style
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree, name_of
 
@@ -21,6 +22,10 @@ WORD = 0.32  # inches of width for a word, and of height for a level
 LEVEL = 0.26
 LETTER = 0.09  # of a word's width, so that long ones do not touch
 USED = 0.05  # attention that makes a slot worth a row
+NODE_LETTER = 0.085  # inches of width for a letter of a coloured node, and of height for its level
+NODE_LEVEL = 0.5
+MAX_NAME_LENGTH = 16
+"""Letters of a node's name."""
 
 
 def trees(given: Tree, found: Mapping[str, Tree], name: str = "given") -> "Figure":
@@ -93,18 +98,8 @@ def _draw(axes: "Axes", tree: Tree, known: set[tuple[int, int]]) -> None:
     axes.set_axis_off()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Pictures of trees whose nodes are coloured by a number, such as the effect of the subtree below each.
-
-
-EFFECT_LETTER, EFFECT_LEVEL = 0.085, 0.5
-"""Inches of width for a letter and of height for a level."""
-MAX_NAME_LENGTH = 16
-"""Letters of a node's name."""
-
-
 def coloured(tree: Tree, values: Sequence[float | None], title: str) -> "Figure":
-    """A tree with its root on top.
+    """A tree with its root on top, whose nodes are coloured by a number, such as the effect of the subtree below.
 
     Args:
         tree: what is drawn.
@@ -117,7 +112,7 @@ def coloured(tree: Tree, values: Sequence[float | None], title: str) -> "Figure"
     largest = max((abs(value) for value in values if value is not None), default=0.0) or 1.0
     width = max(x for x, *_ in nodes) + 1
     longest = max(len(name) for *_, name in nodes)
-    figure = new_figure(max(3.0, width * (longest + 3) * EFFECT_LETTER), (tree.depth + 1) * EFFECT_LEVEL + 0.4)
+    figure = new_figure(max(3.0, width * (longest + 3) * NODE_LETTER), (tree.depth + 1) * NODE_LEVEL + 0.4)
     with use_style():
         axes = figure.subplots()
         for (x, depth, parent, name), value in zip(nodes, values, strict=True):
@@ -136,7 +131,7 @@ def coloured(tree: Tree, values: Sequence[float | None], title: str) -> "Figure"
 
 
 def _placed(tree: Tree) -> list[tuple[float, int, int, str]]:
-    """Of each node in preorder x (leaves next to each other, parents above their children), depth, parent, name."""
+    """x (leaves next to each other, parents above their children), depth, parent and name of each node in preorder."""
     found: list[tuple[float, int, int, str]] = []
     stack = [(tree, 0, -1)]
     while stack:

@@ -1,15 +1,16 @@
-"""Ranking of fillers by a network, the lists that are ranked, and the models that come with the package."""
+"""The bridge: fillers ranked by a network, ``dgltree.complete``, and the models that come with the package."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dgltree.ranking.function_ranker import FunctionRanker
+    from dgltree.ranking.pretrained import listops_model, load_published, logic_model, open_model
     from dgltree.ranking.pretrained_files import shipped_fillers
-    from dgltree.ranking.pretrained import load_published
-    from dgltree.ranking.pretrained import listops_model, logic_model, open_model
     from dgltree.ranking.ranker import Ranker, Ranking, rank
 
 _MODULES = {
+    "FunctionRanker": "function_ranker",
     "Ranker": "ranker",
     "Ranking": "ranker",
     "listops_model": "pretrained",
@@ -22,6 +23,7 @@ _MODULES = {
 """Where each name is from. It is imported when it is first asked for: most equations are answered without torch."""
 
 __all__ = [
+    "FunctionRanker",
     "Ranker",
     "Ranking",
     "listops_model",

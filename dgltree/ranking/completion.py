@@ -1,61 +1,35 @@
-"""How many equations are completed: by a search, or by the ranking of a list."""
+"""Equations are completed by a search, or by the ranking of a list.
 
-from collections.abc import Collection
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
-from dgltree.equations.completion.verification import question
+If a search finds no answer, the shipped list of fillers is ranked for guesses.
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from dgltree.equations.completion.assumptions import as_assumed, read_assumptions
 from dgltree.equations.completion.completer import Completer, Guesser
 from dgltree.equations.completion.result import Completion
+from dgltree.equations.completion.verification import question
 from dgltree.equations.search.search import BUDGET
+from dgltree.equations.typed import Question, read_question
 from dgltree.ranking.equation_size import is_small
 from dgltree.ranking.pretrained_files import model_file
-from dgltree.equations.typed import read_question
+from dgltree.support.lazy import cached_property
+from dgltree.support.refusal import InternalError, Refusal, attempt
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
-from dgltree.equations.typed import Question
 
 if TYPE_CHECKING:
     from dgltree.models.tree_model import EquationModel
     from dgltree.ranking.filler_list import FillerList
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Guesses from the shipped list of fillers, for equations to which a search finds no answer.
-
-
 GUESS_DEPTH = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
-
-
-class ListGuesser(Guesser):
-    """Guesses from the shipped list, ranked by a network.
-
-    Args:
-        model: a shipped model, a file, or a model; opened when something is to be guessed, as most equations need none.
-
-    Raises ``FileNotFoundError`` for a name or a file that is not there.
-    """
-
-    def __init__(self, model: "str | EquationModel") -> None:
-        if isinstance(model, str):
-            model_file(model)
-        self.model = model
-
-    def guess(self, equation: Equation) -> list[Tree]:
-        return self._fillers.guess(equation) if is_small(equation, GUESS_DEPTH) else []
-
-    @cached_property
-    def _fillers(self) -> "FillerList":
-        from dgltree.ranking.filler_list import FillerList, readable
-        from dgltree.ranking.pretrained_files import shipped_fillers
-        from dgltree.ranking.pretrained import open_model
-
-        opened = open_model(self.model) if isinstance(self.model, str) else self.model
-        return FillerList(opened, readable(shipped_fillers(), opened.cell.vocabulary))
+BATCH_SIZE = 64
+"""Equations that are ranked together."""
 
 
 def complete(
@@ -103,15 +77,58 @@ def completer(model: str | Any = "default", budget: int = BUDGET, seconds: float
     return Completer(ListGuesser(model), budget, seconds)
 
 
+def _opened(model: "str | EquationModel") -> "EquationModel":
+    """The model itself, or that of a name or a file, which is refused if it is damaged."""
+    from dgltree.ranking.pretrained import open_model
+
+    if not isinstance(model, str):
+        return model
+    try:
+        return open_model(model)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+
+
+class ListGuesser(Guesser):
+    """Guesses from the shipped list, ranked by a network.
+
+    Args:
+        model: a shipped model, a file, or a model; opened when something is to be guessed, as most equations need none.
+
+    Raises ``FileNotFoundError`` for a name or a file that is not there.
+    """
+
+    def __init__(self, model: "str | EquationModel") -> None:
+        if isinstance(model, str):
+            model_file(model)
+        self.model = model
+
+    def guess(self, equation: Equation) -> list[Tree]:
+        if not is_small(equation, GUESS_DEPTH) or self._fillers is None:
+            return []
+        return self._fillers.guess(equation)
+
+    @cached_property
+    def _fillers(self) -> "FillerList | None":
+        """None, with a warning, where torch cannot be loaded: guesses only help a search."""
+        try:
+            from dgltree.ranking.filler_list import FillerList, readable
+            from dgltree.ranking.pretrained_files import shipped_fillers
+        except (ImportError, MemoryError) as error:
+            warnings.warn(f"no network guesses fillers, because torch cannot be loaded: {error}", stacklevel=2)
+            return None
+
+        opened = _opened(self.model)
+        return FillerList(opened, readable(shipped_fillers(), opened.cell.vocabulary))
+
+
 A = TypeVar("A")
 R = TypeVar("R")
-BATCH_SIZE = 64
-"""Equations that are ranked together."""
 
 
 @dataclass(frozen=True)
 class BatchCompletion:
-    """The settings.
+    """The settings by which many equations are completed.
 
     Args:
         model: what guesses or ranks: a shipped model, a file, or a model.
@@ -149,7 +166,7 @@ class BatchCompletion:
     def _ranked(self, several: list[Question]) -> list[Completion]:
         for asked in several:
             if asked.form:
-                raise ValueError(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
+                raise Refusal(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
         equations = [asked.equation for asked in several]
         return _filler_list(self.model, self.fillers).complete(equations, self.top, self.any_variables)
 
@@ -159,19 +176,18 @@ def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None)
     """A list is encoded once."""
     from dgltree.ranking.filler_list import FillerList
     from dgltree.ranking.pretrained_files import shipped_fillers
-    from dgltree.ranking.pretrained import open_model
 
-    opened = open_model(model) if isinstance(model, str) else model
+    opened = _opened(model)
     return FillerList(opened, shipped_fillers() if fillers is None else fillers)
 
 
-def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:
+def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | Refusal | InternalError]:
     """The answers; if one equation is bad, each is answered alone, and of that one there is the error."""
-    try:
-        yield from answer(asked)
-    except ValueError as error:
-        if len(asked) == 1:
-            yield error
-            return
+    answers = attempt(answer, asked)
+    if not isinstance(answers, Refusal | InternalError):
+        yield from answers
+    elif len(asked) == 1:
+        yield answers
+    else:
         for one in asked:
             yield from each(answer, [one])

@@ -1,5 +1,6 @@
 """How large an equation may be that a network is asked about."""
 
+from dgltree.support.refusal import Refusal
 from dgltree.trees.equation import Equation
 
 MAX_NODES = 5000
@@ -16,7 +17,7 @@ def is_small(equation: Equation, deepest: int = MAX_DEPTH) -> bool:
 def check_size(equation: Equation) -> None:
     """Raises ``ValueError`` for an equation that would keep a network busy for long."""
     if not is_small(equation):
-        raise ValueError(
+        raise Refusal(
             f"the equation is too large for a network: it has more than {MAX_NODES:,} nodes, or is more than "
             f"{MAX_DEPTH} deep; complete it by search"
         )

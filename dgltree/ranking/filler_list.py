@@ -15,7 +15,7 @@ from dgltree.trees.tree import Tree
 
 
 def readable(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
-    """Those of a list that a model can read: the published models lack most numbers."""
+    """The fillers of a list that a model can read: the published models lack most numbers."""
 
     def reads(filler: Tree) -> bool:
         try:
@@ -52,7 +52,7 @@ class FillerList:
         return found
 
     def rank(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Ranking]:
-        """The same without verdicts, which take most of the time."""
+        """Rank the fillers without verdicts, which take most of the time."""
         for equation in equations:
             check_size(equation)
         return self._ranker.rank(equations, top, any_variables)

@@ -5,45 +5,91 @@ filler is once a call, and a piece of path that several equations share once a b
 the path runs through the same ``Cell.step`` as everything else.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
-from dgltree.equations.expressions.variables import Path
-from dgltree.trees.equation import BLANK, Equation
-from dgltree.trees.tree import Tree
-from itertools import groupby
-from typing import NamedTuple
-import torch
-from torch import Tensor
-from dgltree.cells import Aggregation, Cell
-from dgltree.engine.contract import Children, Rows, Send, State, StepRows
-from dgltree.engine.typed_linear import Segments, TypedLinear, concatenate, product
-from collections.abc import Iterator, Sequence
-from functools import cache
-from math import prod
-from typing import TYPE_CHECKING
-import numpy as np
-from dgltree.cells import Cell
-from dgltree.engine.contract import Fused
-from dgltree.engine.contract import State
-from dgltree.engine.typed_linear import product
-from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.kernel import PathTables, States
-from dgltree.engine.kernels.threads import threads_of_torch
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
 from dgltree.batching.batch import batch
+from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
+from dgltree.cells import Aggregation, Cell
+from dgltree.engine.contract import Children, Fused, Rows, Send, State, StepRows
+from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import path_kernel
+from dgltree.engine.kernels.kernel import PathTables, States
+from dgltree.engine.kernels.threads import threads_of_torch
 from dgltree.engine.propagate import propagate
+from dgltree.engine.typed_linear import Segments, TypedLinear, concatenate, product
 from dgltree.equations.expressions.variables import Path, find_blank
 from dgltree.models.tree_model import EquationModel, evaluating
-from dgltree.trees.equation import Equation
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_paths import NumbaPaths
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The pieces that the paths of several equations share, from their blanks upwards.
+ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
+
+
+class FillerStates:
+    """The states of fillers, computed once for any number of equations.
+
+    Args:
+        model: in any mode; it is run in evaluation mode.
+        fillers: in the model's vocabulary.
+    """
+
+    def __init__(self, model: EquationModel, fillers: Sequence[Tree]) -> None:
+        distinct: dict[Tree, int] = {}
+        self.twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
+        """The place of each filler among the distinct ones."""
+        with evaluating(model):
+            self.states = _root_states(model.cell, list(distinct))
+        """Part name to (distinct fillers, *shape)."""
+
+    def __len__(self) -> int:
+        """How many are distinct."""
+        return len(self.states["h"])
+
+
+def score_blocks(
+    model: EquationModel, equations: Sequence[Equation], fillers: FillerStates, memory_bytes: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Blocks of equations that share pieces of path: their numbers, and (block, F) logits of all fillers.
+
+    Equations are in the model's vocabulary; see :class:`dgltree.Ranker` for the arguments.
+    """
+    cell, leaf = model.cell, fillers.states
+    paths = [find_blank(equation) for equation in equations]
+    # two heights of states and a cell's temporaries, for each equation and filler
+    state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
+    pairs = max(1, memory_bytes // (3 * state_bytes))
+    width = min(len(fillers), pairs)
+    order = path_order(paths)
+    size = max(1, pairs // width)
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        with evaluating(model):
+            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers], width)
+            chunks = [
+                block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
+                for first in range(0, len(fillers), width)
+            ]
+        yield numbers, torch.cat(chunks, 1)[:, fillers.twin]
+
+
+def _root_states(cell: Cell, trees: list[Tree]) -> State:
+    """Part name to (trees, *shape)."""
+    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
+    states = propagate(flat, cell, share=True)
+    return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
 
 
 @dataclass
@@ -116,298 +162,6 @@ def path_order(paths: Sequence[Path]) -> list[int]:
     return sorted(range(len(paths)), key=keys.__getitem__)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The states along paths: what a step of a path reads and leaves.
-
-
-# The step of a path: nodes above a blank that may still be anything, for all fillers at once.
-class PathRows(StepRows):
-    """C path nodes of one arity for F fillers. Only the child on the path differs from filler to filler.
-
-    So the part of every product that the other children make is computed once for all fillers.
-
-    Args:
-        cell: in evaluation mode.
-        slots: the states of the children in each slot, part name to (C, 1, *shape), except for the one on the path,
-            (C, F, *shape).
-        moving: the slot of the child on the path.
-        segments: the runs of nodes with one function.
-        x: (C, d), the nodes' inputs; None without.
-    """
-
-    def __init__(self, cell: Cell, slots: Sequence[State], moving: int, segments: Segments, x: Tensor | None) -> None:
-        linear = cell.linear_for(len(slots), segments)
-        super().__init__(linear, None if x is None else linear("input", x).unsqueeze(1))
-        self._slots, self._moving, self._segments = slots, moving, segments
-        self._maps, self._key, self._called = cell.named_maps(), cell.key(len(slots)), cell.called_maps()
-
-    def children(self) -> Children:
-        return {part: [slot[part] for slot in self._slots] for part in self._slots[0]}
-
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
-        names = [f"{name}_{self._key}" for name in names]
-        return [(self._whole if name in self._called else self._split_product)(self._maps[name]) for name in names]
-
-    def aggregated(
-        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
-    ) -> tuple[State, State]:
-        places = self._slots[0]["h"].new_tensor(range(len(self._slots)), dtype=torch.int64)
-        sent = [send(state, place, x_pre, self.linear) for state, place in zip(self._slots, places, strict=True)]
-        return aggregate.of_slots([{name: messages[name] for name in names} for messages in sent]), {}
-
-    def _whole(self, gate: TypedLinear) -> Tensor:
-        """(C, F, out): the map of all children's h, for each filler, because the map is more than a product."""
-        out: Tensor = gate(concatenate([state["h"] for state in self._slots]), self._segments)
-        return out
-
-    def _split_product(self, gate: TypedLinear) -> Tensor:
-        """(C, F, out): the map of all children's h, what is off the path multiplied once for all fillers."""
-        h, slot = [state["h"] for state in self._slots], self._moving
-        off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
-        weights, runs = gate.weights(), gate.runs(self._segments)
-        constant = product(concatenate(off), weights, runs)
-        n = h[slot].shape[-1]
-        weight = weights.weight[:, :, slot * n : (slot + 1) * n].mT
-        out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
-        for matrix, start, stop in runs:
-            for i in range(start, stop):
-                torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
-        return out
-
-
-class ContextGroup(NamedTuple):
-    """C contexts that are computed together: of one height, arity, slot and reach, sorted by function."""
-
-    numbers: Sequence[int]
-    """By which the contexts above name them."""
-    contexts: Sequence[Context]
-    siblings: Sequence[Tensor]
-    """(C,) int64 each, the numbers of the trees in the other slots."""
-    x: Tensor | None
-    """(C, d), the nodes' inputs; None without."""
-
-    @property
-    def segments(self) -> Segments:
-        """The runs of contexts with one function."""
-        return segments_of(self.contexts)
-
-
-def segments_of(contexts: Sequence[Context]) -> Segments:
-    """The runs of contexts with one function."""
-    functions = [context.function for context in contexts]
-    runs = [list(run) for _, run in groupby(range(len(functions)), key=functions.__getitem__)]
-    return [(functions[run[0]], run[0], run[-1] + 1) for run in runs]
-
-
-class PathStates:
-    """States of the contexts of the last few heights, for all fillers, by ``Cell.step``.
-
-    Args:
-        cell: in evaluation mode.
-        off_path: states of the trees off the paths, part name to (trees, *shape).
-        fillers: states of the fillers, part name to (F, *shape).
-        held: of how many heights states are held.
-    """
-
-    def __init__(self, cell: Cell, off_path: State, fillers: State, held: int) -> None:
-        self.cell, self.off_path, self.fillers = cell, off_path, fillers
-        self._heights: list[dict[int, State]] = [{} for _ in range(held)]
-
-    def begin(self, height: int) -> None:
-        """Steps of this height follow; what was there of it is forgotten."""
-        self._below, self._states = (self._heights[k % len(self._heights)] for k in (height - 1, height))
-        self._states.clear()
-
-    def step(self, group: ContextGroup) -> Tensor:
-        """(C, F, n), the h of the contexts of a group."""
-        cell, first = self.cell, group.contexts[0]
-
-        def reached(state: State) -> State:
-            return cell.reachable(state, first.above + 1)  # cells between the children's states and a root
-
-        below = [context.below for context in group.contexts]
-        children = [reached(self.fillers if number is None else self._below[number]) for number in below]
-        path = {part: _stack([child[part] for child in children]) for part in cell.state}
-        others = [
-            reached({part: rows.index_select(0, index).unsqueeze(1) for part, rows in self.off_path.items()})
-            for index in group.siblings
-        ]
-        slots = [*others[: first.slot], path, *others[first.slot :]]
-        computed, _ = cell.step(PathRows(cell, slots, first.slot, group.segments, group.x))
-        for i, (number, context) in enumerate(zip(group.numbers, group.contexts, strict=True)):
-            if context.above:
-                self._states[number] = {part: computed[part][i] for part in cell.state}
-        h: Tensor = computed["h"]
-        return h
-
-
-def _stack(states: list[Tensor]) -> Tensor:
-    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The states along paths by a kernel: one compiled call for all paths of some equations and all fillers.
-
-
-class FusedPaths:
-    """What is off the path is part of the bias of a context's gates, the same for all fillers.
-
-    Args:
-        cell: in evaluation mode, which says that it is covered.
-        fused: what it says.
-        kernel: the class of kernels.
-        contexts: each after the one below it, and all above it before the next.
-        numbers: of each context, by which those above name it.
-        roots: the numbers of the contexts that are roots.
-        off_path: states of the trees off the paths, part name to (trees, *shape).
-    """
-
-    def __init__(
-        self,
-        cell: Cell,
-        fused: Fused,
-        kernel: "type[NumbaPaths]",
-        contexts: Sequence[Context],
-        numbers: Sequence[int],
-        roots: Sequence[int],
-        off_path: State,
-    ) -> None:
-        self.cell, self.fused, self.kernel, self._contexts, self._roots = cell, fused, kernel, contexts, roots
-        [(self._part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
-        self._depth, self._n = prod(shape[:-1]), shape[-1]
-        self._trees = self._flat(off_path)
-        self._weights: dict[tuple[int, int, int], Tensor] = {}
-        """(arity, slot, matrix) to (n, widths), the part of the weights that reads the child towards the blank."""
-        place = {number: k for k, number in enumerate(roots)}
-        heights = {number: context.height for number, context in zip(numbers, contexts, strict=True)}
-        self._tables = self._made([heights.get(c.below, -1) for c in contexts], [place.get(k, -1) for k in numbers])  # type: ignore[arg-type]
-
-    def root_states(self, fillers: State) -> Iterator[tuple[int, Tensor]]:
-        """The number of each root, and its h for all fillers, (F, n), from their states, (F, *shape)."""
-        states = self._flat(fillers)
-        found = states.h.new_empty(len(self._roots), *states.h.shape)
-        address = product_address(found.dtype)
-        assert address is not None
-        with threads_of_torch(found.device):
-            self.kernel.run(self.fused.options, self._tables, address, self._trees, states, found)
-        return zip(self._roots, found, strict=True)
-
-    def _flat(self, state: State) -> States:
-        h, memory = state["h"].contiguous(), state[self._part].reshape(-1, self._depth, self._n)
-        return States(h, memory.contiguous(), 0, h.new_empty(0, dtype=torch.int64))
-
-    def _made(self, below: list[int], roots: list[int]) -> PathTables:
-        contexts = self._contexts
-        arity = max(context.arity for context in contexts)
-        siblings, weights = np.zeros((len(contexts), arity), np.int64), [self._trees.h[:0]] * len(contexts)
-        gates = [self.cell.named_maps()[f"gates_{self.cell.key(context.arity)}"] for context in contexts]
-        constants = self._trees.h.new_empty(len(contexts), max(gate.affine.fan_out for gate in gates))
-        order = sorted(range(len(contexts)), key=lambda i: (*_kind(contexts[i]), contexts[i].function))
-        for (_, slot), group in groupby(order, key=lambda i: _kind(contexts[i])):
-            places = list(group)
-            others = [k for k in range(contexts[places[0]].arity) if k != slot]
-            siblings[np.ix_(places, others)] = [contexts[i].siblings for i in places]
-            constant, own = self._off_path([contexts[i] for i in places], slot, others)
-            constants[places, : constant.shape[1]] = constant
-            for i, weight in zip(places, own, strict=True):
-                weights[i] = weight
-        reached = cache(self._reached)
-        paths = [
-            (c.arity, c.slot, c.height, under, weight.data_ptr(), weight.shape[1], *reached(c.above + 1), root)
-            for c, under, weight, root in zip(contexts, below, weights, roots, strict=True)
-        ]
-        return PathTables(torch.tensor(paths), torch.from_numpy(siblings), constants)
-
-    def _off_path(self, group: list[Context], slot: int, others: list[int]) -> tuple[Tensor, list[Tensor]]:
-        """(C, widths), what is off the path of the pre-activations; and for each context the weights of what moves.
-
-        The contexts have one arity and slot, and are sorted by function.
-        """
-        arity, n, h, segments = len(others) + 1, self._n, self._trees.h, segments_of(group)
-        gate = self.cell.named_maps()[f"gates_{self.cell.key(arity)}"]
-        own, runs = gate.weights(), gate.runs(segments)
-        i = h.new_zeros(len(group), arity, n)
-        i[:, others] = h[torch.tensor([context.siblings for context in group], dtype=torch.int64)]
-        constant = product(i.flatten(1), own, runs)
-        function, token = torch.tensor([(context.function, context.token) for context in group]).unbind(1)
-        x = self.cell.node_inputs(function, token, None, None)
-        if x is not None:
-            constant = constant + self.cell.linear_for(arity, segments)("input", x)
-        moving = own.weight[:, :, slot * n : (slot + 1) * n]
-        weights = {matrix: moving[matrix].t().contiguous() for matrix, _, _ in runs}
-        self._weights |= {(arity, slot, matrix): weight for matrix, weight in weights.items()}  # their addresses hold
-        return constant, [weights[matrix] for matrix, start, stop in runs for _ in range(start, stop)]
-
-    def _reached(self, steps: int) -> tuple[int, int]:
-        """The rows of memory that are read and kept, if a root is at most so many cells further up."""
-        shape, rows = self.cell.state[self._part], self._depth
-        if len(shape) > 1:
-            none = {"h": self._trees.h[:0], self._part: self._trees.memory[:0].view(-1, *shape)}
-            rows = self.cell.reachable(none, steps)[self._part].shape[-2]
-        return rows, rows if rows == self._depth else rows - 1  # the last row lacks the one below it
-
-
-def _kind(context: Context) -> tuple[int, int]:
-    return context.arity, context.slot
-
-
-ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
-
-
-class FillerStates:
-    """The states of fillers, computed once for any number of equations.
-
-    Args:
-        model: in any mode; it is run in evaluation mode.
-        fillers: in the model's vocabulary.
-    """
-
-    def __init__(self, model: EquationModel, fillers: Sequence[Tree]) -> None:
-        distinct: dict[Tree, int] = {}
-        self.twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
-        """For each filler its place among the distinct ones."""
-        with evaluating(model):
-            self.states = _root_states(model.cell, list(distinct))
-        """Part name to (distinct fillers, *shape)."""
-
-    def __len__(self) -> int:
-        """How many are distinct."""
-        return len(self.states["h"])
-
-
-def score_blocks(
-    model: EquationModel, equations: Sequence[Equation], fillers: FillerStates, memory_bytes: int
-) -> Iterator[tuple[list[int], Tensor]]:
-    """Blocks of equations that share pieces of path: their numbers, and (block, F) logits of all fillers.
-
-    Equations are in the model's vocabulary; see :class:`dgltree.Ranker` for the arguments.
-    """
-    cell, leaf = model.cell, fillers.states
-    paths = [find_blank(equation) for equation in equations]
-    # two heights of states and a cell's temporaries, for each equation and filler
-    state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
-    pairs = max(1, memory_bytes // (3 * state_bytes))
-    width = min(len(fillers), pairs)
-    order = path_order(paths)
-    size = max(1, pairs // width)
-    for start in range(0, len(order), size):
-        numbers = order[start : start + size]
-        with evaluating(model):
-            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers], width)
-            chunks = [
-                block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
-                for first in range(0, len(fillers), width)
-            ]
-        yield numbers, torch.cat(chunks, 1)[:, fillers.twin]
-
-
-def _root_states(cell: Cell, trees: list[Tree]) -> State:
-    """Part name to (trees, *shape)."""
-    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
-    states = propagate(flat, cell, share=True)
-    return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
-
-
 class _Block:
     """Some equations, with everything about them that does not depend on the fillers."""
 
@@ -420,7 +174,7 @@ class _Block:
             self.at_root.setdefault(root, []).append(equation)
         self.up = self._compiled() or _Steps(self.cell, self.paths.contexts, self.off_path, width)
 
-    def _compiled(self) -> FusedPaths | None:
+    def _compiled(self) -> "FusedPaths | None":
         found, contexts = path_kernel(self.cell), self.paths.contexts
         if found is None or not contexts:
             return None
@@ -512,3 +266,230 @@ def _depth_first(contexts: Sequence[Context]) -> Iterator[int]:
 def _together(context: Context) -> tuple[int, int, int, int]:
     """Contexts that run through the cell together have the same height, arity, slot and reach."""
     return context.height, context.arity, context.slot, context.above
+
+
+# The step of a path: nodes above a blank that may still be anything, for all fillers at once.
+class PathRows(StepRows):
+    """C path nodes of one arity for F fillers. Only the child on the path differs from filler to filler.
+
+    So the part of every product that the other children make is computed once for all fillers.
+
+    Args:
+        cell: in evaluation mode.
+        slots: the states of the children in each slot, part name to (C, 1, *shape), except for the one on the path,
+            (C, F, *shape).
+        moving: the slot of the child on the path.
+        segments: the runs of nodes with one function.
+        x: (C, d), the nodes' inputs; None without.
+    """
+
+    def __init__(self, cell: Cell, slots: Sequence[State], moving: int, segments: Segments, x: Tensor | None) -> None:
+        linear = cell.linear_for(len(slots), segments)
+        super().__init__(linear, None if x is None else linear("input", x).unsqueeze(1))
+        self._slots, self._moving, self._segments = slots, moving, segments
+        self._maps, self._key, self._called = cell.named_maps(), cell.key(len(slots)), cell.called_maps()
+
+    def children(self) -> Children:
+        return {part: [slot[part] for slot in self._slots] for part in self._slots[0]}
+
+    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+        names = [f"{name}_{self._key}" for name in names]
+        return [(self._whole if name in self._called else self._split_product)(self._maps[name]) for name in names]
+
+    def aggregated(
+        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
+    ) -> tuple[State, State]:
+        places = self._slots[0]["h"].new_tensor(range(len(self._slots)), dtype=torch.int64)
+        sent = [send(state, place, x_pre, self.linear) for state, place in zip(self._slots, places, strict=True)]
+        return aggregate.of_slots([{name: messages[name] for name in names} for messages in sent]), {}
+
+    def _whole(self, gate: TypedLinear) -> Tensor:
+        """(C, F, out): the map of all children's h, for each filler, because the map is more than a product."""
+        out: Tensor = gate(concatenate([state["h"] for state in self._slots]), self._segments)
+        return out
+
+    def _split_product(self, gate: TypedLinear) -> Tensor:
+        """(C, F, out): the map of all children's h, what is off the path multiplied once for all fillers."""
+        h, slot = [state["h"] for state in self._slots], self._moving
+        off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
+        weights, runs = gate.weights(), gate.runs(self._segments)
+        constant = product(concatenate(off), weights.unbound(), runs)
+        n = h[slot].shape[-1]
+        weight = weights.weight[:, :, slot * n : (slot + 1) * n].mT
+        out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
+        for matrix, start, stop in runs:
+            for i in range(start, stop):
+                torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
+        return out
+
+
+class ContextGroup(NamedTuple):
+    """C contexts that are computed together: of one height, arity, slot and reach, sorted by function."""
+
+    numbers: Sequence[int]
+    """By which the contexts above name them."""
+    contexts: Sequence[Context]
+    siblings: Sequence[Tensor]
+    """(C,) int64 each, the numbers of the trees in the other slots."""
+    x: Tensor | None
+    """(C, d), the nodes' inputs; None without."""
+
+    @property
+    def segments(self) -> Segments:
+        """The runs of contexts with one function."""
+        return segments_of(self.contexts)
+
+
+def segments_of(contexts: Sequence[Context]) -> Segments:
+    """The runs of contexts with one function."""
+    functions = [context.function for context in contexts]
+    runs = [list(run) for _, run in groupby(range(len(functions)), key=functions.__getitem__)]
+    return [(functions[run[0]], run[0], run[-1] + 1) for run in runs]
+
+
+class PathStates:
+    """States of the contexts of the last few heights, for all fillers, by ``Cell.step``.
+
+    Args:
+        cell: in evaluation mode.
+        off_path: states of the trees off the paths, part name to (trees, *shape).
+        fillers: states of the fillers, part name to (F, *shape).
+        held: of how many heights states are held.
+    """
+
+    def __init__(self, cell: Cell, off_path: State, fillers: State, held: int) -> None:
+        self.cell, self.off_path, self.fillers = cell, off_path, fillers
+        self._heights: list[dict[int, State]] = [{} for _ in range(held)]
+
+    def begin(self, height: int) -> None:
+        """Steps of this height follow; what was there of it is forgotten."""
+        self._below, self._states = (self._heights[k % len(self._heights)] for k in (height - 1, height))
+        self._states.clear()
+
+    def step(self, group: ContextGroup) -> Tensor:
+        """(C, F, n), the h of the contexts of a group."""
+        cell, first = self.cell, group.contexts[0]
+
+        def reached(state: State) -> State:
+            return cell.reachable(state, first.above + 1)  # cells between the children's states and a root
+
+        below = [context.below for context in group.contexts]
+        children = [reached(self.fillers if number is None else self._below[number]) for number in below]
+        path = {part: _stack([child[part] for child in children]) for part in cell.state}
+        others = [
+            reached({part: rows.index_select(0, index).unsqueeze(1) for part, rows in self.off_path.items()})
+            for index in group.siblings
+        ]
+        slots = [*others[: first.slot], path, *others[first.slot :]]
+        computed, _ = cell.step(PathRows(cell, slots, first.slot, group.segments, group.x))
+        for i, (number, context) in enumerate(zip(group.numbers, group.contexts, strict=True)):
+            if context.above:
+                self._states[number] = {part: computed[part][i] for part in cell.state}
+        h: Tensor = computed["h"]
+        return h
+
+
+def _stack(states: list[Tensor]) -> Tensor:
+    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
+
+
+class FusedPaths:
+    """What is off the path is part of the bias of a context's gates, the same for all fillers.
+
+    Args:
+        cell: in evaluation mode, which says that it is covered.
+        fused: what it says.
+        kernel: the class of kernels.
+        contexts: each after the one below it, and all above it before the next.
+        numbers: of each context, by which those above name it.
+        roots: the numbers of the contexts that are roots.
+        off_path: states of the trees off the paths, part name to (trees, *shape).
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        fused: Fused,
+        kernel: "type[NumbaPaths]",
+        contexts: Sequence[Context],
+        numbers: Sequence[int],
+        roots: Sequence[int],
+        off_path: State,
+    ) -> None:
+        self.cell, self.fused, self.kernel, self._contexts, self._roots = cell, fused, kernel, contexts, roots
+        [(self._part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
+        self._depth, self._n = prod(shape[:-1]), shape[-1]
+        self._trees = self._flat(off_path)
+        self._weights: dict[tuple[int, int, int], Tensor] = {}
+        """(arity, slot, matrix) to (n, widths), the part of the weights that reads the child towards the blank."""
+        place = {number: k for k, number in enumerate(roots)}
+        heights = {number: context.height for number, context in zip(numbers, contexts, strict=True)}
+        self._tables = self._made([heights.get(c.below, -1) for c in contexts], [place.get(k, -1) for k in numbers])  # type: ignore[arg-type]
+
+    def root_states(self, fillers: State) -> Iterator[tuple[int, Tensor]]:
+        """The number of each root, and its h for all fillers, (F, n), from their states, (F, *shape)."""
+        states = self._flat(fillers)
+        found = states.h.new_empty(len(self._roots), *states.h.shape)
+        address = product_address(found.dtype)
+        assert address is not None
+        with threads_of_torch(found.device):
+            self.kernel.run(self.fused.options, self._tables, address, self._trees, states, found)
+        return zip(self._roots, found, strict=True)
+
+    def _flat(self, state: State) -> States:
+        h, memory = state["h"].contiguous(), state[self._part].reshape(-1, self._depth, self._n)
+        return States(h, memory.contiguous(), 0, h.new_empty(0, dtype=torch.int64))
+
+    def _made(self, below: list[int], roots: list[int]) -> PathTables:
+        contexts = self._contexts
+        arity = max(context.arity for context in contexts)
+        siblings, weights = np.zeros((len(contexts), arity), np.int64), [self._trees.h[:0]] * len(contexts)
+        gates = [self.cell.named_maps()[f"gates_{self.cell.key(context.arity)}"] for context in contexts]
+        constants = self._trees.h.new_empty(len(contexts), max(gate.affine.fan_out for gate in gates))
+        order = sorted(range(len(contexts)), key=lambda i: (*_kind(contexts[i]), contexts[i].function))
+        for (_, slot), group in groupby(order, key=lambda i: _kind(contexts[i])):
+            places = list(group)
+            others = [k for k in range(contexts[places[0]].arity) if k != slot]
+            siblings[np.ix_(places, others)] = [contexts[i].siblings for i in places]
+            constant, own = self._off_path([contexts[i] for i in places], slot, others)
+            constants[places, : constant.shape[1]] = constant
+            for i, weight in zip(places, own, strict=True):
+                weights[i] = weight
+        reached = cache(self._reached)
+        paths = [
+            (c.arity, c.slot, c.height, under, weight.data_ptr(), weight.shape[1], *reached(c.above + 1), root)
+            for c, under, weight, root in zip(contexts, below, weights, roots, strict=True)
+        ]
+        return PathTables(torch.tensor(paths), torch.from_numpy(siblings), constants)
+
+    def _off_path(self, group: list[Context], slot: int, others: list[int]) -> tuple[Tensor, list[Tensor]]:
+        """(C, widths), what is off the path of the pre-activations; and for each context the weights of what moves.
+
+        The contexts have one arity and slot, and are sorted by function.
+        """
+        arity, n, h, segments = len(others) + 1, self._n, self._trees.h, segments_of(group)
+        gate = self.cell.named_maps()[f"gates_{self.cell.key(arity)}"]
+        own, runs = gate.weights(), gate.runs(segments)
+        i = h.new_zeros(len(group), arity, n)
+        i[:, others] = h[torch.tensor([context.siblings for context in group], dtype=torch.int64)]
+        constant = product(i.flatten(1), own.unbound(), runs)
+        function, token = torch.tensor([(context.function, context.token) for context in group]).unbind(1)
+        x = self.cell.node_inputs(function, token, None, None)
+        if x is not None:
+            constant = constant + self.cell.linear_for(arity, segments)("input", x)
+        moving = own.weight[:, :, slot * n : (slot + 1) * n]
+        weights = {matrix: moving[matrix].t().contiguous() for matrix, _, _ in runs}
+        self._weights |= {(arity, slot, matrix): weight for matrix, weight in weights.items()}  # their addresses hold
+        return constant, [weights[matrix] for matrix, start, stop in runs for _ in range(start, stop)]
+
+    def _reached(self, steps: int) -> tuple[int, int]:
+        """The rows of memory that are read and kept, if a root is at most so many cells further up."""
+        shape, rows = self.cell.state[self._part], self._depth
+        if len(shape) > 1:
+            none = {"h": self._trees.h[:0], self._part: self._trees.memory[:0].view(-1, *shape)}
+            rows = self.cell.reachable(none, steps)[self._part].shape[-2]
+        return rows, rows if rows == self._depth else rows - 1  # the last row lacks the one below it
+
+
+def _kind(context: Context) -> tuple[int, int]:
+    return context.arity, context.slot

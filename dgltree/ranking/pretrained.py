@@ -1,22 +1,67 @@
-"""Models by name or file: what comes with the package, and the user's own."""
+"""Models are opened by name or file: what comes with the package, and the user's own.
+
+The published weights of the Tree-SMU papers (Arabshahi et al. 2021, arXiv 1911.01545) become models of ours.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
 import torch
 from torch import Tensor
+
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readouts import EquationReadout
-from dgltree.models.tree_model import EquationModel
-from typing import TypeVar
 from dgltree.models.checkpoint import load_model
+from dgltree.models.readouts import EquationReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 from dgltree.ranking.pretrained_files import FOLDER, LISTOPS, LOGIC, model_file
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The published weights of the Tree-SMU papers (Arabshahi et al. 2021, arXiv 1911.01545) as models of ours.
+TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
+
+
+def open_model(name_or_file: str | Path = "default") -> EquationModel:
+    """:func:`open_any` for a model of equations; ``ValueError`` for another one.
+
+    Examples:
+        >>> import dgltree
+        >>> type(dgltree.open_model()).__name__
+        'EquationModel'
+    """
+    model = open_any(name_or_file)
+    if not isinstance(model, EquationModel):
+        raise ValueError(
+            f"{name_or_file} reads no equations but classifies into {', '.join(model.classes)}: use dgltree.load"
+        )
+    return model
+
+
+def open_any(name_or_file: str | Path) -> TreeModel:
+    """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
+
+    Weights that are kept in 16 bits are computed with in float32.
+
+    Raises ``FileNotFoundError`` if there is neither, and ``ValueError`` as ``dgltree.load`` and
+    ``dgltree.load_published`` do.
+    """
+    path = model_file(name_or_file)
+    with path.open("rb") as file:
+        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
+    model = load_published(path) if is_torch else load_model(path)
+    return model.float() if next(model.parameters()).dtype in (torch.float16, torch.bfloat16) else model
+
+
+def logic_model() -> PairModel:
+    """The shipped Ordered Memory, trained on logic: which of seven relations holds between two formulas."""
+    model = load_model(FOLDER / LOGIC)
+    assert isinstance(model, PairModel)
+    return model
+
+
+def listops_model() -> TreeModel:
+    """The shipped Efficient Beam Tree, trained on ListOps: which digit a nested list is worth."""
+    return load_model(FOLDER / LISTOPS)
 
 
 LEAVES = ("Symbol", "Integer", "Rational", "Float", "NegativeOne", "NaN", "Infinity", "Exp1", "Pi", "Half")
@@ -34,7 +79,6 @@ VOCABULARY = Vocabulary(
     [*((leaf, 0) for leaf in LEAVES), *((f, 1) for f in UNARY), *((f, 2) for f in BINARY)],
     [token for token in ROWS if token is not None],
 )
-
 LEFT_OUT = ("Number_enc.", "Number_dec.")
 """Beginnings of the names of tensors for which our models of equations have no place."""
 
@@ -157,53 +201,3 @@ def _tree_smu_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tenso
         each = [f"_{k}" for k in range(1, options["top_k"] + 1)] if options["gated_top_k"] else [""]
         names += [f"{f}.pos_linear{number}" for number in each]
     return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
-
-
-M = TypeVar("M", bound=TreeModel)
-TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
-
-
-def open_model(name_or_file: str | Path = "default") -> EquationModel:
-    """:func:`open_any` for a model of equations; ``ValueError`` for another one.
-
-    Examples:
-        >>> import dgltree
-        >>> type(dgltree.open_model()).__name__
-        'EquationModel'
-    """
-    model = open_any(name_or_file)
-    if not isinstance(model, EquationModel):
-        raise ValueError(
-            f"{name_or_file} reads no equations but classifies into {', '.join(model.classes)}: use dgltree.load"
-        )
-    return model
-
-
-def open_any(name_or_file: str | Path) -> TreeModel:
-    """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
-
-    Weights that are kept in 16 bits are computed with in float32.
-
-    Raises ``FileNotFoundError`` if there is neither, and ``ValueError`` as ``dgltree.load`` and
-    ``dgltree.load_published`` do.
-    """
-    path = model_file(name_or_file)
-    with path.open("rb") as file:
-        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    return _in_float32(load_published(path) if is_torch else load_model(path))
-
-
-def logic_model() -> PairModel:
-    """The shipped Ordered Memory, trained on logic: which of seven relations holds between two formulas."""
-    model = load_model(FOLDER / LOGIC)
-    assert isinstance(model, PairModel)
-    return model
-
-
-def listops_model() -> TreeModel:
-    """The shipped Efficient Beam Tree, trained on ListOps: which digit a nested list is worth."""
-    return load_model(FOLDER / LISTOPS)
-
-
-def _in_float32(model: M) -> M:
-    return model.float() if next(model.parameters()).dtype in (torch.float16, torch.bfloat16) else model

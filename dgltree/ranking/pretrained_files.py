@@ -1,7 +1,8 @@
-"""Where the files of models are: those that come with the package, by name, and the user's own."""
+"""The files of models and the lists of fillers: those that come with the package, by name, and the user's own."""
 
 from importlib.resources import files
 from pathlib import Path
+
 from dgltree.read.infix import read_infix
 from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree
@@ -17,7 +18,7 @@ def model_names() -> list[str]:
 
 
 def model_file(name_or_file: str | Path) -> Path:
-    """Where the weights of a model are; ``FileNotFoundError`` if there are none."""
+    """The file with the weights of a model; ``FileNotFoundError`` if there is none."""
     path = Path(name_or_file)
     if str(name_or_file) in model_names():
         path = FOLDER / f"{name_or_file}.safetensors"
@@ -25,10 +26,6 @@ def model_file(name_or_file: str | Path) -> Path:
         names = ", ".join(model_names()) or "none"
         raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
     return path
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Lists of fillers: the one that comes with the package, and the user's own.
 
 
 def shipped_fillers() -> list[Tree]:

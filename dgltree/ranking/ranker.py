@@ -1,31 +1,32 @@
-"""Rank the fillers of a blank."""
+"""A ranker orders the fillers of a blank by a network's score, in the equation's own names.
+
+The variables and literals of a user are written in the model's vocabulary first, and back in the answer.
+"""
 
 import re
-from collections.abc import Iterable
-from fractions import Fraction
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.equations.expressions.variables import VARIABLE, variables
-from dgltree.read.notation import DIGITS, FRACTION, MINUS_ONE, number
-from dgltree.trees.equation import Equation, substitute
-from dgltree.trees.tree import Tree
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
+
 import torch
 from torch import Tensor
-from dgltree.models.tree_model import EquationModel
-from dgltree.ranking.path_engine import FillerStates, score_blocks
-from dgltree.support.torch_internals import hooks_of, version_of
-from dgltree.trees.equation import BLANK, Equation
-from collections.abc import Sequence
+
 from dgltree.batching.batch import batch
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.equations.expressions.variables import VARIABLE, variables
 from dgltree.models.tree_model import EquationModel, evaluating
+from dgltree.ranking.path_engine import FillerStates, score_blocks
+from dgltree.read.notation import DIGITS, FRACTION, MINUS_ONE, number
+from dgltree.support.refusal import Refusal
+from dgltree.support.torch_internals import hooks_of, version_of
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A user's variables and literals in a model's vocabulary, and back.
-
-
+KEPT = 8
+"""Ways to name the fillers' own variables for which a ranker keeps their states."""
 EXACT = ("Integer", "Rational", "Half")
 _EXACT_TEXT = re.compile(f"-?[0-9]+|{FRACTION.pattern}")
 
@@ -51,7 +52,7 @@ class Names:
         free = [token for token in known if token not in names]
         new = [name for name in names if name not in known]
         if len(new) > len(free):
-            raise ValueError(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
+            raise Refusal(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
         self.vocabulary = vocabulary
         self.to_model = {name: name for name in names if name in known} | dict(zip(new, free, strict=False))
         renamed = [(_variable(user), _variable(model)) for user, model in self.to_model.items() if user != model]
@@ -111,10 +112,6 @@ def _spelled(leaf: Tree, vocabulary: Vocabulary) -> Tree:
     return leaf
 
 
-KEPT = 8
-"""Ways to name the fillers' own variables for which a ranker keeps their states."""
-
-
 @dataclass(frozen=True)
 class Ranking:
     """Fillers of one blank, best first; equal scores in the order of the list that was given."""
@@ -134,47 +131,24 @@ class Ranking:
         return tuple(self.names.decode(self.given[i]) for i in self.index.tolist())
 
 
-class Ranker:
-    """Ranks fillers for the blanks of any number of equations; what does not depend on these is computed once.
+class FillerRanker(ABC):
+    """Ranks a list of fillers by scores that a subclass computes."""
 
-    Examples:
-        >>> import dgltree
-        >>> fillers = [dgltree.read_infix(text) for text in ("1", "cos(var_0)^2")]
-        >>> ranker = dgltree.Ranker(dgltree.open_model(), fillers)
-        >>> [ranking] = ranker.rank([dgltree.read_equation("sin(x)^2 + _ = 1")])
-        >>> [dgltree.write_infix(filler) for filler in ranking.fillers]
-        ['cos(x)^2', '1']
-
-    Args:
-        model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
-            states of the fillers are computed again.
-        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
-            equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
-            and get bitwise equal scores.
-        memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
-            Less memory means smaller blocks of equations and fillers, and the same scores.
-
-    Raises ``ValueError`` for no fillers, a blank in a filler, or a function or literal that the model does not know.
-
-    See also: :func:`dgltree.complete`, which searches and proves.
-    """
-
-    def __init__(self, model: EquationModel, fillers: Iterable[Tree], memory_bytes: int = 2**28) -> None:
+    def __init__(self, fillers: Iterable[Tree], vocabulary: Vocabulary) -> None:
         fillers = list(fillers)
         if not fillers:
-            raise ValueError("no fillers to rank")
-        vocabulary = model.cell.vocabulary
+            raise Refusal("no fillers to rank")
         check_fillers(fillers, vocabulary)
-        self.model, self.fillers, self.memory_bytes = model, fillers, memory_bytes
+        self.fillers, self.vocabulary = fillers, vocabulary
         self._variables = [frozenset(variables(filler)) for filler in fillers]
         self._foreign = sorted(frozenset[str]().union(*self._variables) - set(model_variables(vocabulary)))
-        self._states: dict[tuple[object, ...], FillerStates] = {}
+
+    @abstractmethod
+    def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
+        """Blocks of equations in the model's vocabulary: their numbers, and (block, F) logits of all fillers."""
 
     def rank(self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True) -> list[Ranking]:
         """Rank the fillers for the blank of each equation, by the model's logit for the filled equation.
-
-        Only the path from the blank to the root is computed for each filler; the scores are those of filling the blank
-        and running the whole tree, up to rounding.
 
         Args:
             equations: each with exactly one ``BLANK``, anywhere, a whole side included. Variables may have any names:
@@ -191,35 +165,70 @@ class Ranker:
     def rank_each(
         self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True
     ) -> Iterator[tuple[int, Ranking]]:
-        """As :meth:`rank`, one (number of the equation, its ranking) at a time, in the order of their computation."""
+        """Rank one equation at a time as :meth:`rank`: its number and ranking, in the order of their computation."""
         if top is not None and top < 1:
-            raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
-        if hooks_of(self.model.cell):
-            raise ValueError("the cell has hooks, which ranking would not run, because it computes only paths")
-        for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
-            states = self._states_for(group[0].names)
-            asked = [question.encoded for question in group]
-            for numbers, scores in score_blocks(self.model, asked, states, self.memory_bytes):
+            raise Refusal(f"top is {top}; it must be 1 or more, or None for all")
+        for group in _same_names(self.vocabulary, equations, self._foreign):
+            for numbers, scores in self._scores(group[0].names, [question.encoded for question in group]):
                 for i, row in zip(numbers, scores, strict=True):
                     names = group[i].names
-                    offered = None if any_variables else self._within(names)
+                    offered = None
+                    if not any_variables:
+                        offered = [i for i, own in enumerate(self._variables) if own <= names.present]
                     yield group[i].number, _best(self.fillers, row, top, names, offered)
+
+
+class Ranker(FillerRanker):
+    """Ranks fillers for the blanks of any number of equations; what does not depend on these is computed once.
+
+    Only the path from the blank to the root is computed for each filler; the scores are those of filling the blank and
+    running the whole tree, up to rounding.
+
+    Examples:
+        >>> import dgltree
+        >>> fillers = [dgltree.read_infix(text) for text in ("1", "cos(var_0)^2")]
+        >>> ranker = dgltree.Ranker(dgltree.open_model(), fillers)
+        >>> [ranking] = ranker.rank([dgltree.read_equation("sin(x)^2 + _ = 1")])
+        >>> [dgltree.write_infix(filler) for filler in ranking.fillers]
+        ['cos(x)^2', '1']
+
+    Args:
+        model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
+            states of the fillers are computed again.
+        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
+            equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
+            and get one score.
+        memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
+            Less memory means smaller blocks of equations and fillers, and the same scores up to rounding, as a BLAS
+            adds up in another order in products of other sizes.
+
+    Raises ``ValueError`` for no fillers, a blank in a filler, or a function or literal that the model does not know.
+
+    See also: :class:`dgltree.ranking.FunctionRanker` for a model of message functions; :func:`dgltree.complete`, which
+    searches and proves.
+    """
+
+    def __init__(self, model: EquationModel, fillers: Iterable[Tree], memory_bytes: int = 2**28) -> None:
+        super().__init__(fillers, model.cell.vocabulary)
+        self.model, self.memory_bytes = model, memory_bytes
+        self._states: dict[tuple[object, ...], FillerStates] = {}
+
+    def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
+        if hooks_of(self.model.cell):
+            raise Refusal("the cell has hooks, which ranking would not run, because it computes only paths")
+        return score_blocks(self.model, equations, self._states_for(names), self.memory_bytes)
 
     def _states_for(self, names: Names) -> FillerStates:
         """The fillers' states if their own variables have these names, by the model's weights as they are."""
         tensors = chain(self.model.parameters(), self.model.buffers())  # a buffer: the mask of weights that were pruned
         weights = *((tensor.data_ptr(), version_of(tensor)) for tensor in tensors), *self.model.cell.patches()
         key = (weights, *(names.to_model[name] for name in self._foreign))
-        if key not in self._states:
-            self._states = {known: found for known, found in self._states.items() if known[0] == weights}
-            if len(self._states) >= KEPT:
-                self._states.pop(next(iter(self._states)))
-            self._states[key] = FillerStates(self.model, [names.encode(filler) for filler in self.fillers])
-        return self._states[key]
-
-    def _within(self, names: Names) -> list[int]:
-        """The fillers whose variables the equation has."""
-        return [i for i, own in enumerate(self._variables) if own <= names.present]
+        states = self._states.get(key)
+        if states is None:
+            states = FillerStates(self.model, [names.encode(filler) for filler in self.fillers])
+            kept = [(known, found) for known, found in self._states.items() if known[0] == weights]
+            self._states = dict([*kept[-KEPT + 1 :], (key, states)])  # a new one: another thread may read the old
+        return states
 
 
 def rank(
@@ -239,13 +248,13 @@ def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
     for i, filler in enumerate(fillers):
         for node in spell(filler, vocabulary).distinct():
             if node == BLANK:
-                raise ValueError(f"filler {i + 1} has a blank itself")
+                raise Refusal(f"filler {i + 1} has a blank itself")
             try:
                 vocabulary.function_id(node.function, len(node.children))
                 if node.token is not None and node.function != VARIABLE:
                     vocabulary.token_id(node.token)
             except ValueError as error:
-                raise ValueError(f"filler {i + 1}: {error}") from None
+                raise Refusal(f"filler {i + 1}: {error}") from None
 
 
 class _Question(NamedTuple):
@@ -261,7 +270,7 @@ def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: 
         try:
             names = Names(equation, vocabulary, foreign)
         except ValueError as error:
-            raise ValueError(f"equation {index + 1}: {error}") from None
+            raise Refusal(f"equation {index + 1}: {error}") from None
         question = _Question(index, Equation(*map(names.encode, equation)), names)
         groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
     return list(groups.values())
@@ -270,13 +279,9 @@ def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: 
 def _best(fillers: Sequence[Tree], scores: Tensor, top: int | None, names: Names, offered: list[int] | None) -> Ranking:
     index = torch.sort(scores if offered is None else scores[offered], descending=True, stable=True).indices[:top]
     if offered is not None:
-        index = torch.tensor(offered, device=index.device)[index]
+        index = torch.tensor(offered, dtype=torch.int64, device=index.device)[index]
     best = scores[index]
     return Ranking(best, torch.sigmoid(best), index, fillers, names)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# How likely equations are correct.
 
 
 def probabilities(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
@@ -293,7 +298,7 @@ def probabilities(model: EquationModel, equations: Sequence[Equation], batch_siz
             encoded = []
             for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
                 if any(node == BLANK for side in equation for node in side.distinct()):
-                    raise ValueError(f"equation {number} has a blank: complete it, or fill it in")
+                    raise Refusal(f"equation {number} has a blank: complete it, or fill it in")
                 names = Names(equation, vocabulary)
                 encoded.append(Equation(*map(names.encode, equation)))
             logits.append(model(batch(encoded, vocabulary).to(device), share=True))

@@ -1,12 +1,11 @@
 """Trees of the graphs of other libraries: networkx, PyTorch Geometric and DGL, told apart by what they have."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
+
 from dgltree.read.json_tree import load_json
 from dgltree.trees.tree import Tree
-from collections.abc import Sequence
-from typing import Any
 
 if TYPE_CHECKING:
     from networkx import DiGraph, MultiDiGraph

@@ -7,15 +7,30 @@
 Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary text.
 """
 
-from collections.abc import Collection, Mapping
 import re
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
-from dgltree.support.arguments import nearest
-from dgltree.read.notation import CONSTANTS, DIGITS, EXP1, FRACTION, FUNCTIONS, HALF, MINUS_ONE, NAME, NUMBER, NUMBERS, OPERATORS, is_name, make_leaf, number
+
+from dgltree.read.notation import (
+    CONSTANTS,
+    DIGITS,
+    EXP1,
+    FRACTION,
+    FUNCTIONS,
+    HALF,
+    MINUS_ONE,
+    NAME,
+    NUMBER,
+    NUMBERS,
+    OPERATORS,
+    is_name,
+    make_leaf,
+    number,
+)
 from dgltree.read.text import error_at
+from dgltree.support.arguments import nearest
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

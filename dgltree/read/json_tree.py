@@ -12,8 +12,7 @@ import json
 import re
 from typing import Any, NamedTuple, NoReturn
 
-from dgltree.read.text import Row, trees_of
-from dgltree.read.text import error_at
+from dgltree.read.text import Row, error_at, trees_of
 from dgltree.trees.tree import Tree
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)

@@ -2,22 +2,22 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
+
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
+from dgltree.read.graphs import read_node_link
 from dgltree.read.infix import read_table_infix
 from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
-from dgltree.read.graphs import read_node_link
 from dgltree.read.newick import is_newick, read_newick
 from dgltree.read.python import has_program, read_python
-from dgltree.read.words import read_sentence
 from dgltree.read.sexpr import read_sexpr
-from dgltree.read.smiles import read_smiles
-from dgltree.read.smiles import read_smiles_atoms
+from dgltree.read.smiles import read_smiles, read_smiles_atoms
+from dgltree.read.words import read_sentence
 from dgltree.trees.tree import Tree
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -226,6 +226,19 @@ def detect(texts: Sequence[str]) -> str:
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
+
+
+def notation_of(texts: Sequence[str]) -> str | None:
+    """The notation that is detected, or else the first that reads every text; None if there is none."""
+    try:
+        return detect(texts)
+    except ValueError:
+        texts = _few_long(list(texts))
+    for name, notation in NOTATIONS.items():
+        with suppress(ModuleNotFoundError):  # of a package that only some need
+            if texts and _count(notation, texts) == len(texts):
+                return name
+    return None
 
 
 def count_readable(texts: Sequence[str]) -> str:

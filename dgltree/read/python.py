@@ -14,10 +14,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from dgltree.read.text import Row, trees_of
-from dgltree.read.text import error_at
-from dgltree.trees.tree import Tree
+from dgltree.read.text import Row, error_at, trees_of
 from dgltree.support.unwarned import without_warnings
+from dgltree.trees.tree import Tree
 
 TOKEN_LIMIT = 200  # characters of a constant: a text of a megabyte is no better a token
 _ACTING = (ast.Call, ast.Lambda, ast.comprehension, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)

@@ -19,6 +19,7 @@ texts with the same one have the same tree.
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
+
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 

@@ -8,9 +8,9 @@ import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dgltree.support.arguments import nearest
 from dgltree.read.functions import RECORDS
 from dgltree.read.notation import CONSTANTS, EXP1, MINUS_ONE, OPERATORS, leaf_text, make_leaf, number
+from dgltree.support.arguments import nearest
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from dgltree.trees.tree import Tree
-from dgltree.trees.tree import Tree, name_of
 from typing import TypeAlias
+
+from dgltree.support.refusal import Refusal
+from dgltree.trees.tree import Tree, name_of
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that break a line, change what a terminal does, or cannot be printed."""
@@ -32,17 +33,17 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(map(one_line, names[:NAMED])) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def error_at(text: str, offset: int, message: str) -> ValueError:
+def error_at(text: str, offset: int, message: str) -> Refusal:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return ValueError(f"line {line}, column {column}: {one_line(message)}")
+    return Refusal(f"line {line}, column {column}: {one_line(message)}")
 
 
 def check_unfolded(tree: Tree) -> None:
     """``ValueError`` for a tree whose text would have no end: shared objects are written once for each parent."""
     if tree.size > MOST_WRITTEN:
-        raise ValueError(
+        raise Refusal(
             f"the tree has {tree.size:,} nodes, a shared one counted once for each of its parents; texts of at most "
             f"{MOST_WRITTEN:,} nodes are written (pickle and to_networkx keep what is shared)"
         )
@@ -55,7 +56,7 @@ def decode(data: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         before, byte = data[: error.start].decode("utf-8"), data[error.start]
         where = error_at(before, len(before), f"byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8")
-        raise ValueError(f"{source}: {where}") from None
+        raise Refusal(f"{source}: {where}") from None
 
 
 def read_text(path: str | Path) -> str:

@@ -5,11 +5,12 @@ So the Penn Treebank of Mikolov is prepared, and so the published ON-LSTM progra
 """
 
 import re
-from dgltree.trees.tree import Tree
 from collections.abc import Iterator
 from pathlib import Path
+
 from dgltree.read.bracket import iter_treebank
 from dgltree.read.text import read_text
+from dgltree.trees.tree import Tree
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Plain sentences as trees without structure: a root over the words.

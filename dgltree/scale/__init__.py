@@ -1,4 +1,4 @@
-"""Large tables by clusters of Ray. Needs the extra ``ray``."""
+"""Large tables on a cluster of Ray: reading, planning, the model, writing. Needs the extra ``ray``."""
 
 from dgltree.scale.equation_jobs import Complete
 from dgltree.scale.running import Outcome, run

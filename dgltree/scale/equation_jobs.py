@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.source import TOO_LONG, check_length
 from dgltree.engine.kernels.dispatch import kernels
-from dgltree.equations.completion.result import describe_completion
-from dgltree.equations.completion.result import Completion
-from dgltree.ranking.completion import BatchCompletion, each
-from dgltree.ranking.pretrained_files import model_file
-from dgltree.ranking.pretrained import open_model
-from dgltree.read.infix_writer import write_infix
+from dgltree.equations.completion.result import Completion, describe_completion
 from dgltree.equations.typed import Question, read_question
+from dgltree.ranking.completion import BatchCompletion, each
+from dgltree.ranking.pretrained import open_model
+from dgltree.ranking.pretrained_files import model_file
+from dgltree.read.infix_writer import write_infix
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
 

@@ -26,7 +26,7 @@ class PreparedRows(NamedTuple):
     """The model's input."""
     bad: list[Bad]
     places: list[int | None] | None = None
-    """Of each row the place of its answer, None for a row without one; None: all have theirs, in order."""
+    """The place of the answer of each row, None for a row without one; None: all have theirs, in order."""
 
 
 class Answers(NamedTuple):
@@ -44,7 +44,7 @@ class TableJob(ABC):
     """
 
     rows = 20_000
-    """In a block, at most."""
+    """Rows of a block, at most."""
     size = 1 << 22
     """Bytes of a block's rows, about."""
     max_line = Reading.max_line
@@ -61,7 +61,7 @@ class TableJob(ABC):
     @property
     @abstractmethod
     def columns(self) -> list[str]:
-        """Those that are read."""
+        """The columns that are read."""
 
     @abstractmethod
     def plan(self, rows: Rows) -> PreparedRows:

@@ -1,56 +1,61 @@
-"""A job over all rows of a table, to a folder of Parquet files: what was begun is finished by the same call."""
+"""A job answers all rows of a table, into a folder of Parquet files; what was begun is finished by the same call.
 
+Ray Data takes the rows through reading, planning, the model and writing, each in processes of its own, on a cluster of
+this machine alone or on one that runs already. The folder may be wherever fsspec writes.
+"""
+
+import json
 import logging
 import os
+import pickle
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from dgltree.training.cpu_threads import cores
-import json
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
-from dgltree.support.files import OWNER, differences, lock_folder
-from dgltree.read.json_text import write_json
-from dgltree.scale.tables import SUFFIX, locate
-import pickle
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS
-from dgltree.scale.job import TableJob, join_rows
-from dgltree.scale.tables import RowGroups
-from dgltree.training import own_cells
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
 import numpy as np
 import torch
 from tqdm import tqdm
+
 from dgltree.datasets.batches import UNSEEN
-from dgltree.datasets.formats.source import Chunk
-from dgltree.datasets.formats.source import TOO_LONG
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.formats.source import TOO_LONG, Chunk
 from dgltree.datasets.labels import check_known, where
-from dgltree.datasets.loading.from_file import Ids
-from dgltree.scale.job import TableJob
-from dgltree.scale.tables import FOOTERS, RowGroups, Tables, open_tables
+from dgltree.datasets.loading.from_file import MAX_LISTED_RECORDS, Ids
+from dgltree.read.json_text import write_json
+from dgltree.scale.job import TableJob, join_rows
+from dgltree.scale.tables import FOOTERS, SUFFIX, RowGroups, Tables, locate, open_tables
 from dgltree.scale.tree_jobs import Evaluate, TreeJob
+from dgltree.support.files import OWNER, differences, lock_folder, reworded
+from dgltree.training import own_cells
+from dgltree.training.cpu_threads import cores
 from dgltree.training.objectives.metrics import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow
     import ray
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A cluster of Ray: one of this machine alone, or one that runs already.
-
-
+RUN = "_run.json"
+"""Readers of Parquet folders pass over names that begin like this."""
+PART_SUFFIX = ".part"
+LEFT_OUT = b"dgltree.left_out"
+"""The key in the metadata of a file of how many records of its block have no row, or none with an answer."""
+LIGHT, PLAN, MODEL = 0.1, 0.9, 1.0
+"""CPUs of a task that reads or writes, of one that plans, and of a model without a GPU: with three, two plan."""
+MIN_WORKERS = 2
+FEWER = 8
+"""Planning takes this many times as long as reading, or writing, at least."""
+IDS_PER_TASK = 5_000_000
+"""Ids that are compared with each other by one task, about: no process holds all of them."""
 LOCAL = "local"
 STORE = 1 << 30
 """Bytes of shared memory for what is on its way between processes here; what is more is spilled to the disk."""
@@ -59,118 +64,55 @@ ANY_ADDRESS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's setting for its processes to listen on all addresses or, with 0, on that of the node alone."""
 WAIT = 5.0  # seconds for an address to answer
 MISSING = "Ray is not installed (the extra 'ray' of dgltree); install it with: pip install 'ray[data]'"
+TOLD = "\nFailed to "
+"""How what Ray Data adds to a message begins: how often it tried, and how to let it try more often."""
+Report = Callable[[list[Bad], int], None]
+"""Called with the first few records of a block that could not be answered, and with their number."""
 
 
-@contextmanager
-def start_cluster(address: str = LOCAL) -> Iterator[None]:
-    """A block with a cluster, unless this process has one already.
+@dataclass(frozen=True)
+class Outcome:
+    """The content of the output folder."""
+
+    rows: int
+    left_out: int
+    """Records without a row, or without an answer in it."""
+    evaluation: Evaluation | None = None
+    """The metrics of :class:`dgltree.scale.Evaluate`."""
+
+
+def run(
+    job: TableJob,
+    data: str | Path,
+    out: str | Path,
+    address: str = LOCAL,
+    device: str | None = None,
+    progress: bool = False,
+    report: Report = lambda bad, count: None,
+) -> Outcome:
+    """Answer all rows of a Parquet file, or of all files in a folder, by a cluster of Ray.
+
+    The output is a folder of Parquet files whose names are in the order of the rows. A file is whole or not there; a
+    call that was killed is finished by the same one, which only makes the files that are missing.
 
     Args:
-        address: ``local`` starts a cluster on this machine, which ends with the block; else that of a running one, such
-            as ``auto`` or ``10.0.0.1:6379``.
+        job: what is done to the rows.
+        data: path or URL of any file system that fsspec knows.
+        out: path or URL of the folder, on a file system that all machines of the cluster share.
+        address: of a running cluster; ``local`` starts one on this machine. A cluster that this process is connected to
+            already is used as it is.
+        device: ``cpu`` or ``cuda``; default: GPUs if the cluster has some.
+        progress: whether to show a progress bar.
+        report: called with the records that cannot be answered, as they come.
 
-    Raises ``ValueError`` if Ray is not installed, if no cluster answers, and for an address if Ray was kept to
-    the loopback, for a cluster of this machine, when it was imported.
+    Raises ``FileNotFoundError``; and ``ValueError`` for data that is not Parquet or lacks a column, for a folder that
+    holds something else than what this call made, where Ray is not installed or no cluster answers, and where not one
+    record has a label to be compared with.
     """
-    if address == LOCAL and "ray" not in sys.modules:  # which reads it when it is imported
-        os.environ.setdefault(ANY_ADDRESS, "0")
-    try:
-        import ray
-        import ray.data
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{MISSING} ({error})") from None
-    _be_quiet()
-    if ray.is_initialized():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGTERM)
-    _start(address)
-    try:
-        if signal.getsignal(signal.SIGTERM) is not handler:
-            signal.signal(signal.SIGTERM, handler)  # ours clears away, and says why it ends
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _start(address: str) -> None:
-    import ray
-
-    if address != LOCAL:
-        if os.environ.get(ANY_ADDRESS) == "0":
-            raise ValueError(
-                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for this machine's own "
-                f"cluster, "
-                f"which was started first); connect to {address} in a new process"
-            )
-        _check(address)
-        try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, RuntimeError) as error:
-            raise ValueError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # The model, the reader and the writer wait most of the time: they are one process more than there are cores.
-    with _quiet():
-        ray.init(
-            address=LOCAL,
-            _node_ip_address=LOOPBACK,
-            num_cpus=cores() + 1,
-            object_store_memory=STORE,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """A block without what Ray's own core, which is not Python, says on the standard error; errors are exceptions."""
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    sys.stderr.flush()
-    own = os.dup(2)
-    with Path(os.devnull).open("wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(own, 2)
-        os.close(own)
-
-
-def _check(address: str) -> None:
-    """``ValueError`` for HOST:PORT if nothing listens: Ray itself waits minutes for it."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:
-        return
-    try:
-        socket.create_connection((host, int(port)), WAIT).close()
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"no Ray cluster answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' started, or "
-            "--ray alone to use this machine"
-        ) from None
-
-
-def _be_quiet() -> None:
-    from ray.data import DataContext
-
-    context = DataContext.get_current()
-    context.enable_progress_bars = context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The folder of the output, wherever fsspec writes: whose it is, and which of its files are there.
-
-
-RUN = "_run.json"
-"""Readers of Parquet folders pass over names that begin like this."""
-RUN_BEFORE = "run.json"
-"""Its former name in folders, which is changed when their run continues."""
-PART_SUFFIX = ".part"
-LEFT_OUT = b"dgltree.left_out"
-"""In the metadata of a file: how many records of its block have no row, or none with an answer."""
+    tables, folder = open_tables(str(data)), OutFolder(str(out))
+    job.opened(tables.path, tables.columns, partial(tables.sample, max_line=job.max_line))
+    with folder.owned():
+        return _answered(job, tables, folder, address, device, progress, report)
 
 
 class OutFolder:
@@ -195,19 +137,16 @@ class OutFolder:
         """
         if self._files.isfile(self._path):
             raise ValueError(f"{self.given}: a file; the output is a folder of Parquet files")
-        run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
-        if run is None:
+        if not self._files.exists(self._at(RUN)):
             names = [name for name in self._names() if not name.endswith(PART_SUFFIX) and name != OWNER]
             if names:
                 raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
             self._files.makedirs(self._path, exist_ok=True)
             self._put(RUN, lambda file: file.write((write_json(settings, indent=1) + "\n").encode()))
             return
-        found = self._run(run)
+        found = self._run()
         if found != json.loads(json.dumps(settings)):
             raise ValueError(f"{self.given} holds another run ({_other(found, settings)}); give another --out")
-        if run != RUN:
-            self._files.mv(self._at(run), self._at(RUN))
 
     def owned(self) -> AbstractContextManager[None]:
         """A block in which no other run writes to the folder, if it is on a local disk (:func:`lock_folder`)."""
@@ -215,11 +154,11 @@ class OutFolder:
 
         return lock_folder(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()
 
-    def _run(self, name: str) -> dict[str, Any]:
+    def _run(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(name)))
+            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(RUN)))
         except ValueError:
-            raise ValueError(f"{self.given}/{name}: damaged; delete the folder to start again") from None
+            raise ValueError(f"{self.given}/{RUN}: damaged; delete the folder to start again") from None
         return found
 
     def written(self) -> set[str]:
@@ -258,7 +197,8 @@ class OutFolder:
         except OSError as error:
             if self._files.exists(beside):
                 self._files.rm_file(beside)
-            raise OSError(f"{self.given}/{name} cannot be written: {error.strerror or error}") from None
+            message = f"{self.given}/{name} cannot be written: {error.strerror or error}"
+            raise reworded(OSError(error.errno, ""), message) from None  # fsspec has classes of its own
 
     def _at(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}"
@@ -276,15 +216,70 @@ def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
     return ", ".join(f"another {name}" for name in names) or "of another version"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Rows of tables through a job to files, by Ray Data: reading, planning, the model, writing, each in its processes.
+def _answered(
+    job: TableJob,
+    tables: Tables,
+    folder: OutFolder,
+    address: str,
+    device: str | None,
+    progress: bool,
+    report: Report,
+) -> Outcome:
+    """Make the files that are missing, and read them all; arguments as of :func:`run`."""
+    folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
+    spans = tables.spans(job.rows, job.size)
+    written = folder.written()
+    if missing := [span for span in spans if not written.issuperset(span.blocks())]:
+        with start_cluster(address), as_here():
+            resources(device)  # before the ids are looked at, which may take long
+            if isinstance(job, TreeJob):
+                job.repeated = find_repeated(job, spans)
+            counts = {name: count for span in spans for name, count in span.blocks().items()}
+            there = sum(count for name, count in counts.items() if name in written)
+            with tqdm(
+                total=tables.rows, initial=there, unit="record", unit_scale=True, disable=None if progress else True
+            ) as bar:
+                for done in blocks(job, missing, counts.keys() - written, folder, device):
+                    report(done.bad, done.left_out)
+                    bar.update(done.records)
+    folder.sweep()
+    names = [name for span in spans for name in span.blocks()]
+    return _evaluated(job, names, folder) if isinstance(job, Evaluate) else _counted(names, folder)
 
 
-LIGHT, PLAN, MODEL = 0.1, 0.9, 1.0
-"""CPUs of a task that reads or writes, of one that plans, and of a model without a GPU: with three, two plan."""
-MIN_WORKERS = 2
-FEWER = 8
-"""Planning takes this many times as long as reading, or writing, at least."""
+def _counted(names: list[str], folder: OutFolder) -> Outcome:
+    rows = left_out = 0
+    for table, lost in _read(names, folder, []):
+        rows, left_out = rows + table.num_rows, left_out + lost
+    return Outcome(rows, left_out)
+
+
+def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
+    """Count what was written, and compute its metrics."""
+    rows = left_out = 0
+    objective = job.model.objective
+    metrics, some, known = objective.metrics(), [], not objective.classes
+    for table, lost in _read(names, folder, ["label", *objective.answer_columns]):
+        rows, left_out = rows + table.num_rows, left_out + lost
+        if table.num_rows:
+            columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
+            answers = torch.stack(columns, 1).view(-1, *objective.shape)
+            some = table["label"].to_pylist()
+            targets = objective.targets(some)
+            known = known or bool((targets != UNSEEN).any())
+            metrics.update(answers, targets)
+    if not rows:
+        raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
+    if not known:
+        check_known(some, objective.classes)
+    return Outcome(rows, left_out, metrics.found())
+
+
+def _read(names: list[str], folder: OutFolder, columns: list[str]) -> Iterator[tuple["pyarrow.Table", int]]:
+    """Columns of all blocks, some at a time: of an object store each takes a round trip."""
+    with ThreadPoolExecutor(FOOTERS) as pool:
+        for start in range(0, len(names), FOOTERS):
+            yield from pool.map(lambda name: folder.read(name, columns), names[start : start + FOOTERS])
 
 
 class Done(NamedTuple):
@@ -392,13 +387,8 @@ def _write(row: dict[str, bytes], out: OutFolder) -> dict[str, bytes]:
     return {"work": pickle.dumps(Done(name, records, len(bad), in_order(bad)[:MAX_LISTED_RECORDS]))}
 
 
-# Ids that occur twice in a table, found by the cluster: no process holds all of them.
-IDS_PER_TASK = 5_000_000
-"""Ids that are compared with each other by one task, about."""
-
-
 def find_repeated(job: TreeJob, spans: list[RowGroups]) -> dict[tuple[str, int], Bad]:
-    """By file and line the records whose id a record before had that could be read, as in one process."""
+    """The records, by file and line, whose id a record before had that could be read, as in one process."""
     column = job.reading.id
     if column not in job.columns:
         return {}
@@ -415,7 +405,7 @@ def find_repeated(job: TreeJob, spans: list[RowGroups]) -> dict[tuple[str, int],
 
 
 def _several(column: str, spans: list[RowGroups], max_line: int) -> dict[int, set[int]]:
-    """By number of the span the lines whose ids, or their hashes, occur more than once."""
+    """The lines, by number of the span, whose ids, or their hashes, occur more than once."""
     from ray.data import from_items
 
     items = [{"number": i, "span": pickle.dumps(span)} for i, span in enumerate(spans)]
@@ -445,123 +435,103 @@ def _all_of_several(group: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: group[name] if len(group["line"]) > 1 else group[name][:0] for name in ("number", "line")}
 
 
-Report = Callable[[list[Bad], int], None]
-"""Called with the first few records of a block that could not be answered, and with their number."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The content of the output folder."""
-
-    rows: int
-    left_out: int
-    """Records without a row, or without an answer in it."""
-    evaluation: Evaluation | None = None
-    """Of :class:`dgltree.scale.Evaluate`."""
-
-
-def run(
-    job: TableJob,
-    data: str | Path,
-    out: str | Path,
-    address: str = LOCAL,
-    device: str | None = None,
-    progress: bool = False,
-    report: Report = lambda bad, count: None,
-) -> Outcome:
-    """Answer all rows of a Parquet file, or of all files in a folder, by a cluster of Ray.
-
-    The output is a folder of Parquet files whose names are in the order of the rows. A file is whole or not there; a
-    call that was killed is finished by the same one, which only makes the files that are missing.
+@contextmanager
+def start_cluster(address: str = LOCAL) -> Iterator[None]:
+    """A block with a cluster, unless this process has one already.
 
     Args:
-        job: what is done to the rows.
-        data: path or URL of any file system that fsspec knows.
-        out: path or URL of the folder, on a file system that all machines of the cluster share.
-        address: of a running cluster; ``local`` starts one on this machine. A cluster that this process is connected to
-            already is used as it is.
-        device: ``cpu`` or ``cuda``; default: GPUs if the cluster has some.
-        progress: whether to show a progress bar.
-        report: called with the records that cannot be answered, as they come.
+        address: ``local`` starts a cluster on this machine, which ends with the block; else that of a running one, such
+            as ``auto`` or ``10.0.0.1:6379``.
 
-    Raises ``FileNotFoundError``; and ``ValueError`` for data that is not Parquet or lacks a column, for a folder that
-    holds something else than what this call made, where Ray is not installed or no cluster answers, and where not one
-    record has a label to be compared with.
+    Raises ``ValueError`` if Ray is not installed, if no cluster answers, and for an address if Ray was kept to
+    the loopback, for a cluster of this machine, when it was imported.
     """
-    tables, folder = open_tables(str(data)), OutFolder(str(out))
-    job.opened(tables.path, tables.columns, partial(tables.sample, max_line=job.max_line))
-    with folder.owned():
-        return _answered(job, tables, folder, address, device, progress, report)
+    if address == LOCAL and "ray" not in sys.modules:  # which reads it when it is imported
+        os.environ.setdefault(ANY_ADDRESS, "0")
+    try:
+        import ray
+        import ray.data
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{MISSING} ({error})") from None
+    _be_quiet()
+    if ray.is_initialized():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGTERM)
+    _start(address)
+    try:
+        if signal.getsignal(signal.SIGTERM) is not handler:
+            signal.signal(signal.SIGTERM, handler)  # ours clears away, and says why it ends
+        yield
+    finally:
+        ray.shutdown()
 
 
-def _answered(
-    job: TableJob,
-    tables: Tables,
-    folder: OutFolder,
-    address: str,
-    device: str | None,
-    progress: bool,
-    report: Report,
-) -> Outcome:
-    """Make the files that are missing, and read them all; arguments as of :func:`run`."""
-    folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
-    spans = tables.spans(job.rows, job.size)
-    written = folder.written()
-    if missing := [span for span in spans if not written.issuperset(span.blocks())]:
-        with start_cluster(address), as_here():
-            resources(device)  # before the ids are looked at, which may take long
-            if isinstance(job, TreeJob):
-                job.repeated = find_repeated(job, spans)
-            counts = {name: count for span in spans for name, count in span.blocks().items()}
-            there = sum(count for name, count in counts.items() if name in written)
-            with tqdm(
-                total=tables.rows, initial=there, unit="record", unit_scale=True, disable=None if progress else True
-            ) as bar:
-                for done in blocks(job, missing, counts.keys() - written, folder, device):
-                    report(done.bad, done.left_out)
-                    bar.update(done.records)
-    folder.sweep()
-    names = [name for span in spans for name in span.blocks()]
-    return _evaluated(job, names, folder) if isinstance(job, Evaluate) else _counted(names, folder)
+def _start(address: str) -> None:
+    import ray
+
+    if address != LOCAL:
+        if os.environ.get(ANY_ADDRESS) == "0":
+            raise ValueError(
+                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for this machine's own "
+                f"cluster, "
+                f"which was started first); connect to {address} in a new process"
+            )
+        _check(address)
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, RuntimeError) as error:
+            raise ValueError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # The model, the reader and the writer wait most of the time: they are one process more than there are cores.
+    with _quiet():
+        ray.init(
+            address=LOCAL,
+            _node_ip_address=LOOPBACK,
+            num_cpus=cores() + 1,
+            object_store_memory=STORE,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
 
 
-def _counted(names: list[str], folder: OutFolder) -> Outcome:
-    rows = left_out = 0
-    for table, lost in _read(names, folder, []):
-        rows, left_out = rows + table.num_rows, left_out + lost
-    return Outcome(rows, left_out)
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """A block without what Ray's own core, which is not Python, says on the standard error; errors are exceptions."""
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    sys.stderr.flush()
+    own = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
 
 
-def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
-    """The same, and the metrics of what was written."""
-    rows = left_out = 0
-    objective = job.model.objective
-    metrics, some, known = objective.metrics(), [], not objective.classes
-    for table, lost in _read(names, folder, ["label", *objective.answer_columns]):
-        rows, left_out = rows + table.num_rows, left_out + lost
-        if table.num_rows:
-            columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
-            answers = torch.stack(columns, 1).view(-1, *objective.shape)
-            some = table["label"].to_pylist()
-            targets = objective.targets(some)
-            known = known or bool((targets != UNSEEN).any())
-            metrics.update(answers, targets)
-    if not rows:
-        raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
-    if not known:
-        check_known(some, objective.classes)
-    return Outcome(rows, left_out, metrics.found())
+def _check(address: str) -> None:
+    """``ValueError`` for HOST:PORT if nothing listens: Ray itself waits minutes for it."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), WAIT).close()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no Ray cluster answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' started, or "
+            "--ray alone to use this machine"
+        ) from None
 
 
-def _read(names: list[str], folder: OutFolder, columns: list[str]) -> Iterator[tuple["pyarrow.Table", int]]:
-    """Columns of all blocks, some at a time: of an object store each takes a round trip."""
-    with ThreadPoolExecutor(FOOTERS) as pool:
-        for start in range(0, len(names), FOOTERS):
-            yield from pool.map(lambda name: folder.read(name, columns), names[start : start + FOOTERS])
+def _be_quiet() -> None:
+    from ray.data import DataContext
 
-
-TOLD = "\nFailed to "
-"""How what Ray Data adds to a message begins: how often it tried, and how to let it try more often."""
+    context = DataContext.get_current()
+    context.enable_progress_bars = context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised
 
 
 @contextmanager

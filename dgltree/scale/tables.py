@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dgltree.datasets.formats.source import PASSED_OVER
 from dgltree.datasets.formats.parquet import name_errors, pieces
 from dgltree.datasets.formats.records import SAMPLE
+from dgltree.datasets.formats.source import PASSED_OVER
 from dgltree.read.text import one_line
 
 if TYPE_CHECKING:

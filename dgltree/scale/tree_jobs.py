@@ -10,22 +10,18 @@ import torch
 from torch import Tensor
 
 from dgltree.cells import Cell
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.formats.source import Chunk
-from dgltree.datasets.formats.parquet import Parquet
-from dgltree.datasets.formats.parquet import ROWS
-from dgltree.datasets.formats.records import PlacedRecord, check_columns, check_features
-from dgltree.datasets.formats.source import Source
 from dgltree.datasets.batches import Labelled
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.parquet import ROWS, Parquet
+from dgltree.datasets.formats.records import PlacedRecord, check_columns, check_features
+from dgltree.datasets.formats.source import Chunk, Source
 from dgltree.datasets.labels import select_labelled
 from dgltree.datasets.loading.flatten import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.folder import BASELINE, EARLIER_BASELINE, FEATURES, LARGEST_CLASS, THRESHOLD, WEIGHTS
 from dgltree.training.model_files import READING
-from dgltree.training.trained_model import RecordBlock, block_of, names_of
-from dgltree.training.trained_model import TrainedModel
+from dgltree.training.trained_model import RecordBlock, TrainedModel, block_of, names_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,15 +53,11 @@ class TreeJob(TableJob):
         self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
     ) -> None:
         self.model = TrainedModel.load(model, device, cell)
-        files = [
-            Path(model) / name
-            for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE, LARGEST_CLASS, THRESHOLD, FEATURES)
-        ]
-        self.digest = [digest_of(file) for file in files if file.exists()]
+        self.digest = digest_of(Path(model) / READING)  # which has those of the other files
         self.reading = self.model.reading.but(**reading)
         self.max_line = self.reading.max_line
         self.repeated: dict[tuple[str, int], Bad] = {}
-        """By file and line the records whose id occurred before."""
+        """The records whose id occurred before, by file and line."""
         self._table: ParquetRows | None = None
 
     def settings(self) -> dict[str, Any]:
@@ -125,7 +117,7 @@ class TreeJob(TableJob):
         return {i: self.repeated[place] for i, place in places if place in self.repeated}
 
     @abstractmethod
-    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
+    def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         """The columns next to the answers."""
 
     def _answered(self, answer: Callable[[Labelled], Tensor], inputs: list[Labelled], *shape: int) -> Tensor:
@@ -170,7 +162,7 @@ class Encode(TreeJob):
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "kind of rows": "nodes" if self.nodes else "trees"}
 
-    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
+    def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         return whose(block.known, self.nodes)
 
     def answer(self, inputs: list[Labelled]) -> Answers:
@@ -205,7 +197,7 @@ class Predict(TreeJob):
             if name in self.model.classes:
                 raise ValueError(f"a class of the model is called {name!r}, like a column of the answers")
 
-    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
+    def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         import pyarrow
 
         lines = [*(() if block.known is None else block.known.lines), *(bad.line for bad in block.bad)]
@@ -221,7 +213,7 @@ class Predict(TreeJob):
 
 
 class Evaluate(Predict):
-    """The same of records that have a label, next to it: the column ``label``. The others have no row.
+    """Predictions for records that have a label, next to it: the column ``label``. The others have no row.
 
     Args:
         model: the folder that :func:`dgltree.fit` wrote.
@@ -242,7 +234,7 @@ class Evaluate(Predict):
         names = [*block.bad_names, *(each.name for each in bad)]
         return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))), names)
 
-    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
+    def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         import pyarrow
 
         labels = [] if block.known is None else block.known.labels

@@ -1,1 +1,1 @@
-"""Small helpers that every package may use: no torch but in torch_internals.py, nothing of trees or equations."""
+"""Helpers of all packages: arguments, files, processes. No torch, except in torch_internals.py."""

@@ -1,11 +1,9 @@
 """Checks of arguments, names like an unknown one, and classes whose options are those of their constructors."""
 
-from typing import Literal
 import difflib
 from collections.abc import Iterable
-from typing import Any, Literal, get_args, get_origin, get_type_hints
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The names of the scales of labels, for options that are checked before torch is imported.

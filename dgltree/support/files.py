@@ -1,20 +1,18 @@
 """Files that are whole or not there, and folders that belong to one run."""
 
 import errno
+import json
 import os
 import re
 import secrets
+import socket
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-import json
-import socket
-import threading
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,7 +83,14 @@ def _naming(path: Path, beside: Path) -> Iterator[None]:
         ours = error.filename == str(beside) or (error.filename is None and error.errno in FULL)
         if not ours or error.strerror is None:
             raise
-        raise type(error)(f"{path} cannot be written: {error.strerror}") from None
+        raise reworded(error, f"{path} cannot be written: {error.strerror}") from None
+
+
+def reworded(error: OSError, message: str) -> OSError:
+    """An error of the same type and number with a message of our own, by which callers may still tell a full disk."""
+    found = type(error)(message)
+    found.errno = error.errno
+    return found
 
 
 def _sweep(path: Path) -> None:
@@ -137,8 +142,10 @@ def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[
     with replacing(path) as beside:
         try:
             save_file(tensors, beside, metadata=metadata)
-        except SafetensorError as error:
-            raise OSError(f"{path} cannot be written: {error}") from None
+        except SafetensorError as error:  # which has the number in its text alone
+            number = re.search(r"os error (\d+)", str(error))
+            lost = OSError(int(number[1]), "") if number else OSError()
+            raise reworded(lost, f"{path} cannot be written: {error}") from None
 
 
 def check_exists(path: str | Path) -> None:

@@ -60,6 +60,11 @@ def graph_is_kept() -> bool:
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
 
 
+def outside_transforms() -> AbstractContextManager[Any]:
+    """Within it torch computes as if no transform of torch.func were under way; for what does not depend on it."""
+    return torch._C._DisableFuncTorch()
+
+
 def inside_transform() -> bool:
     """Whether one of torch.func's transforms (vmap, grad, jvp, ...) is under way."""
     return torch._C._functorch.peek_interpreter_stack() is not None

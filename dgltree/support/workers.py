@@ -1,15 +1,17 @@
 """Further processes of this machine, and the cores that it may use."""
 
 import os
-from math import ceil
-from pathlib import Path
+import select
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from math import ceil
 from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
 from typing import Any
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -74,8 +76,8 @@ def pool_map(count: int) -> Iterator[Callable[..., Iterator[Any]]]:
         yield pool.map
 
 
-def end_with_parent() -> None:
-    """In a worker: end when the parent has, which may be killed and then cannot say so."""
+def end_with_parent(worker: int = 0) -> None:
+    """In a worker, of whatever number: end when the parent has, which may be killed and then cannot say so."""
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 
@@ -84,6 +86,28 @@ def _wait_for_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def module_command(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of a process that runs a module, and finds those that this one finds."""
+    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+    return [sys.executable, "-P", "-m", module, *arguments], {**os.environ, "PYTHONPATH": paths}
+
+
+def end_with_input(descriptor: int = 0) -> None:
+    """End this process when the other end of its pipe or socket is closed, even amid the work that came over it.
+
+    Where the system cannot tell (Windows), the process ends when it reads on.
+    """
+    if hasattr(select, "poll"):
+        threading.Thread(target=_wait_for_the_end_of, args=(descriptor,), daemon=True).start()
+
+
+def _wait_for_the_end_of(descriptor: int) -> None:
+    watched = select.poll()  # of any number of open files, unlike select.select
+    watched.register(descriptor, 0)  # a hang-up alone
+    watched.poll()
+    os._exit(1)
 
 
 def _begin(begin: Callable[..., None] | None, *given: Any) -> None:

@@ -1,1 +1,1 @@
-"""Training by Lightning: what the commands and the tasks share. Needs the extra ``train``."""
+"""Training of networks on labelled trees, trained models and their folders. Needs the extra ``train``."""

@@ -13,11 +13,10 @@ from dgltree.datasets.labels import check_known
 from dgltree.datasets.settings import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.comparison import Interval, interval
-from dgltree.training.folder import SPLIT_FILE, TRAINED_ON
-from dgltree.training.objectives.metrics import MIN_PROBABILITY, macro_f1
+from dgltree.training.folder import SPLIT_FILE
+from dgltree.training.objectives.class_means import MIN_PROBABILITY, macro_f1
 from dgltree.training.split_file import EarlierSplit
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.split_file import trained_on
 
 Metrics = dict[str, Callable[[Tensor], float]]
 """Each metric of one model's answers to the examples with given numbers (R,)."""
@@ -63,18 +62,14 @@ class PairedDifferences:
 def unseen(each: Contender) -> np.ndarray:
     """(E,) bool, the examples that a model was neither trained on nor chosen by.
 
-    Of a folder of an earlier release, which keeps the training trees alone, those that it was not trained on. Raises
-    ``ValueError`` for a folder that keeps neither.
+    Raises ``ValueError`` for a folder that does not keep its split.
     """
-    if (each.folder / SPLIT_FILE).exists():
-        known = EarlierSplit.of(each.folder).known(each.data)
-        return np.array([name in (None, "test") for name in known])
-    if not (each.folder / TRAINED_ON).exists():
+    if not (each.folder / SPLIT_FILE).exists():
         raise ValueError(
-            f"{each.folder}: neither {SPLIT_FILE} nor {TRAINED_ON} in it, so the examples that the model was trained "
-            "on are not known"
+            f"{each.folder}: no {SPLIT_FILE} in it, so the examples that the model was trained on are not known"
         )
-    return ~trained_on(each.model.dataset(each.data), each.folder)
+    known = EarlierSplit.of(each.folder).known(each.data)
+    return np.array([name in (None, "test") for name in known])
 
 
 def compare(new: Contender, old: Contender) -> PairedDifferences:

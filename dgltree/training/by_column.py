@@ -10,9 +10,9 @@ from dgltree.batching.number_scales import parents_of
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import one_line
 from dgltree.training.comparison import interval
+from dgltree.training.fitting import unknown_shares
 from dgltree.training.objectives import Numbers
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.fitting import unknown_shares
 
 MAX_VALUES, ANSWERS = 200, 3
 """Values of a column, and classes whose shares of the answers are listed."""

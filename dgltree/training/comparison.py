@@ -1,19 +1,28 @@
-"""The metrics of the answers that a training leaves: the network's, a baseline's and their average's."""
+"""The answers that a training leaves are measured: the network's, a baseline's and their average's."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 import torch
 from torch import Tensor
-from dgltree.training.objectives import Objective
-from dgltree.training.objectives.metrics import Evaluation
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-import numpy as np
-from dgltree.training.baseline.average import Average
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Metrics of answers that come some at a time: of very many classes they do not fit into memory.
+from dgltree.read.text import first_of, one_line
+from dgltree.training.baseline.average import Average
+from dgltree.training.objectives import Objective
+from dgltree.training.objectives.metrics import OTHER, Evaluation
+from dgltree.training.options import FitOptions
+
+RESAMPLES = 1000
+"""Of the bootstrap, drawn with seed 0."""
+COVERED = (0.025, 0.975)
+"""The quantiles that an interval of 95 % lies between."""
+CLEAR = 0.3
+"""R2 from which on numbers are better than their mean, however wide the interval."""
+Interval = tuple[float, float]
+BySplit = dict[str, Evaluation]
 
 
 class Measured(NamedTuple):
@@ -27,6 +36,8 @@ class Measured(NamedTuple):
 def measure(objective: Objective, answers: Iterable[Tensor], targets: Tensor) -> Measured:
     """Compare answers to examples, some at a time and in their order, with targets (E,); one example at least.
 
+    Of very many classes the answers do not fit into memory at once.
+
     Args:
         objective: the kind of answers.
         answers: (B, C) probabilities or (B,) numbers of the next examples.
@@ -38,18 +49,6 @@ def measure(objective: Objective, answers: Iterable[Tensor], targets: Tensor) ->
         predicted.append(objective.predicted(some))
         first += len(some)
     return Measured(metrics.found(), torch.cat(predicted))
-
-
-RESAMPLES = 1000
-"""Of the bootstrap, drawn with seed 0."""
-COVERED = (0.025, 0.975)
-"""The quantiles that an interval of 95 % lies between."""
-
-CLEAR = 0.3
-"""R2 from which on numbers are better than their mean, however wide the interval."""
-
-Interval = tuple[float, float]
-BySplit = dict[str, Evaluation]
 
 
 @dataclass(frozen=True)
@@ -129,6 +128,18 @@ def _of_rows(
     return lambda rows: metric(predicted[rows], targets[rows])
 
 
+def interval(metric: Callable[[Tensor], float], count: int) -> Interval:
+    """Within which 95 % of the values of a metric lie that resamples of ``count`` examples have.
+
+    NaN values, such as R2 of equal labels, are left out.
+    """
+    random = np.random.default_rng(0)
+    values = [metric(torch.from_numpy(random.integers(count, size=count))) for _ in range(RESAMPLES)]
+    known = np.array(values)[~np.isnan(values)]
+    low, high = np.quantile(known, COVERED) if len(known) else (np.nan, np.nan)
+    return float(low), float(high)
+
+
 def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:
     """The accuracy of each split if what the model refuses counts as an error, or how many numbers it refuses."""
     return [
@@ -147,6 +158,23 @@ def with_refused(what: str, found: Evaluation, refused: int) -> str:
     return f"{line}; with these as errors accuracy {found.metrics['accuracy'] * found.examples / rows:.4f}"
 
 
+def never_predicted(compared: Compared, options: FitOptions) -> list[str]:
+    """That classes are never predicted in validation although examples have them, if so, and what to try."""
+    found = compared.used["validation"]
+    if found.confusion is None:
+        return []
+    columns = zip(found.names, found.confusion.sum(1).tolist(), found.confusion.sum(0).tolist(), strict=True)
+    missed = [name for name, actual, predicted in columns if actual and not predicted and name != OTHER]
+    if not missed:
+        return []
+    have = "1 class is" if len(missed) == 1 else f"{len(missed):,} classes are"
+    ways = (
+        [] if options.class_weights else ["--class-weights balanced gives rare classes as much weight as frequent ones"]
+    )
+    ways.append(f"--threshold '{one_line(missed[0])}=f1' predicts it from the probability with the best F1 on")
+    return [f"{have} never predicted in validation ({first_of(missed)}): {'; '.join(ways)}"]
+
+
 def no_better(compared: Compared, objective: Objective) -> list[str]:
     """That nothing is clearly better in validation than the mean of the labels, if so, and what to try."""
     who = "average" if "average" in compared.metrics else "network"
@@ -156,7 +184,7 @@ def no_better(compared: Compared, objective: Objective) -> list[str]:
         return []
     parts = "network, baseline and average are" if who == "average" else "the network is"
     return [
-        f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
+        f"in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
         f"to {high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what decides"
     ]
 
@@ -169,15 +197,3 @@ def describe_parts(average: Average) -> str:
         return "the network alone is best in validation, and is what the model answers; the baseline adds nothing"
     shares = f"{average.weight:.0%} network and {1 - average.weight:.0%} baseline"
     return f"the answers are an average of {shares}, the best in validation"
-
-
-def interval(metric: Callable[[Tensor], float], count: int) -> Interval:
-    """Within which 95 % of the values of a metric lie that resamples of ``count`` examples have.
-
-    NaN values, such as R2 of equal labels, are left out.
-    """
-    random = np.random.default_rng(0)
-    values = [metric(torch.from_numpy(random.integers(count, size=count))) for _ in range(RESAMPLES)]
-    known = np.array(values)[~np.isnan(values)]
-    low, high = np.quantile(known, COVERED) if len(known) else (np.nan, np.nan)
-    return float(low), float(high)

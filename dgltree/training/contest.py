@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.support.arguments import nearest
 from dgltree.cells import CELLS
 from dgltree.datasets.splitting import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
+from dgltree.support.arguments import nearest
 from dgltree.training.comparison import Interval, interval
 from dgltree.training.deciding import keep_labelled
 from dgltree.training.fitting import fit

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import torch
 
-from dgltree.support.workers import cores
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.engine.kernels.dispatch import computes_in_parts
 from dgltree.engine.kernels.threads import passes_on
+from dgltree.support.workers import cores
 
 LARGE = 2**29
 """Multiply-adds of a batch's nodes and one square matrix from which on several threads are worth it."""

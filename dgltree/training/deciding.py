@@ -1,54 +1,174 @@
-"""Decisions of a training, made once from its data and settings; everything after reads them, and nobody asks again."""
+"""Decisions of a training are made once, from its data and settings; everything after reads them."""
 
-from collections.abc import Sequence
-from math import isfinite
-from typing import NamedTuple
-from dgltree.datasets.labels import present
-from dgltree.datasets.settings import number
-from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.options import TASKS, TaskName
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from inspect import signature
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 import torch
+
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.describe import id_places
 from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings import names_of
-from dgltree.datasets.splitting import count_contradicted
-from dgltree.datasets.splitting import SPLITS, SYNONYMS, SplitRule, rule_for, split
+from dgltree.datasets.settings import names_of, number
+from dgltree.datasets.splitting import (
+    SPLITS,
+    SYNONYMS,
+    count_contradicted,
+    count_shared_examples,
+    count_shared_groups,
+    rule_for,
+    split,
+    unit_keys,
+)
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
-from dgltree.read.text import first_of
+from dgltree.read.smiles import TREES
+from dgltree.read.text import first_of, one_line
+from dgltree.support.lazy import cached_property
+from dgltree.training.baseline.selection import score
+from dgltree.training.cpu_threads import computing, loaders
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
 from dgltree.training.folder import digest_of, split_seed
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.objectives.threshold import ThresholdRule
-from dgltree.training.options import TASKS, FitOptions
+from dgltree.training.options import TASKS, FitOptions, TaskName
 from dgltree.training.processes import say
 from dgltree.training.split_file import EarlierSplit
-from dgltree.training.cpu_threads import computing, loaders
-import math
-from collections.abc import Mapping
-from dgltree.read.smiles import TREES
-from dgltree.training.baseline.selection import score
-from dgltree.training.options import FitOptions
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The task that labels ask for, and why.
-
 
 MOST_CLASSES = 20
 """Different whole numbers up to which labels are classes; more of them are numbers."""
 MIN_WHOLE_NUMBERS = 2
 """Different whole numbers up to which nothing needs to be said: yes and no are often 1 and 0."""
+NO_SPLIT = "no split"
+"""The place of records that cannot be read if chance or an earlier split says where a record goes."""
+MOST_BAD = 0.1
+"""Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
+LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
+"""Of a batch, and how many of them an epoch has if that is between the two."""
+LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
+"""The learning rate, that of Transformers, and over how many steps theirs rises at first."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A training, decided."""
+
+    options: FitOptions
+    """With all that followed from the data: defaults that do so are settings, too."""
+    objective: Objective
+    encoder: EncoderChoice
+    model: type[TreeModel]
+    readout: type[Readout]
+    readout_options: dict[str, Any]
+    splits: dict[str, TreeDataset]
+    """In the vocabulary of the model."""
+    as_split: dict[str, TreeDataset]
+    """As they were read, before what the model does not know was left out."""
+    split: dict[str, Any]
+    """The rule and the seed of a choice by chance."""
+    left_out: dict[str, int]
+    """Records of each split that are not in it; those of no split are under ``NO_SPLIT``."""
+    features: FeatureColumns | None
+    """The columns that are read next to the trees."""
+    refused: dict[str, int]
+    """The examples among them that have a label and a tree, which the model does not know."""
+    digest: str
+    """Of the splits."""
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Doubts about the results that the data give, each with what would help, in a line of its own."""
+        return [*_warnings(self)]
+
+    def computing(self, encoder: Encoder) -> AbstractContextManager[None]:
+        """A block with the threads that the encoder is worth for the size of its batches, unless a number is given."""
+        options = self.options
+        own = (options.batch_nodes or 0) // (options.devices * options.machines)
+        return computing(encoder, options.threads, own, options.devices, loaders(self.splits["train"].num_nodes))
+
+
+def decide(
+    files: Mapping[str, TreeDataset],
+    settings: FitOptions,
+    vocabulary: Vocabulary | None = None,
+    classes: Sequence[str] | None = None,
+) -> Decision:
+    """Decide a training on ``train``, and on the files for validation and for tests where they are given.
+
+    The vocabulary and the classes are those of ``train`` unless they are given. What is left out of the data, or read
+    in another way than it is written, is printed.
+
+    Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
+    """
+    for dataset in files.values():
+        _check_readable(dataset)
+    if settings.task is None:
+        check_spelling(files["train"])
+        settings, why = replace(settings, task=infer_task(files["train"]).task), infer_task(files["train"]).why
+        if why:
+            say(why)
+    readout, model = _readout(settings)
+    kind = OBJECTIVES[readout.gives]
+    if settings.nodes and not present(files["train"]):
+        raise ValueError("nodes learns the labels of all nodes and is measured at roots, none of which has a label")
+    labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
+    unread = _unread(labelled, settings)
+    for name, bad in unread.items():
+        say(f"{name}: {list_bad_records(bad)}")
+    if not kind.labels_are_numbers:
+        labelled, told = unify_labels(labelled, classes or ())
+        if told:
+            say(told)
+    beside = names_of(files["train"].reading.features)  # which may tell equal trees apart
+    if not beside and (several := count_contradicted(labelled["train"])):
+        say(f"train: {several:,} examples have trees that occur with different labels")
+    as_split = splits = _splits(labelled, settings)
+    if kind.labels_are_numbers and len(splits["validation"]) < 2:
+        raise ValueError("R2 needs at least two validation examples; there is one")
+    _check(splits["train"], settings)
+    if not kind.labels_are_numbers and not settings.nodes and classes is None:
+        check_classes(splits["train"].labels)
+    objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
+    if settings.threshold is not None:
+        if not objective.classes:
+            raise ValueError("threshold is for classes; the labels are numbers")
+        ThresholdRule.of(settings.threshold).place(objective.classes)
+
+    features = _features(splits["train"], settings)
+
+    def head(width: int) -> Readout:
+        return readout(**_readout_options(readout, settings, width, len(objective.classes), features))
+
+    encoder = choose_encoder(splits["train"], settings, vocabulary, head)
+    if encoder.numbers:
+        say("numeric leaves are read as numbers; --no-numbers reads them as words")
+        splits = {name: encoder.read(data) for name, data in splits.items()}
+    options = _with_defaults(splits["train"], encoder, settings)
+    known = {name: _within(name, data, encoder.vocabulary, objective, features) for name, data in splits.items()}
+    left_out = {name: len(data.bad) for name, data in known.items()}
+    for name, bad in unread.items():
+        left_out[name] = left_out.get(name, 0) + len(bad)
+    takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes), features)
+    refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
+    how = {"rule": rule_for(labelled["train"]), "seed": settings.seed}
+    if settings.split_of is not None:
+        how["seed"] = split_seed(Path(settings.split_of))
+    digest = digest_of(known)
+    return Decision(
+        options, objective, encoder, model, readout, takes, known, as_split, how, left_out, features, refused, digest
+    )
 
 
 class InferredTask(NamedTuple):
@@ -89,141 +209,6 @@ def check_classes(labels: Sequence[str | None]) -> None:
             f"all {len(names):,} training examples have different labels, such as {min(names)!r:.40}, like ids: "
             f"no class can be learnt; name the column of the label (--label){numbers}"
         )
-
-
-NO_SPLIT = "no split"
-"""The place of records that cannot be read if chance or an earlier split says where a record goes."""
-MOST_BAD = 0.1
-"""Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
-LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
-"""Of a batch, and how many of them an epoch has if that is between the two."""
-LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
-"""The learning rate, that of Transformers, and over how many steps theirs rises at first."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A training, decided."""
-
-    options: FitOptions
-    """With all that followed from the data: defaults that do so are settings, too."""
-    objective: Objective
-    encoder: EncoderChoice
-    model: type[TreeModel]
-    readout: type[Readout]
-    readout_options: dict[str, Any]
-    splits: dict[str, TreeDataset]
-    """In the vocabulary of the model."""
-    as_split: dict[str, TreeDataset]
-    """As they were read, before what the model does not know was left out."""
-    split: dict[str, Any]
-    """The rule and the seed of a choice by chance."""
-    left_out: dict[str, int]
-    """Records of each split that are not in it; those of no split are under ``NO_SPLIT``."""
-    features: FeatureColumns | None
-    """The columns that are read next to the trees."""
-    refused: dict[str, int]
-    """The examples among them that have a label and a tree, which the model does not know."""
-    digest: str
-    """Of the splits."""
-
-    def computing(self, encoder: Encoder) -> AbstractContextManager[None]:
-        """A block with the threads that the encoder is worth for the size of its batches, unless a number is given."""
-        options = self.options
-        own = (options.batch_nodes or 0) // (options.devices * options.machines)
-        return computing(encoder, options.threads, own, options.devices, loaders(self.splits["train"].num_nodes))
-
-
-def decide(
-    files: Mapping[str, TreeDataset],
-    settings: FitOptions,
-    vocabulary: Vocabulary | None = None,
-    classes: Sequence[str] | None = None,
-    rule: SplitRule | None = None,
-) -> Decision:
-    """Decide a training on ``train``, and on the files for validation and for tests where they are given.
-
-    The vocabulary and the classes are those of ``train`` unless they are given, and ``rule``, by which examples are
-    split, follows from their number. What is left out of the data, or read
-    in another way than it is written, is printed.
-
-    Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
-    """
-    for dataset in files.values():
-        _check_readable(dataset)
-    if settings.task is None:
-        check_spelling(files["train"])
-        settings, why = replace(settings, task=infer_task(files["train"]).task), infer_task(files["train"]).why
-        if why:
-            say(why)
-    readout, model = _readout(settings)
-    kind = OBJECTIVES[readout.gives]
-    if settings.nodes and not present(files["train"]):
-        raise ValueError("nodes learns the labels of all nodes and is measured at roots, none of which has a label")
-    labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
-    unread = _unread(labelled, settings)
-    for name, bad in unread.items():
-        say(f"{name}: {list_bad_records(bad)}")
-    if not kind.labels_are_numbers:
-        labelled, told = unify_labels(labelled, classes or ())
-        if told:
-            say(told)
-    beside = names_of(files["train"].reading.features)  # which may tell equal trees apart
-    if not beside and (several := count_contradicted(labelled["train"])):
-        say(f"train: {several:,} examples have trees that occur with different labels")
-    as_split = splits = _splits(labelled, settings, rule)
-    if kind.labels_are_numbers and len(splits["validation"]) < 2:
-        raise ValueError("R2 needs at least two validation examples; there is one")
-    _check(splits["train"], settings)
-    if not kind.labels_are_numbers and not settings.nodes and classes is None:
-        check_classes(splits["train"].labels)
-    objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
-    if settings.threshold is not None:
-        if not objective.classes:
-            raise ValueError("threshold is for classes; the labels are numbers")
-        ThresholdRule.of(settings.threshold).place(objective.classes)
-
-    features = _features(splits["train"], settings)
-
-    def head(width: int) -> Readout:
-        return readout(**_readout_options(readout, settings, width, len(objective.classes), features))
-
-    encoder = choose_encoder(splits["train"], settings, vocabulary, head)
-    if encoder.numbers:
-        say("numeric leaves are read as numbers; --no-numbers reads them as words")
-        splits = {name: encoder.read(data) for name, data in splits.items()}
-    options = _with_defaults(splits["train"], encoder, settings)
-    known = {name: _within(name, data, encoder.vocabulary, objective, features) for name, data in splits.items()}
-    left_out = {name: len(data.bad) for name, data in known.items()}
-    for name, bad in unread.items():
-        left_out[name] = left_out.get(name, 0) + len(bad)
-    takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes), features)
-    refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
-    how = {"rule": rule or rule_for(labelled["train"]), "seed": settings.seed}
-    if settings.split_of is not None:
-        how["seed"] = split_seed(Path(settings.split_of))
-    digest = digest_of(known)
-    return Decision(
-        options, objective, encoder, model, readout, takes, known, as_split, how, left_out, features, refused, digest
-    )
-
-
-def keep_labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
-    """The examples of a data set whose labels a training with these settings can learn from."""
-    readout, _ = _readout(replace(settings, task=settings.task or infer_task(data).task))
-    found: TreeDataset = OBJECTIVES[readout.gives].labelled(data)
-    return found
-
-
-def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple[TreeDataset, Objective]:
-    """The training examples that :func:`decide` would have of the same files, and what they teach.
-
-    Raises ``ValueError`` as that does.
-    """
-    readout, _ = _readout(replace(settings, task=settings.task or infer_task(files["train"]).task))
-    kind = OBJECTIVES[readout.gives]
-    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings)["train"]
-    return train, kind.of(train, settings.nodes, False)
 
 
 def _check_readable(data: TreeDataset) -> None:
@@ -290,9 +275,7 @@ def _readout_options(
     return {name: values[name] for name in signature(readout).parameters if name in values}
 
 
-def _splits(
-    files: dict[str, TreeDataset], settings: FitOptions, rule: SplitRule | None = None
-) -> dict[str, TreeDataset]:
+def _splits(files: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
     """The splits, by files of their own if there are some, else out of the training file."""
     data = files["train"]
     given = {name: dataset for name, dataset in files.items() if name != "train"}
@@ -305,15 +288,13 @@ def _splits(
         return EarlierSplit.of(Path(settings.split_of)).continued(data)
     if "validation" in given and not any(data.splits):
         return {"train": data, **given}
-    return split(data, settings.seed, SPLITS[:2] if given else SPLITS, rule) | given
+    return split(data, settings.seed, SPLITS[:2] if given else SPLITS) | given
 
 
 def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOptions) -> FitOptions:
     """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
-    task, embeds = (
-        TASKS[str(settings.task)],
-        (encoder.small_cells > 0 or encoder.weights is not None) and bool(encoder.input_size),
-    )
+    task = TASKS[str(settings.task)]
+    embeds = bool(encoder.input_size)
     usual: dict[str, Any] = {
         "encoder": encoder.name,
         "hidden_size": encoder.hidden_size,
@@ -375,8 +356,55 @@ def _within(
     return known
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Which tree molecules have in a training: of ring systems and chains, or of atoms.
+def _warnings(decision: Decision) -> Iterator[str]:
+    """:attr:`Decision.warnings`."""
+    splits = decision.splits
+    for place in id_places(decision.as_split["train"].as_read()):
+        yield (
+            f"{one_line(place)} is different in every training example, as an id is: if it is one, leave it out of the "
+            "trees, because nothing of it holds for another example"
+        )
+    for name, count in count_shared_examples(splits).items():
+        if count:
+            yield f"{count} of {len(splits[name])} {name} examples also occur in the training set"
+    for name, count in count_shared_groups(splits).items():
+        if count:
+            yield (
+                f"{count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
+    units = [np.unique(unit_keys(data)) for data in decision.as_split.values()]
+    examples, different = sum(map(len, decision.as_split.values())), len(np.unique(np.concatenate(units)))
+    together = ""
+    if different < examples and sum(map(len, units)) == different:
+        together = (
+            f" (of {examples:,} examples {different:,} have different trees or groups; equal ones stay in one split)"
+        )
+    for name, data in splits.items():
+        labels = {label for label in data.labels if label is not None}
+        if name != "train" and len(labels) == 1 and not decision.options.nodes:
+            yield (
+                f"all {len(data):,} {name} examples have the label {one_line(min(labels), 60)!r}, so the results there "
+                f"say little{together}: --folds tests every example, and a column split says which are held out"
+            )
+
+
+def keep_labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
+    """The examples of a data set whose labels a training with these settings can learn from."""
+    readout, _ = _readout(replace(settings, task=settings.task or infer_task(data).task))
+    found: TreeDataset = OBJECTIVES[readout.gives].labelled(data)
+    return found
+
+
+def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple[TreeDataset, Objective]:
+    """The training examples that :func:`decide` would have of the same files, and what they teach.
+
+    Raises ``ValueError`` as that does.
+    """
+    readout, _ = _readout(replace(settings, task=settings.task or infer_task(files["train"]).task))
+    kind = OBJECTIVES[readout.gives]
+    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings)["train"]
+    return train, kind.of(train, settings.nodes, False)
 
 
 def choose_notation(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOptions) -> str:

@@ -1,102 +1,36 @@
-"""The encoder of a training: which one, with what options and vocabulary, as it follows from the data and settings."""
+"""The encoder of a training follows from the data and settings: which one, with what options and vocabulary."""
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
-from typing import TypeVar
-import torch
-from torch import nn
-from dgltree.models.checkpoint import WithoutInitialization
-from dgltree.models.tree_model import TreeModel
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import torch
 from torch import Tensor, nn
+
 from dgltree.batching.number_scales import NumberScales
 from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.cells import CELLS, Cell, SumCell
+from dgltree.datasets.glove import read_glove
 from dgltree.datasets.settings import moment, number
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.encoders.make import check_encoder, encoder_options
-from dgltree.models.checkpoint import load_model
-from dgltree.datasets.glove import read_glove
-from dgltree.training.model_files import WEIGHTS as WEIGHTS_FILE
-from dgltree.training.model_files import check_model
+from dgltree.models.checkpoint import WithoutInitialization, load_model
+from dgltree.models.tree_model import TreeModel
+from dgltree.training.model_files import WEIGHTS, check_model, read_reading
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Weights by evidence: how many a training has follows from the nodes that it learns from.
-
-
-WEIGHTS = 50
+WEIGHTS_PER_NODE = 50
 """For each node of the training set: as many a training has at most, unless widths were asked for."""
 WIDTHS = (100, 80, 64, 48, 32, 24, 16, 8)
 """Of states, from the usual one down."""
 OWN = 32
 """Width from which on functions have weights of their own, if there are nodes enough for these."""
-
 Made = TypeVar("Made")
-
-
-def widest(made: Callable[[int], tuple[Made, int]], room: int) -> tuple[Made, int, bool]:
-    """The first of the widths at which what is made has no more than ``room`` weights, or the last one.
-
-    Args:
-        made: of a width, what is made and its weights. It raises ``ValueError`` for a width that it cannot have.
-        room: weights at most.
-
-    Returns what was made, its width, and whether its weights have room. Raises what ``made`` raises for every width.
-    """
-    found, problem = None, None
-    for width in WIDTHS:
-        try:
-            one, weights = made(width)
-        except ValueError as error:
-            problem = problem or error
-            continue
-        found = (one, width, weights <= room)
-        if weights <= room:
-            break
-    if found is None:
-        assert problem is not None
-        raise problem
-    return found
-
-
-def weights_of(make: Callable[[], nn.Module]) -> int:
-    """How many weights a module would have, which is made without memory for them if it can be."""
-    try:
-        with torch.device("meta"), WithoutInitialization():
-            return sum(weights.numel() for weights in make().parameters())
-    except (NotImplementedError, RuntimeError):  # a user's cell may look at its numbers
-        return sum(weights.numel() for weights in make().parameters())
-
-
-def count_weights(model: TreeModel) -> str:
-    """The weights of a model, and what takes them, largest first."""
-    counts = {what: sum(count for _, count in of) for what, of in groupby(sorted(_parts(model)), lambda part: part[0])}
-    largest = sorted(counts.items(), key=lambda part: -part[1])
-    listed = ", ".join(f"{what} {count:,}" for what, count in largest if count)
-    return f"{sum(counts.values()):,} weights ({listed})"
-
-
-def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
-    vocabulary = model.encoder.vocabulary
-    tokens, functions = f"vectors of {len(vocabulary.tokens):,} tokens", len({name for name, _ in vocabulary.functions})
-    for name, weights in model.named_parameters():
-        if "function_embedding." in name:
-            yield f"vectors of {functions:,} functions", weights.numel()
-        elif "embedding." in name and ".number." not in name:
-            yield tokens, weights.numel()
-        elif ".maps." in name and weights.shape[0] > 1:
-            yield f"gates of {functions:,} functions", weights.numel()
-        else:
-            yield "readout" if name.startswith("readout.") else "gates shared by all functions", weights.numel()
-
-
 MAX_TYPED_ARITY = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
@@ -123,19 +57,11 @@ class EncoderChoice(NamedTuple):
     """The width of embeddings that gates read."""
     vectors: str | None
     """The file of word vectors that tokens begin with."""
-    small_cells: int
-    """How many cells of one unit draw weights before it; see :meth:`made`."""
     weights: dict[str, Tensor] | None = None
     """Those that it begins with, of an encoder that was trained before."""
 
     def made(self) -> Encoder:
-        """A new encoder. Raises ``ValueError`` for options that it has not.
-
-        Cells of one unit draw weights before it, as they did when they were asked for a cell's defaults here: a seed
-        keeps giving the weights that it gave.
-        """
-        for _ in range(self.small_cells):
-            _small_cell(self.name)
+        """A new encoder. Raises ``ValueError`` for options that it has not."""
         encoder = self.bare()
         if self.weights is not None:
             encoder.load_state_dict(self.weights)
@@ -166,28 +92,6 @@ class EncoderChoice(NamedTuple):
                 nn.init.normal_(words, std=EMBEDDING_STD)
             words[found.index] = found.vectors
         say(f"{Path(file).name}: {found.coverage()}")
-
-
-def reads_numbers(data: TreeDataset, min_count: int) -> bool:
-    """Whether leaves that are written as numbers are better read as such than as words, by an encoder that can.
-
-    They are where nothing was said of them, and some are not whole or most of the different ones are rare, that is
-    occur at fewer nodes than ``min_count``. Dates count as whole numbers; with ``--numbers`` and nothing about dates,
-    there need to be some.
-    """
-    ways = [*([number] if data.reading.numbers is None else []), *([moment] if data.reading.dates is None else [])]
-    if data.reading.numbers is False or not ways:
-        return False
-    _, counts = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
-    found = [
-        (value, count)
-        for token, count in zip(data.own_vocabulary.tokens, counts.tolist(), strict=True)
-        if count and (value := next((v for way in ways if (v := way(token)) is not None), None)) is not None
-    ]
-    if data.reading.numbers:
-        return bool(found)
-    rare = sum(count < min_count for _, count in found)
-    return any(not value.is_integer() for value, _ in found) or 2 * rare > len(found)
 
 
 def choose_encoder(
@@ -237,13 +141,14 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
                 f"{name} is {getattr(settings, name)!r}; leave it out, because from takes it from the folder"
             )
     check_model(folder, "embed")
-    encoder = load_model(folder / WEIGHTS_FILE).encoder
+    read_reading(folder)
+    encoder = load_model(folder / WEIGHTS).encoder
     options, cell = dict(encoder.config), getattr(encoder, "cell", None)
     name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))
     width, input_size = options.pop("hidden_size"), options.get("input_size")
     numbers = bool(options.get("numbers")) and train.reading.numbers is None
     weights = encoder.state_dict()
-    return EncoderChoice(name, width, options, encoder.vocabulary, numbers, False, input_size, None, 0, weights)
+    return EncoderChoice(name, width, options, encoder.vocabulary, numbers, False, input_size, None, weights)
 
 
 class _EncoderBuilder:
@@ -258,7 +163,7 @@ class _EncoderBuilder:
         head: Callable[[int], nn.Module] | None,
     ) -> None:
         self.settings, self.name, self.given, self.head = settings, name, settings.options or {}, head
-        self.cell, self.seeded = _small_cell(name), known is None
+        self.cell = _small_cell(name)
         if self.cell is not None and settings.vectors and not settings.input_size:
             raise ValueError("vectors needs an input_size: the width of the vectors in the file")
         if settings.nodes and self.given.get("pooling"):
@@ -314,11 +219,8 @@ class _EncoderBuilder:
         if isinstance(self.cell, SumCell):
             further["positions"] = True
         further |= self.of_numbers
-        cells = 0 if not self.seeded else 3 if input_size else 2
         options, vectors = {**further, **self.given}, self.settings.vectors
-        return EncoderChoice(
-            self.name, width, options, self.vocabulary, self.numbers, False, input_size, vectors, cells
-        )
+        return EncoderChoice(self.name, width, options, self.vocabulary, self.numbers, False, input_size, vectors)
 
     def _sequence(self, width: int) -> EncoderChoice:
         attends = "pre_norm" in encoder_options(self.name)
@@ -326,12 +228,12 @@ class _EncoderBuilder:
         if SEQUENCE_ENCODERS[self.name].place_options:  # positions have room for so many edges of the path to the root
             further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *self.vocabulary.arities])))
         options, size = {**further, **self.given}, self.settings.input_size
-        return EncoderChoice(self.name, width, options, self.vocabulary, False, attends, size, self.settings.vectors, 0)
+        return EncoderChoice(self.name, width, options, self.vocabulary, False, attends, size, self.settings.vectors)
 
 
 def _sized(choosing: _EncoderBuilder) -> tuple[EncoderChoice, bool]:
     """The choice with the width that was asked for, else with the widest that has room; and whether it has."""
-    room = WEIGHTS * choosing.train.num_nodes
+    room = WEIGHTS_PER_NODE * choosing.train.num_nodes
 
     def made(width: int) -> tuple[EncoderChoice, int]:
         choice = choosing.of(width)
@@ -354,6 +256,62 @@ def _small_cell(name: str) -> Cell | None:
         return kind(Vocabulary([("f", ANY_ARITY if kind.any_arity else 1)], ["x"]), 1)
     check_encoder(name)
     return None
+
+
+def widest(made: Callable[[int], tuple[Made, int]], room: int) -> tuple[Made, int, bool]:
+    """The first of the widths at which what is made has no more than ``room`` weights, or the last one.
+
+    Args:
+        made: of a width, what is made and its weights. It raises ``ValueError`` for a width that it cannot have.
+        room: weights at most.
+
+    Returns what was made, its width, and whether its weights have room. Raises what ``made`` raises for every width.
+    """
+    found, problem = None, None
+    for width in WIDTHS:
+        try:
+            one, weights = made(width)
+        except ValueError as error:
+            problem = problem or error
+            continue
+        found = (one, width, weights <= room)
+        if weights <= room:
+            break
+    if found is None:
+        assert problem is not None
+        raise problem
+    return found
+
+
+def weights_of(make: Callable[[], nn.Module]) -> int:
+    """How many weights a module would have, which is made without memory for them if it can be."""
+    try:
+        with torch.device("meta"), WithoutInitialization():
+            return sum(weights.numel() for weights in make().parameters())
+    except (NotImplementedError, RuntimeError):  # a user's cell may look at its numbers
+        return sum(weights.numel() for weights in make().parameters())
+
+
+def reads_numbers(data: TreeDataset, min_count: int) -> bool:
+    """Whether leaves that are written as numbers are better read as such than as words, by an encoder that can.
+
+    They are where nothing was said of them, and some are not whole or most of the different ones are rare, that is
+    occur at fewer nodes than ``min_count``. Dates count as whole numbers; with ``--numbers`` and nothing about dates,
+    there need to be some.
+    """
+    ways = [*([number] if data.reading.numbers is None else []), *([moment] if data.reading.dates is None else [])]
+    if data.reading.numbers is False or not ways:
+        return False
+    _, counts = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
+    found = [
+        (value, count)
+        for token, count in zip(data.own_vocabulary.tokens, counts.tolist(), strict=True)
+        if count and (value := next((v for way in ways if (v := way(token)) is not None), None)) is not None
+    ]
+    if data.reading.numbers:
+        return bool(found)
+    rare = sum(count < min_count for _, count in found)
+    return any(not value.is_integer() for value, _ in found) or 2 * rare > len(found)
 
 
 def number_scale(data: TreeDataset) -> tuple[float, float]:
@@ -387,3 +345,25 @@ def _start_embeddings(cell: Cell) -> None:
         unknown = [f for f, (function, _) in enumerate(cell.vocabulary.functions) if function == UNKNOWN]
         with torch.no_grad():
             cell.function_embedding.weight[cell.function_embedding.place[unknown]] = 0
+
+
+def count_weights(model: TreeModel) -> str:
+    """The weights of a model, and what takes them, largest first."""
+    counts = {what: sum(count for _, count in of) for what, of in groupby(sorted(_parts(model)), lambda part: part[0])}
+    largest = sorted(counts.items(), key=lambda part: -part[1])
+    listed = ", ".join(f"{what} {count:,}" for what, count in largest if count)
+    return f"{sum(counts.values()):,} weights ({listed})"
+
+
+def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
+    vocabulary = model.encoder.vocabulary
+    tokens, functions = f"vectors of {len(vocabulary.tokens):,} tokens", len({name for name, _ in vocabulary.functions})
+    for name, weights in model.named_parameters():
+        if "function_embedding." in name:
+            yield f"vectors of {functions:,} functions", weights.numel()
+        elif "embedding." in name and ".number." not in name:
+            yield tokens, weights.numel()
+        elif ".maps." in name and weights.shape[0] > 1:
+            yield f"gates of {functions:,} functions", weights.numel()
+        else:
+            yield "readout" if name.startswith("readout.") else "gates shared by all functions", weights.numel()

@@ -1,101 +1,29 @@
-"""Training as scikit-learn has it: estimators for its pipelines, searches and cross-validation."""
+"""Estimators of scikit-learn train on trees, for its pipelines, searches and cross-validation."""
 
-from typing import Any
-import numpy as np
-from sklearn.utils.validation import column_or_1d
-from collections.abc import Mapping
-from dataclasses import fields
-import torch
-from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import TreeModel
-from dgltree.training.encoder_choice import choose_encoder
-from dgltree.training.options import FitOptions
-from dgltree.training.trained_model import TrainedModel
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
+import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import from_numpy
+
 from dgltree.datasets.objects import columns_of, is_table, list_examples, read_objects, with_notation
 from dgltree.datasets.settings import Reading
 from dgltree.datasets.splitting import SPLITS, split
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.readouts import NumberReadout
+from dgltree.models.tree_model import TreeModel, kept_generators
+from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.fitting import baseline_options, fit
-from dgltree.training.options import BaselineSearch
+from dgltree.training.options import BaselineSearch, FitOptions
 from dgltree.training.processes import silent
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Labels as scikit-learn's users give them: arrays, lists and columns, one label of each tree.
-
-
-def labels_of(y: Any) -> np.ndarray:
-    """(E,) labels of one type. ``ValueError`` for several labels of a tree, and naming the first that is missing."""
-    if y is None:
-        raise ValueError("no labels: fit requires y to be passed, but the target y is None")
-    if hasattr(y, "toarray"):
-        raise ValueError("the labels are a sparse matrix; give one label per tree")
-    given = y if hasattr(y, "__array__") else list(y)
-    ragged = not hasattr(given, "__array__") and any(isinstance(label, list | tuple | set) for label in given)
-    if ragged:
-        raise ValueError("some labels are lists; give one label per tree")
-    found = np.asarray(given)
-    if found.ndim > 1 and found.shape[1] != 1:
-        raise ValueError(f"y has the shape {found.shape}; give one label per tree")
-    found = column_or_1d(found, warn=True)
-    for i, label in enumerate(found.tolist()):
-        if label is None or label != label:
-            raise ValueError(f"Input y contains NaN: the label of tree {i + 1} is {label!r}; every tree needs one")
-        if isinstance(label, float) and np.isinf(label):
-            raise ValueError(f"Input y contains infinity: the label of tree {i + 1} is {label!r}")
-    return found.astype(str) if found.dtype.kind == "O" and len({type(label) for label in found}) > 1 else found
-
-
-def names_of(classes: np.ndarray) -> list[str]:
-    """The labels of these classes in a model: their texts if these differ and can be labels, else 0, 1 and so on."""
-    names = [str(name) for name in classes.tolist()]
-    fit = len(set(names)) == len(names) and all(name and name.isprintable() and name == name.strip() for name in names)
-    return names if fit else [str(i) for i in range(len(names))]
-
-
-def numbers_of(y: Any) -> np.ndarray:
-    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is not a number."""
-    found = labels_of(y)
-    try:
-        return found.astype(float)
-    except (TypeError, ValueError):
-        wrong = next(i for i, label in enumerate(found.tolist()) if not _is_number(label))
-        raise ValueError(f"the label of tree {wrong + 1} is {found.tolist()[wrong]!r}; a number is needed") from None
-
-
-def _is_number(label: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(label)))
-    except (TypeError, ValueError):
-        return False
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Networks with the weights that they begin with, whose vectors are random features of trees.
-
-
-def untrained(data: TreeDataset, settings: Mapping[str, Any]) -> TrainedModel:
-    """The model of a training on these trees before its first step, which reads trees and gives vectors.
-
-    Args:
-        data: trees, with labels or without.
-        settings: of :class:`dgltree.training.options.FitOptions`; others than those of the encoder make no difference.
-    """
-    known = {field.name for field in fields(FitOptions)}
-    options = FitOptions(**{name: value for name, value in settings.items() if name in known})
-    choice = choose_encoder(data, options)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(options.seed)
-        encoder = choice.made()
-        model = TreeModel(encoder, NumberReadout(choice.hidden_size))
-    return TrainedModel(model, choice.read(data).reading)
+from dgltree.training.trained_model import TrainedModel
 
 
 class TreeEstimator(BaseEstimator):
@@ -267,10 +195,12 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         ``ValueError`` as :func:`dgltree.fit` does, and naming the first tree that cannot be read or has no label.
         """
         labels = labels_of(y)
+        if not len(labels):
+            raise ValueError("no trees: give at least one")
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"all {len(labels)} trees have the class {self.classes_[0]!r}; at least two classes are needed"
+                f"all {len(labels)} trees have the class {self.classes_.tolist()[0]!r}; at least two classes are needed"
             )
         weights = sample_weight
         if self.class_weight is not None:
@@ -289,11 +219,10 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         return found
 
     def predict(self, X: Any) -> np.ndarray:
-        """(E,) the most probable of ``classes_``."""
+        """(E,) the predicted ones of ``classes_``, by the threshold if the options have one."""
         answers = from_numpy(self._answers(X))
-        predicted = self.model_.objective.predicted(answers).numpy()
         place = {name: i for i, name in enumerate(names_of(self.classes_))}
-        found: np.ndarray = self.classes_[np.array([place[name] for name in self.model_.classes])[predicted]]
+        found: np.ndarray = self.classes_[[place[name] for name in self.model_.labels_of(answers)]]
         return found
 
 
@@ -348,6 +277,69 @@ class TreeEncoderTransformer(TransformerMixin, TreeEstimator):
         check_is_fitted(self)
         width = int(self.model_.model.encoder.config["hidden_size"])
         return np.array([f"tree{i}" for i in range(width)], object)
+
+
+def untrained(data: TreeDataset, settings: Mapping[str, Any]) -> TrainedModel:
+    """The model of a training on these trees before its first step, which reads trees and gives vectors.
+
+    Args:
+        data: trees, with labels or without.
+        settings: of :class:`dgltree.training.options.FitOptions`; others than those of the encoder make no difference.
+    """
+    known = {field.name for field in fields(FitOptions)}
+    options = FitOptions(**{name: value for name, value in settings.items() if name in known})
+    with kept_generators():
+        choice = choose_encoder(data, options)  # which makes encoders to count their weights
+        torch.manual_seed(options.seed)
+        encoder = choice.made()
+        model = TreeModel(encoder, NumberReadout(choice.hidden_size))
+    return TrainedModel(model, choice.read(data).reading)
+
+
+def labels_of(y: Any) -> np.ndarray:
+    """(E,) labels of one type. ``ValueError`` for several labels of a tree, and naming the first that is missing."""
+    if y is None:
+        raise ValueError("no labels: fit requires y to be passed, but the target y is None")
+    if hasattr(y, "toarray"):
+        raise ValueError("the labels are a sparse matrix; give one label per tree")
+    given = y if hasattr(y, "__array__") else list(y)
+    ragged = not hasattr(given, "__array__") and any(isinstance(label, list | tuple | set) for label in given)
+    if ragged:
+        raise ValueError("some labels are lists; give one label per tree")
+    found = np.asarray(given)
+    if found.ndim > 1 and found.shape[1] != 1:
+        raise ValueError(f"y has the shape {found.shape}; give one label per tree")
+    found = column_or_1d(found, warn=True)
+    for i, label in enumerate(found.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"Input y contains NaN: the label of tree {i + 1} is {label!r}; every tree needs one")
+        if isinstance(label, float) and np.isinf(label):
+            raise ValueError(f"Input y contains infinity: the label of tree {i + 1} is {label!r}")
+    return found.astype(str) if found.dtype.kind == "O" and len({type(label) for label in found}) > 1 else found
+
+
+def names_of(classes: np.ndarray) -> list[str]:
+    """The labels of these classes in a model: their texts if these differ and can be labels, else 0, 1 and so on."""
+    names = [str(name) for name in classes.tolist()]
+    fit = len(set(names)) == len(names) and all(name and name.isprintable() and name == name.strip() for name in names)
+    return names if fit else [str(i) for i in range(len(names))]
+
+
+def numbers_of(y: Any) -> np.ndarray:
+    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is not a number."""
+    found = labels_of(y)
+    try:
+        return found.astype(float)
+    except (TypeError, ValueError):
+        wrong = next(i for i, label in enumerate(found.tolist()) if not _is_number(label))
+        raise ValueError(f"the label of tree {wrong + 1} is {found.tolist()[wrong]!r}; a number is needed") from None
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(label)))
+    except (TypeError, ValueError):
+        return False
 
 
 def _column(trees: Any) -> Any:

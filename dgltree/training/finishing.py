@@ -16,7 +16,7 @@ from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.comparison import Compared, all_rows, no_better
+from dgltree.training.comparison import Compared, all_rows, never_predicted, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.input_sensitivity import all_equal
@@ -26,9 +26,10 @@ from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.objectives.threshold import ThresholdRule
 from dgltree.training.processes import say, say_result
+from dgltree.training.split_file import remember
+from dgltree.training.stepping.callbacks import VALIDATION_LOSS
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.split_file import remember
 
 EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr or "
@@ -79,8 +80,9 @@ def finish(
     _say_last(objective.monitored, folder)
     for line in [*compared.lines(trained.average), *all_rows(compared, decision.refused)]:
         say_result(line)
-    for line in no_better(compared, objective):
-        say(line)
+    warnings = [*never_predicted(compared, decision.options), *no_better(compared, objective)]
+    for line in warnings:
+        say(f"warning: {line}")
     for name, evaluation in of_parts.items():
         say_result(f"test, {name}: {evaluation}")
     further = _further(decision, trained)
@@ -95,6 +97,7 @@ def finish(
     made = card(decision, trained, compared, command, read_epochs(folder)) | {
         "parts": {name: found.metrics for name, found in of_parts.items()},
         "further": further,
+        "warnings": [*decision.warnings, *warnings],
         "calibration": calibration,
     }
     write(folder / "card.md", markdown(made))
@@ -238,7 +241,7 @@ def _scales(decision: Decision) -> list[LabelScale]:
 
 def _say_last(monitored: str, folder: Path) -> None:
     """Where the last epoch was the best, that more of them may be better."""
-    values = [epoch[monitored] for epoch in read_epochs(folder)]
+    values = [(epoch[monitored], -epoch[VALIDATION_LOSS]) for epoch in read_epochs(folder)]
     if len(values) > 1 and max(values[:-1]) < values[-1]:
         say(
             f"the last epoch, {len(values) - 1}, was the best, so more epochs may help; --epochs {2 * len(values)} "

@@ -1,304 +1,55 @@
-"""A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
+"""A training on own trees goes from data that was read to a decision, a model, its steps, its end and its answers."""
 
-from collections import Counter
-import torch
-from torch import Tensor
-from dgltree.batching.vocabulary import part_table
-from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
-from dgltree.datasets.translation import stands_at
-from dgltree.encoders import TreeEncoder
-from dgltree.training.deciding import Decision
-from dgltree.training.encoder_choice import token_vectors
-from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.stepping.module import find_unseen_functions
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
-from dgltree.datasets.batches import Collate, NodeBatches
-from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.support.arguments import LabelScaleName
-from dgltree.models.label_scales import SPREAD, spread, worth_trying
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import evaluating
-from dgltree.training.folder import scale_of
-from dgltree.training.objectives import Numbers
-from dgltree.training.options import FitOptions
-from dgltree.training.processes import say
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from dgltree.batching.number_scales import NumberScales
-from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
-from dgltree.datasets.splitting import count_shared_examples, count_shared_groups
-from dgltree.read.text import first_of, one_line
-from dgltree.training.input_sensitivity import measure_sensitivity
-from dgltree.training.objectives.numbers import number_text
-from dgltree.training.encoder_choice import count_weights
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
+
+import torch
 from lightning import Callback
 from lightning.pytorch.loggers import Logger
-from dgltree.support.arguments import nearest
-from dgltree.batching.vocabulary import Vocabulary
+from torch import Tensor
+
+from dgltree.batching.number_scales import NumberScales
+from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN, UNSEEN, Vocabulary, part_table
 from dgltree.cells import Cell
+from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.translation import stands_at
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
+from dgltree.models.label_scales import SPREAD, spread, worth_trying
+from dgltree.models.readouts import NumberReadout
+from dgltree.models.tree_model import TreeModel, evaluating, kept_generators
+from dgltree.read.text import first_of, one_line
+from dgltree.support.arguments import LabelScaleName, nearest
 from dgltree.support.files import lock_folder
-from dgltree.models.tree_model import TreeModel
 from dgltree.training import cpu_threads
-from dgltree.training.deciding import decide
+from dgltree.training.deciding import Decision, decide
+from dgltree.training.encoder_choice import count_weights, token_vectors
 from dgltree.training.finishing import finish
-from dgltree.training.folder import is_finished, split_rule
+from dgltree.training.folder import is_finished, scale_of
+from dgltree.training.input_sensitivity import measure_sensitivity
+from dgltree.training.objectives import Numbers
+from dgltree.training.objectives.numbers import number_text
 from dgltree.training.options import BaselineSearch, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
 from dgltree.training.split_file import write_split
+from dgltree.training.stepping.module import TreeTraining, find_unseen_functions
 from dgltree.training.stepping.trainer import step
 from dgltree.training.trained_model import TrainedModel
 
-# ---------------------------------------------------------------------------------------------------------------------
-# From a decision to the model that is trained, with its first weights.
-
-
-def build(decision: Decision) -> TreeTraining:
-    """The model of a decision, whose weights follow from its seed.
-
-    Raises ``ValueError`` for options that the encoder has not.
-    """
-    options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
-    train = decision.splits["train"]
-    functions, tokens = stands_at((block.trees for block in train.blocks()), choice.vocabulary)
-    dropped: tuple[Tensor | None, Tensor | None] = (None, None)
-    if strength:
-        dropped = _dropout_shares(functions, tokens, choice.vocabulary, strength)
-    torch.manual_seed(options.seed)
-    encoder = choice.made()
-    model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
-    if options.frozen:
-        frozen = token_vectors(encoder) if options.from_ is None else encoder
-        frozen.requires_grad_(False)
-    maps = find_unseen_functions(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
-    targets = decision.objective.targets(decision.splits["validation"].labels)
-    nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
-    if nodes_choose:
-        labels = torch.cat([block.trees.label for block in decision.splits["validation"].blocks()])
-        targets = labels[labels != NO_LABEL]
-    nothing = decision.objective.nothing(targets)
-    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing, nodes_choose)
-
-
-def _dropout_shares(
-    functions: Tensor, tokens: Tensor, vocabulary: Vocabulary, strength: float
-) -> tuple[Tensor, Tensor]:
-    """(T,) and (F,) float32, with which probability each token and each function is dropped.
-
-    Args:
-        functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
-        vocabulary, strength: of the model and of the dropout.
-    """
-    parts = part_table(vocabulary.tokens) if vocabulary.parts else None
-    if parts is not None:  # of a node with a token of two words, each of them occurs
-        counts = tokens.unsqueeze(1).expand_as(parts)[parts >= 0]
-        tokens = tokens.index_add(0, parts[parts >= 0], counts)
-    names = [name for name, _ in vocabulary.functions]
-    of_names: Counter[str] = Counter()
-    for name, count in zip(names, functions.tolist(), strict=True):
-        of_names[name] += count
-    by_name = torch.tensor([of_names[name] for name in names])
-    return strength / (strength + tokens.float()), strength / (strength + by_name.float())
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The scale on which numbers are learnt: by short trainings, if some labels are far from all others.
-
-
-NODES, PASSES = 20_000, 10
+TRIAL_NODES, TRIAL_PASSES = 20_000, 10
 """Of the training examples that a short training has, and how often it sees them."""
-
-
-def with_scale(decision: Decision, folder: Path) -> Decision:
-    """The decision, whose numbers are on the scale that was asked for, or on the best one in validation.
-
-    One that the folder's training has already chosen is kept.
-    """
-    objective, asked = decision.objective, decision.options.label_scale
-    if not isinstance(objective, Numbers) or not issubclass(decision.readout, NumberReadout):
-        if asked not in (None, "none"):
-            raise ValueError(f"label_scale is {asked!r}, which is for the task regress and the readout number")
-        return decision
-    labels = objective.targets(decision.splits["train"].labels)
-    name = asked or scale_of(folder, decision.options, decision.digest) or _best(decision, labels)
-    return _on(decision, name, labels)
-
-
-def _on(decision: Decision, name: LabelScaleName, labels: Tensor) -> Decision:
-    assert isinstance(decision.objective, Numbers)
-    options = replace(decision.options, label_scale=name)
-    return replace(decision, options=options, objective=decision.objective.on(name, labels))
-
-
-def _best(decision: Decision, labels: Tensor) -> LabelScaleName:
-    names = worth_trying(labels)
-    if len(names) == 1:
-        return names[0]
-    some = _some(decision)
-    scores = {name: _score(_on(some, name, labels)) for name in names}
-    best = max(names, key=lambda name: scores[name])
-    listed = ", ".join(f"{name} {scores[name]:.3f}" for name in names)
-    say(
-        f"some labels are far from all others (from {float(labels.min()):g} to {float(labels.max()):g}, half of them "
-        f"within {spread(labels) * SPREAD:g}): learnt on the scale {best!r}, the best in short trainings "
-        f"(mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
-    )
-    return best
-
-
-def _some(decision: Decision) -> Decision:
-    """The same with fewer training examples."""
-    train = decision.splits["train"]
-    [rows, *_] = NodeBatches(train.sizes, NODES, decision.options.seed)
-    return replace(decision, splits={**decision.splits, "train": train.select(sorted(rows))})
-
-
-def _score(decision: Decision) -> float:
-    """The mean of R2, at least 0, and rank correlation in validation, after a short training on the CPU."""
-    objective, options = decision.objective, decision.options
-    with torch.random.fork_rng(devices=[]):
-        module = build(decision)
-        optimizer = torch.optim.AdamW(module.parameters(), lr=module.lr, weight_decay=options.weight_decay or 0.0)
-        for epoch in range(PASSES):
-            _pass(module, decision.splits["train"], optimizer, options, epoch)
-        with evaluating(module):
-            found = [
-                module(part.inputs, part.features) for part in _batches(module, decision.splits["validation"], options)
-            ]
-    answers = objective.answers(torch.cat(found))
-    metrics = objective.evaluation(answers, objective.targets(decision.splits["validation"].labels)).metrics
-    r2, correlation = metrics["r2"], metrics["rank_correlation"]
-    return (max(0.0, r2) + (0.0 if math.isnan(correlation) else correlation)) / 2
-
-
-def _pass(
-    module: TreeTraining, train: TreeDataset, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int
-) -> None:
-    module.train()
-    for part in _batches(module, train, options, epoch):
-        optimizer.zero_grad()
-        loss, _ = module.objective.loss(module(part.inputs, part.features), part.labels, part.weights)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
-        optimizer.step()
-
-
-def _batches(module: TreeTraining, data: TreeDataset, options: FitOptions, epoch: int | None = None) -> Sequence[Any]:
-    """Some examples at a time, planned; in an order of the seed and the epoch, if there is one."""
-    assert options.batch_nodes is not None
-    seed = None if epoch is None else options.seed
-    collate = Collate(None, module.encoder, module.shares_in(epoch is not None))
-    return [collate(data.select(rows)) for rows in NodeBatches(data.sizes, options.batch_nodes, seed, epoch or 0)]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The summary of a training that is printed before its first step.
-
-
 MAX_LISTED_PLACES = 5
 """Places of numbers that are listed."""
 MIN_UNIX_TIME, MAX_UNIX_TIME = 631152000, 4102444800
 """The years 1990 to 2100 as Unix times: numbers of a place all of which are between them are shown as dates."""
-
-
-def print_summary(decision: Decision, module: TreeTraining) -> None:
-    """Print what the encoder reads, the model, the data and the classes."""
-    splits, options = decision.splits, decision.options
-    found = measure_sensitivity(module.encoder, splits["train"])
-    say(f"the encoder reads {found}")
-    for what in found.unseen:
-        say(f"warning: the encoder ignores {what}: trees that differ only in this get the same vector")
-    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
-    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
-    if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
-        say(_of_places(scales))
-    for line in _unknown(splits, module.encoder.vocabulary):
-        say(line)
-    if decision.objective.classes and not options.nodes:
-        for line in _of_classes(splits, decision.objective.classes):
-            say(line)
-    for name, count in count_shared_examples(splits).items():
-        if count:
-            say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
-    for name, count in count_shared_groups(splits).items():
-        if count:
-            say(
-                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
-                "--group-by file keeps each in one split"
-            )
-
-
-def _of_places(scales: NumberScales) -> str:
-    """Which places have a scale of their own, and what their numbers are."""
-    each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
-    more = f" and {len(each) - MAX_LISTED_PLACES:,} more" if len(each) > MAX_LISTED_PLACES else ""
-    return f"numbers have their own scale at {len(each):,} places: " + (", ".join(each[:MAX_LISTED_PLACES]) + more)
-
-
-def _range(low: float, high: float) -> str:
-    """The ends of the numbers of a place; as dates, if they are Unix times, in seconds or milliseconds."""
-    for unit in (1, 1000):
-        if MIN_UNIX_TIME <= low / unit <= high / unit <= MAX_UNIX_TIME:
-            first, last = (datetime.fromtimestamp(end / unit, UTC).date().isoformat() for end in (low, high))
-            return f"times from {first} to {last}"
-    return f"{number_text(low)} to {number_text(high)}"
-
-
-def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:
-    """Which shares of the functions and of the tokens of each split are read as ``<unk>``."""
-    shares = {name: unknown_shares(data, vocabulary) for name, data in splits.items()}
-    for k, what in enumerate(("functions", "tokens")):
-        if any(of[k] for of in shares.values()):
-            yield f"{what} read as {UNKNOWN}: " + ", ".join(f"{of[k]:.1%} in {name}" for name, of in shares.items())
-
-
-def unknown_shares(data: TreeDataset, vocabulary: Vocabulary) -> tuple[float, float]:
-    """The shares of the nodes of a data set whose function, and of those with a token whose token, is ``<unk>``."""
-    read = data.as_read()
-    own = read.own_vocabulary
-    functions, tokens = stands_at((block.trees for block in read.blocks()), own)
-    strange = [_strange(vocabulary, name, arity) for name, arity in own.functions]
-    found = zip(own.tokens, vocabulary.find_tokens(own.tokens), strict=True)
-    unknown = [token != UNKNOWN and (i == UNSEEN or vocabulary.tokens[i] == UNKNOWN) for token, i in found]
-    return _share(functions, strange), _share(tokens, unknown)
-
-
-def _strange(vocabulary: Vocabulary, name: str, arity: int | None) -> bool:
-    found = vocabulary.find_function(name, arity)
-    return name != UNKNOWN and (found is None or vocabulary.functions[found][0] == UNKNOWN)
-
-
-def _share(counts: torch.Tensor, chosen: Sequence[bool]) -> float:
-    return float(counts[torch.tensor(chosen, dtype=torch.bool)].sum() / counts.sum().clamp(min=1))
-
-
-def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> Iterator[str]:
-    """How many training examples the classes have, and which have one alone, or none in the test set."""
-    counts = Counter(splits["train"].labels)
-    least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
-    each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
-    yield f"{len(classes):,} classes, with {each}"
-    rare = [name for name in classes if counts[name] == 1]
-    if rare:
-        yield f"{_have(rare)} one training example: {first_of(rare)}"
-    for split in ("validation", "test"):
-        if split in splits:
-            missing = sorted(set(classes) - {label for label in splits[split].labels if label is not None})
-            if missing:
-                yield f"{_have(missing)} no {split} example: {first_of(missing)}"
-
-
-def _have(names: Sequence[str]) -> str:
-    return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"
 
 
 def fit(
@@ -381,10 +132,10 @@ def fit(
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     files = {name: each for name, each in given.items() if each is not None}
-    with _kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
+    with kept_generators(), TemporaryDirectory() if out is None else nullcontext(out) as place:
         folder = Path(place)
         with cpu_threads.limit_threads(settings.threads or 1):
-            decision = with_scale(decide(files, settings, vocabulary, classes, split_rule(folder)), folder)
+            decision = with_scale(decide(files, settings, vocabulary, classes), folder)
             module = build(decision)
 
         def leave(model: TreeModel) -> None:
@@ -418,14 +169,223 @@ def baseline_options(baseline: bool | BaselineSearch, options: Mapping[str, Any]
     return {"baseline": baseline}
 
 
-def _kept_generators() -> AbstractContextManager[None]:
-    """A block after which torch's generators, which a training seeds and draws from, are in the state of before."""
-    return torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ())
-
-
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:
     """One object or several of Lightning's."""
     found = [given] if isinstance(given, kind) else list(given) if isinstance(given, list | tuple) else None
     if found is None or not all(isinstance(each, kind) for each in found):
         raise ValueError(f"{name} is {given!r}; give a lightning {kind.__name__} or a list of them")
     return found
+
+
+def with_scale(decision: Decision, folder: Path) -> Decision:
+    """The decision, whose numbers are on the scale that was asked for, or on the best one in validation.
+
+    One that the folder's training has already chosen is kept.
+    """
+    objective, asked = decision.objective, decision.options.label_scale
+    if not isinstance(objective, Numbers) or not issubclass(decision.readout, NumberReadout):
+        if asked not in (None, "none"):
+            raise ValueError(f"label_scale is {asked!r}, which is for the task regress and the readout number")
+        return decision
+    labels = objective.targets(decision.splits["train"].labels)
+    name = asked or scale_of(folder, decision.options, decision.digest) or _best_scale(decision, labels)
+    return _on_scale(decision, name, labels)
+
+
+def _on_scale(decision: Decision, name: LabelScaleName, labels: Tensor) -> Decision:
+    assert isinstance(decision.objective, Numbers)
+    options = replace(decision.options, label_scale=name)
+    return replace(decision, options=options, objective=decision.objective.on(name, labels))
+
+
+def _best_scale(decision: Decision, labels: Tensor) -> LabelScaleName:
+    names = worth_trying(labels)
+    if len(names) == 1:
+        return names[0]
+    some = _with_fewer_examples(decision)
+    scores = {name: _trial_score(_on_scale(some, name, labels)) for name in names}
+    best = max(names, key=lambda name: scores[name])
+    listed = ", ".join(f"{name} {scores[name]:.3f}" for name in names)
+    say(
+        f"some labels are far from all others (from {float(labels.min()):g} to {float(labels.max()):g}, half of them "
+        f"within {spread(labels) * SPREAD:g}): learnt on the scale {best!r}, the best in short trainings "
+        f"(mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
+    )
+    return best
+
+
+def _with_fewer_examples(decision: Decision) -> Decision:
+    """The same with fewer training examples."""
+    train = decision.splits["train"]
+    [rows, *_] = NodeBatches(train.sizes, TRIAL_NODES, decision.options.seed)
+    return replace(decision, splits={**decision.splits, "train": train.select(sorted(rows))})
+
+
+def _trial_score(decision: Decision) -> float:
+    """The mean of R2, at least 0, and rank correlation in validation, after a short training on the CPU."""
+    objective, options = decision.objective, decision.options
+    with kept_generators():
+        module = build(decision)
+        optimizer = torch.optim.AdamW(module.parameters(), lr=module.lr, weight_decay=options.weight_decay or 0.0)
+        for epoch in range(TRIAL_PASSES):
+            _trial_pass(module, decision.splits["train"], optimizer, options, epoch)
+        with evaluating(module):
+            found = [
+                module(part.inputs, part.features) for part in _planned(module, decision.splits["validation"], options)
+            ]
+    answers = objective.answers(torch.cat(found))
+    metrics = objective.evaluation(answers, objective.targets(decision.splits["validation"].labels)).metrics
+    r2, correlation = metrics["r2"], metrics["rank_correlation"]
+    return (max(0.0, r2) + (0.0 if math.isnan(correlation) else correlation)) / 2
+
+
+def _trial_pass(
+    module: TreeTraining, train: TreeDataset, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int
+) -> None:
+    module.train()
+    for part in _planned(module, train, options, epoch):
+        optimizer.zero_grad()
+        loss, _ = module.objective.loss(module(part.inputs, part.features), part.labels, part.weights)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
+        optimizer.step()
+
+
+def _planned(module: TreeTraining, data: TreeDataset, options: FitOptions, epoch: int | None = None) -> Sequence[Any]:
+    """Some examples at a time, planned; in an order of the seed and the epoch, if there is one."""
+    assert options.batch_nodes is not None
+    seed = None if epoch is None else options.seed
+    collate = Collate(None, module.encoder, module.shares_in(epoch is not None))
+    return [collate(data.select(rows)) for rows in NodeBatches(data.sizes, options.batch_nodes, seed, epoch or 0)]
+
+
+def build(decision: Decision) -> TreeTraining:
+    """The model of a decision, whose weights follow from its seed.
+
+    Raises ``ValueError`` for options that the encoder has not.
+    """
+    options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
+    train = decision.splits["train"]
+    functions, tokens = stands_at((block.trees for block in train.blocks()), choice.vocabulary)
+    dropped: tuple[Tensor | None, Tensor | None] = (None, None)
+    if strength:
+        dropped = _dropout_shares(functions, tokens, choice.vocabulary, strength)
+    torch.manual_seed(options.seed)
+    encoder = choice.made()
+    model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
+    if options.frozen:
+        frozen = token_vectors(encoder) if options.from_ is None else encoder
+        frozen.requires_grad_(False)
+    maps = find_unseen_functions(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
+    targets = decision.objective.targets(decision.splits["validation"].labels)
+    nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
+    if nodes_choose:
+        labels = torch.cat([block.trees.label for block in decision.splits["validation"].blocks()])
+        targets = labels[labels != NO_LABEL]
+    nothing = decision.objective.nothing(targets)
+    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing, nodes_choose)
+
+
+def _dropout_shares(
+    functions: Tensor, tokens: Tensor, vocabulary: Vocabulary, strength: float
+) -> tuple[Tensor, Tensor]:
+    """(T,) and (F,) float32, with which probability each token and each function is dropped.
+
+    Args:
+        functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
+        vocabulary, strength: of the model and of the dropout.
+    """
+    parts = part_table(vocabulary.tokens) if vocabulary.parts else None
+    if parts is not None:  # of a node with a token of two words, each of them occurs
+        counts = tokens.unsqueeze(1).expand_as(parts)[parts >= 0]
+        tokens = tokens.index_add(0, parts[parts >= 0], counts)
+    names = [name for name, _ in vocabulary.functions]
+    of_names: Counter[str] = Counter()
+    for name, count in zip(names, functions.tolist(), strict=True):
+        of_names[name] += count
+    by_name = torch.tensor([of_names[name] for name in names])
+    return strength / (strength + tokens.float()), strength / (strength + by_name.float())
+
+
+def print_summary(decision: Decision, module: TreeTraining) -> None:
+    """Print what the encoder reads, the model, the data and the classes."""
+    splits, options = decision.splits, decision.options
+    found = measure_sensitivity(module.encoder, splits["train"])
+    say(f"the encoder reads {found}")
+    for what in found.unseen:
+        say(f"warning: the encoder ignores {what}: trees that differ only in this get the same vector")
+    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
+    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
+    if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
+        say(_of_places(scales))
+    for line in _unknown(splits, module.encoder.vocabulary):
+        say(line)
+    if decision.objective.classes and not options.nodes:
+        for line in _of_classes(splits, decision.objective.classes):
+            say(line)
+    for line in decision.warnings:
+        say(f"warning: {line}")
+
+
+def _of_places(scales: NumberScales) -> str:
+    """Which places have a scale of their own, and what their numbers are."""
+    each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
+    more = f" and {len(each) - MAX_LISTED_PLACES:,} more" if len(each) > MAX_LISTED_PLACES else ""
+    return f"numbers have their own scale at {len(each):,} places: " + (", ".join(each[:MAX_LISTED_PLACES]) + more)
+
+
+def _range(low: float, high: float) -> str:
+    """The ends of the numbers of a place; as dates, if they are Unix times, in seconds or milliseconds."""
+    for unit in (1, 1000):
+        if MIN_UNIX_TIME <= low / unit <= high / unit <= MAX_UNIX_TIME:
+            first, last = (datetime.fromtimestamp(end / unit, UTC).date().isoformat() for end in (low, high))
+            return f"times from {first} to {last}"
+    return f"{number_text(low)} to {number_text(high)}"
+
+
+def _unknown(splits: Mapping[str, TreeDataset], vocabulary: Vocabulary) -> Iterator[str]:
+    """Which shares of the functions and of the tokens of each split are read as ``<unk>``."""
+    shares = {name: unknown_shares(data, vocabulary) for name, data in splits.items()}
+    for k, what in enumerate(("functions", "tokens")):
+        if any(of[k] for of in shares.values()):
+            yield f"{what} read as {UNKNOWN}: " + ", ".join(f"{of[k]:.1%} in {name}" for name, of in shares.items())
+
+
+def unknown_shares(data: TreeDataset, vocabulary: Vocabulary) -> tuple[float, float]:
+    """The shares of the nodes of a data set whose function, and of those with a token whose token, is ``<unk>``."""
+    read = data.as_read()
+    own = read.own_vocabulary
+    functions, tokens = stands_at((block.trees for block in read.blocks()), own)
+    strange = [_strange(vocabulary, name, arity) for name, arity in own.functions]
+    found = zip(own.tokens, vocabulary.find_tokens(own.tokens), strict=True)
+    unknown = [token != UNKNOWN and (i == UNSEEN or vocabulary.tokens[i] == UNKNOWN) for token, i in found]
+    return _share(functions, strange), _share(tokens, unknown)
+
+
+def _strange(vocabulary: Vocabulary, name: str, arity: int | None) -> bool:
+    found = vocabulary.find_function(name, arity)
+    return name != UNKNOWN and (found is None or vocabulary.functions[found][0] == UNKNOWN)
+
+
+def _share(counts: torch.Tensor, chosen: Sequence[bool]) -> float:
+    return float(counts[torch.tensor(chosen, dtype=torch.bool)].sum() / counts.sum().clamp(min=1))
+
+
+def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> Iterator[str]:
+    """How many training examples the classes have, and which have one alone, or none in the test set."""
+    counts = Counter(splits["train"].labels)
+    least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
+    each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
+    yield f"{len(classes):,} classes, with {each}"
+    rare = [name for name in classes if counts[name] == 1]
+    if rare:
+        yield f"{_have(rare)} one training example: {first_of(rare)}"
+    for split in ("validation", "test"):
+        if split in splits:
+            missing = sorted(set(classes) - {label for label in splits[split].labels if label is not None})
+            if missing:
+                yield f"{_have(missing)} no {split} example: {first_of(missing)}"
+
+
+def _have(names: Sequence[str]) -> str:
+    return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"

@@ -6,25 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dgltree.datasets.splitting import SplitRule
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.support.files import replacing
-from dgltree.support.arguments import LabelScaleName
-from dgltree.support.files import differences
 from dgltree.read.json_text import write_json
+from dgltree.support.arguments import LabelScaleName
+from dgltree.support.files import differences, replacing
 from dgltree.training.model_files import SETTINGS_FILE, UNLABELLED, WEIGHTS
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
-BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
-"""One of them next to the weights, if the answers are averages with those of a baseline."""
 EPOCHS, CARD = "epochs.jsonl", "card.json"
 """A training writes a row of the first after each epoch, and the second when it is done."""
-THRESHOLD = "threshold.json"
-"""Next to them if a class is predicted from a probability of its own on."""
-LARGEST_CLASS = "largest_class.json"
-"""Next to them, of a model of classes: the class that most training examples have."""
-FEATURES = "features.json"
-"""Next to them, of a model that reads columns next to the trees: their scales and categories."""
 SPLIT_FILE, SPLIT = "split.tsv", "split"
 """Which example is in which split; and in the settings of a training by which rule and seed."""
 TRAINED_ON = "trained_on.npy"
@@ -45,8 +35,6 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
     how = found.pop(SPLIT, None) if found is not None else None
-    if found is not None:  # that of an earlier release lacks the options that there were not
-        found["options"] = {**FitOptions().identity(), **found.get("options", {})}
     given_up = found is not None and found.pop(GIVEN_UP, False)
     if given_up and found != settings:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
@@ -78,32 +66,10 @@ def scale_of(folder: Path, options: FitOptions, digest: str) -> LabelScaleName |
     """The scale of the labels that this training, which has begun in the folder, has chosen; None elsewhere."""
     file = folder / SETTINGS_FILE
     found = _read(file) if file.exists() else {}
-    before = {**FitOptions().identity(), **found.get("options", {})}
-    scale: LabelScaleName | None = before["label_scale"]
+    before = found.get("options", {})
+    scale: LabelScaleName | None = before.get("label_scale")
     same = found.get("data") == digest and {**options.identity(), "label_scale": scale} == before
     return scale if same else None
-
-
-def split_rule(folder: Path) -> SplitRule | None:
-    """The rule by which a training that has begun in a folder split its examples; None if none has.
-
-    An earlier release had the rule "stratified" alone.
-    """
-    file = folder / SETTINGS_FILE
-    if not file.exists():
-        return None
-    rule: SplitRule | None = _read(file).get(SPLIT, {"rule": "stratified"}).get("rule")
-    return rule
-
-
-def repeats_rule(folder: Path) -> SplitRule | None:
-    """The rule by which the examples of trainings with several seeds were split, of which this folder is the first.
-
-    A folder keeps the rule for the examples that it was given, which are the training part of these. So this is
-    "stratified" for a folder of an earlier release, which kept none, and else None: the rule for their number.
-    """
-    file = folder / SETTINGS_FILE
-    return "stratified" if file.exists() and SPLIT not in _read(file) else None
 
 
 def split_seed(folder: Path) -> int:

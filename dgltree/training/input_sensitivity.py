@@ -18,8 +18,8 @@ from dgltree.trees.tree import Tree
 
 EQUAL = 1e-5
 """Vectors whose entries differ by less than this share of the largest one count as equal."""
-MAX_CHANGED_EXAMPLES, MAX_EXAMPLE_NODES = 64, 200
-"""How many examples are changed, and of how many nodes they are where there are such."""
+MAX_CHANGED_EXAMPLES, MAX_EXAMPLE_NODES, MAX_TREE_NODES = 64, 200, 5000
+"""How many examples are changed, of how many nodes they are where there are such, and how many of one tree are read."""
 
 Change = Callable[[Tree, list[Tree]], Tree]
 """Of a node and its children, which are changed, the node as it is then."""
@@ -92,7 +92,14 @@ def _some(data: TreeDataset, vocabulary: Vocabulary) -> list[Tree]:
     small = torch.argsort(data.sizes, stable=True)
     small = small[: max(1, int((data.sizes <= MAX_EXAMPLE_NODES).sum()))]
     rows = small[:: len(small) // MAX_CHANGED_EXAMPLES + 1].tolist()
-    return unbatch(data.select(rows).within(vocabulary).trees)
+    return list(map(_small_part, unbatch(data.select(rows).within(vocabulary).trees)))
+
+
+def _small_part(tree: Tree) -> Tree:
+    """A tree, or the part of it that has few enough nodes and is found by going to the largest child."""
+    while tree.size > MAX_TREE_NODES:
+        tree = max(tree.children, key=lambda child: child.size)
+    return tree
 
 
 def _vectors(encoder: Encoder, trees: Sequence[Tree]) -> Tensor:

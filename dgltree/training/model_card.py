@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from dgltree.support.durations import in_seconds
 from dgltree.read.text import one_line
+from dgltree.support.durations import in_seconds
 from dgltree.training.comparison import Compared
 from dgltree.training.deciding import Decision
 from dgltree.training.objectives import Classes
@@ -105,6 +105,7 @@ def markdown(card: dict[str, Any]) -> str:
         *(f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |" for split, found in _rows(card)),
         "",
         f"- 95 % of bootstrap resamples, {card['intervals']['metric']}: {'; '.join(_intervals(card))}",
+        *(f"- Warning: {_escaped(line)}" for line in card["warnings"]),
         *_intervals_of_tests(card),
         *_probabilities(card),
         *_calibration(card),

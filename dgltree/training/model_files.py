@@ -1,8 +1,31 @@
-"""The files without which a folder has no model, known without what takes seconds to import."""
+"""The files of a model belong together: their names, and the digests by which a folder that mixes them is refused.
 
+They are known without what takes seconds to import.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from dgltree.support.files import replacing
 
 WEIGHTS, READING = "model.safetensors", "reading.json"
+BASELINE = "baseline.skops"
+"""Next to the weights if the answers are averages with those of a baseline."""
+THRESHOLD = "threshold.json"
+"""Next to them if a class is predicted from a probability of its own on."""
+LARGEST_CLASS = "largest_class.json"
+"""Next to them, of a model of classes: the class that most training examples have, and whether one has few."""
+FEATURES = "features.json"
+"""Next to them, of a model that reads columns next to the trees: their scales and categories."""
+CONTEXT = "context.safetensors"
+"""Next to them, of a model that learnt no labels: the weights of the way down."""
+FURTHER = (BASELINE, THRESHOLD, LARGEST_CLASS, FEATURES, CONTEXT)
+"""The files that a model may have next to its weights."""
+DIGESTS = "files"
+"""In ``READING``: the digest of each other file of the model."""
 SETTINGS_FILE = "fit.json"
 """Which a training writes when it begins."""
 
@@ -24,6 +47,43 @@ def check_model(folder: str | Path, command: str = "fit") -> None:
             )
         if not (folder / name).exists():
             raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree {command} --out' wrote")
+
+
+def write_reading(folder: Path, reading: Mapping[str, Any]) -> None:
+    """Write how trees are read, with the digests of the model's other files, which are written before."""
+    with replacing(folder / READING) as beside:
+        beside.write_text(json.dumps({**reading, DIGESTS: _digests(folder)}, indent=1) + "\n", encoding="utf-8")
+
+
+def read_reading(folder: Path) -> dict[str, Any]:
+    """The way of reading that :func:`write_reading` wrote.
+
+    Raises ``ValueError`` for a damaged file, and if the folder lacks one of the model's other files, has one of another
+    model, or one that was changed: its answers would be different without a word.
+    """
+    file = folder / READING
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}") from None
+    saved = found.pop(DIGESTS, None) if isinstance(found, dict) else None
+    if not isinstance(saved, dict):
+        raise ValueError(f"{file}: it has no digests of the model's other files; copy it again, or train again")
+    digests = _digests(folder)
+    for name in (WEIGHTS, *FURTHER):
+        if saved.get(name) != digests.get(name):
+            what = "is not the file that was saved with the model" if name in digests else "is missing"
+            raise ValueError(f"{folder / name}: {what}; copy all files of one model together, or train again")
+    return found
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    digests = {}
+    for name in (WEIGHTS, *FURTHER):
+        if (folder / name).exists():
+            with (folder / name).open("rb") as file:
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
 def check_answers(folder: str | Path) -> None:

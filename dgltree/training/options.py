@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
-from dgltree.support.arguments import check_types
-from dgltree.support.arguments import LabelScaleName
+from dgltree.support.arguments import LabelScaleName, check_types
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
@@ -20,6 +20,9 @@ MINIMA = {
     0: "warmup halve_after readout_size weight_decay input_size token_dropout",
 }
 """By the least value the options that are numbers."""
+TENSORBOARD = ("tensorboard", "tensorboardX")
+"""Packages one of which Lightning writes for tensorboard with."""
+THRESHOLD_FORMS = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R with R above 0, up to 1"
 USUAL_EPOCHS, MOST_EPOCHS = 30, 300
 """Where no number is given: a training ends after the first, unless that epoch is the best, and at the latest after the
 second."""
@@ -136,7 +139,7 @@ class FitOptions:
         split_of: take over the split of the earlier training in this folder: its examples stay in their splits, and
             new ones are assigned by their hash.
 
-    Raises ``ValueError`` for what cannot be.
+    Raises ``ValueError`` for what cannot be, and ``ModuleNotFoundError`` for a ``log`` whose package is not installed.
     """
 
     encoder: str | None = None
@@ -211,10 +214,10 @@ class FitOptions:
             raise ValueError(
                 f"max_time is {self.max_time!r}; it must be days:hours:minutes:seconds, such as 00:02:30:00"
             )
+        if self.log == "tensorboard" and not any(map(find_spec, TENSORBOARD)):
+            raise ModuleNotFoundError("log is tensorboard, which is not installed", name="tensorboard")
         if self.threshold is not None:
-            from dgltree.training.objectives.threshold import ThresholdRule  # with torch
-
-            ThresholdRule.of(self.threshold)
+            parse_threshold(self.threshold)
             if self.task == "regress":
                 raise ValueError("threshold is for classes; the task is 'regress'")
         if self.class_weights and self.task == "regress":
@@ -238,3 +241,24 @@ class FitOptions:
         """The identity of a training: a folder with another one is refused."""
         passing = PASSING if self.schedule == "plateau" else PASSING - {"epochs"}
         return {name: value for name, value in self.to_json().items() if name not in passing}
+
+
+def parse_threshold(text: str) -> tuple[str, str, float]:
+    """The class of a threshold, whether it is ``given`` or chosen by ``f1`` or ``recall``, and the number.
+
+    Raises ``ValueError`` for another form, and for a number out of range.
+    """
+    name, equals, rule = text.rpartition("=")
+    wrong = ValueError(f"threshold is {text!r:.60}; it must be {THRESHOLD_FORMS}")
+    if not equals or not name:
+        raise wrong
+    if rule == "f1":
+        return name, "f1", 0.0
+    by, written = ("recall", rule.removeprefix("recall:")) if rule.startswith("recall:") else ("given", rule)
+    try:
+        number = float(written)
+    except ValueError:
+        raise wrong from None
+    if not 0 <= number <= 1 or (by == "recall" and number == 0):
+        raise wrong
+    return name, by, number

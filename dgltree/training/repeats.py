@@ -1,98 +1,35 @@
-"""The same training several times: over folds, so that every example is tested once, or over seeds."""
+"""The same training runs several times: over folds, so that every example is tested once, or over seeds."""
 
+import json
+import math
 import os
+import statistics
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import as_completed
 from contextlib import redirect_stderr, redirect_stdout
-from io import TextIOBase
-from typing import Any, TextIO
-import torch
-from dgltree.support.workers import cores
-from dgltree.engine.memory import available_bytes, resident_bytes
-from dgltree.training.options import USUAL_EPOCHS, FitOptions
-from dgltree.support.workers import result_of, workers
-import json
-import math
-import statistics
 from dataclasses import dataclass, fields
 from functools import partial
+from io import TextIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+import torch
+
 from dgltree.datasets.splitting import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.engine.memory import available_bytes, resident_bytes
 from dgltree.read.json_text import write_json
-from dgltree.training.deciding import keep_labelled
+from dgltree.support.workers import cores, result_of, workers
+from dgltree.training.deciding import choose_notation, keep_labelled
 from dgltree.training.fitting import fit
-from dgltree.training.folder import CARD, repeats_rule, write
-from dgltree.training.options import FitOptions
+from dgltree.training.folder import CARD, write
+from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.processes import first, say
 from dgltree.training.split_file import EarlierSplit
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Several trainings by as many processes: each prints its lines after the name of its training.
-
-
 WORTH = 300_000
 """Nodes of a data set times usual epochs from which on a training takes longer than its process takes to begin."""
-
-
-def processes_for(trainings: int, nodes: int, settings: FitOptions) -> int:
-    """By how many processes to train: as many as cores, and as memory has room for; on a GPU by one.
-
-    Args:
-        trainings: how many there are.
-        nodes: of the data set.
-        settings: of each training.
-    """
-    on_gpu = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
-    epochs = min(settings.most_epochs, USUAL_EPOCHS)
-    if on_gpu or settings.devices * settings.machines > 1 or nodes * epochs < WORTH:
-        return 1
-    left = available_bytes(torch.device("cpu"))
-    room = trainings if left is None else left // (2 * resident_bytes())
-    return max(1, min(cores(), trainings, room))
-
-
-def train_at_once(trainings: Mapping[str, Callable[[], Any]], processes: int) -> None:
-    """Call each of them, several at a time.
-
-    Args:
-        trainings: by their names; they can be pickled, and leave what they find in files.
-        processes: how many of them work at a time.
-
-    Raises what the first of them that fails raises, at once, and ends the others; ``MemoryError`` if a process ends.
-    """
-    with workers(processes, _begin, max(1, cores() // processes)) as pool:
-        for work in as_completed([pool.submit(_train, name, train) for name, train in trainings.items()]):
-            result_of(work, "trains")
-
-
-def _begin(threads: int) -> None:
-    torch.set_num_threads(threads)
-
-
-def _train(name: str, train: Callable[[], Any]) -> None:
-    with redirect_stderr(_Named(name, sys.stderr)), redirect_stdout(_Named(name, sys.stdout)):
-        try:
-            train()
-        except (KeyboardInterrupt, SystemExit):  # it has saved at SIGTERM, and would go on with the next training
-            os._exit(1)
-
-
-class _Named(TextIOBase):
-    """Whole lines of a stream, each after a name; no terminal, so that no bar of progress is drawn over others."""
-
-    def __init__(self, name: str, stream: TextIO) -> None:
-        self.name, self.stream, self._begun = name, stream, ""
-
-    def write(self, text: str) -> int:
-        *lines, self._begun = (self._begun + text).split("\n")
-        self.stream.write("".join(f"{self.name}: {line}\n" for line in lines))
-        self.stream.flush()
-        return len(text)
-
-
 SUMMARY = "summary"
 """The stem of the files with the means."""
 
@@ -182,8 +119,6 @@ def _fit_fold(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: Fit
 
 
 def _of_best_tree(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: FitOptions) -> TreeDataset:
-    from dgltree.training.deciding import choose_notation
-
     every = {}
     for name, data in trees.items():
         places = {place: i for i, place in enumerate(zip(data.files, data.lines, strict=True))}
@@ -210,7 +145,7 @@ def fit_seeds(
     if not files:
         data = keep_labelled(data, settings)
         if settings.split_of is None:
-            parts = split(data, settings.seed, rule=repeats_rule(Path(out) / f"seed-{settings.seed}"))
+            parts = split(data, settings.seed)
         else:
             parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
             options = {**options, "split_of": None}
@@ -232,16 +167,6 @@ def fit_seeds(
 def _settings(options: dict[str, Any]) -> FitOptions:
     """The arguments of a fit that are settings."""
     return FitOptions(**{field.name: options[field.name] for field in fields(FitOptions) if field.name in options})
-
-
-def _processes(given: int | None, trainings: int, data: TreeDataset, settings: FitOptions) -> int:
-    if given is None:
-        return processes_for(trainings, data.num_nodes, settings)
-    if given < 1:
-        raise ValueError(f"processes is {given}; it must be 1 or more")
-    if given > 1 and settings.devices * settings.machines > 1:
-        raise ValueError("give --processes for parallel trainings, or --devices and --machines for each training")
-    return min(given, trainings)
 
 
 def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) -> Repeats:
@@ -282,3 +207,69 @@ def _deviation(values: list[float]) -> float:
     if any(map(math.isnan, values)):
         return math.nan
     return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _processes(given: int | None, trainings: int, data: TreeDataset, settings: FitOptions) -> int:
+    if given is None:
+        return processes_for(trainings, data.num_nodes, settings)
+    if given < 1:
+        raise ValueError(f"processes is {given}; it must be 1 or more")
+    if given > 1 and settings.devices * settings.machines > 1:
+        raise ValueError("give --processes for parallel trainings, or --devices and --machines for each training")
+    return min(given, trainings)
+
+
+def processes_for(trainings: int, nodes: int, settings: FitOptions) -> int:
+    """By how many processes to train: as many as cores, and as memory has room for; on a GPU by one.
+
+    Args:
+        trainings: how many there are.
+        nodes: of the data set.
+        settings: of each training.
+    """
+    on_gpu = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
+    epochs = min(settings.most_epochs, USUAL_EPOCHS)
+    if on_gpu or settings.devices * settings.machines > 1 or nodes * epochs < WORTH:
+        return 1
+    left = available_bytes(torch.device("cpu"))
+    room = trainings if left is None else left // (2 * resident_bytes())
+    return max(1, min(cores(), trainings, room))
+
+
+def train_at_once(trainings: Mapping[str, Callable[[], Any]], processes: int) -> None:
+    """Call each of them, several at a time.
+
+    Args:
+        trainings: by their names; they can be pickled, and leave what they find in files.
+        processes: how many of them work at a time.
+
+    Raises what the first of them that fails raises, at once, and ends the others; ``MemoryError`` if a process ends.
+    """
+    with workers(processes, _begin, max(1, cores() // processes)) as pool:
+        for work in as_completed([pool.submit(_train, name, train) for name, train in trainings.items()]):
+            result_of(work, "trains")
+
+
+def _begin(threads: int) -> None:
+    torch.set_num_threads(threads)
+
+
+def _train(name: str, train: Callable[[], Any]) -> None:
+    with redirect_stderr(_Named(name, sys.stderr)), redirect_stdout(_Named(name, sys.stdout)):
+        try:
+            train()
+        except (KeyboardInterrupt, SystemExit):  # it has saved at SIGTERM, and would go on with the next training
+            os._exit(1)
+
+
+class _Named(TextIOBase):
+    """Whole lines of a stream, each after a name; no terminal, so that no bar of progress is drawn over others."""
+
+    def __init__(self, name: str, stream: TextIO) -> None:
+        self.name, self.stream, self._begun = name, stream, ""
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        self.stream.write("".join(f"{self.name}: {line}\n" for line in lines))
+        self.stream.flush()
+        return len(text)

@@ -1,4 +1,4 @@
-"""The split of a training as a table in its folder, and what a later training or evaluation takes over from it."""
+"""The split of a training is a table in its folder, which a later training or evaluation takes over."""
 
 import csv
 from collections.abc import Mapping
@@ -6,18 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
 import numpy as np
-from dgltree.datasets.splitting import hashed_parts, tree_keys, unit_keys
-from dgltree.datasets.splitting import SPLITS, TENTH
+
+from dgltree.datasets.splitting import SPLITS, TENTH, hashed_parts, tree_digests, tree_keys, unit_keys
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.support.files import replacing
-from dgltree.training.folder import SETTINGS_FILE, SPLIT_FILE, split_seed
-from dgltree.datasets.splitting import tree_digests
-from dgltree.training.folder import TRAINED_ON
+from dgltree.training.folder import SETTINGS_FILE, SPLIT_FILE, TRAINED_ON, split_seed
 
 MAX_TABLE_EXAMPLES = 1_000_000
 """Examples up to which a table is written."""
 COLUMNS = ("split", "tree", "group", "id", "line")
+MAX_DIGESTS = 1_000_000
+"""Training examples up to which their digests are kept, 8 bytes per tree."""
 
 
 def write_split(splits: Mapping[str, TreeDataset], folder: Path) -> None:
@@ -60,7 +61,7 @@ class EarlierSplit:
         file = folder / SPLIT_FILE
         if not file.exists():
             begun = (folder / SETTINGS_FILE).exists()
-            why = "earlier releases do not keep it" if begun else "'dgltree fit' did not write this folder"
+            why = "its training has not begun" if begun else "'dgltree fit' did not write this folder"
             raise FileNotFoundError(f"{folder}: no {SPLIT_FILE} in it ({why})")
         trees: dict[int, str] = {}
         groups: dict[str, str] = {}
@@ -121,16 +122,11 @@ def _hold(held: dict[Any, str], key: Any, name: str) -> None:
     held[key] = max(held.get(key, name), name, key=SPLITS.index)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The trees that a model was trained on, as digests next to it, by which an evaluation finds them again.
-
-
-MAX_DIGESTS = 1_000_000
-"""Training examples up to which their digests are kept, 8 bytes per tree."""
-
-
 def remember(train: TreeDataset, folder: Path) -> None:
-    """Write the digests of the trees of a training set as they were read, or no file for very many examples."""
+    """Write the digests of the trees of a training set as they were read, by which an evaluation finds them again.
+
+    Of very many examples no file is left.
+    """
     (folder / TRAINED_ON).unlink(missing_ok=True)
     if len(train) > MAX_DIGESTS:
         return
@@ -139,23 +135,18 @@ def remember(train: TreeDataset, folder: Path) -> None:
 
 
 def also_trained_on(data: TreeDataset, folder: Path) -> int:
-    """How many examples of a data set have the trees of a training example; errors as of :func:`trained_on`."""
-    return int(trained_on(data, folder).sum())
-
-
-def trained_on(data: TreeDataset, folder: Path) -> np.ndarray:
-    """(E,) bool, the examples of a data set that have the trees of a training example; none if none were kept.
+    """How many examples of a data set have the trees of a training example; 0 if no digests were kept.
 
     Raises ``ValueError`` for a damaged file.
     """
     file = folder / TRAINED_ON
     if not file.exists():
-        return np.zeros(len(data), bool)
+        return 0
     try:
         kept = np.load(file, allow_pickle=False)
         if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
             raise ValueError(f"digests of type {kept.dtype} and shape {kept.shape}")
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without this check") from None
-    own = set(map(tuple, kept.tolist()))
-    return np.array([tuple(digests) in own for digests in tree_digests(data.as_read()).tolist()])
+    digests = set(map(tuple, kept.tolist()))
+    return sum(tuple(row) in digests for row in tree_digests(data.as_read()).tolist())

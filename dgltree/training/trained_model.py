@@ -1,49 +1,61 @@
-"""A trained model of own trees: a folder with its weights and with how its trees are read."""
+"""A trained model reads trees as in its training and answers: a folder with its weights and its way of reading."""
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import torch
 from torch import Tensor
+
 from dgltree.cells import Cell
-from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.batches import Collate, Labelled, NodeBatches
 from dgltree.datasets.feature_columns import FeatureColumns
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.records import ROOT
-from dgltree.datasets.batches import Labelled
 from dgltree.datasets.labels import check_known
+from dgltree.datasets.loading.flatten import ParsedChunk
 from dgltree.datasets.objects import columns_of, is_table, read_objects
 from dgltree.datasets.settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder
-from dgltree.support.files import replacing
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
+from dgltree.support.files import replacing
 from dgltree.training.explaining import Explanation, explain
-from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, FEATURES, LARGEST_CLASS, SETTINGS_FILE, THRESHOLD, WEIGHTS
-from dgltree.training.model_files import READING, check_model
+from dgltree.training.folder import CARD, EPOCHS, SETTINGS_FILE
+from dgltree.training.model_files import (
+    BASELINE,
+    FEATURES,
+    FURTHER,
+    LARGEST_CLASS,
+    READING,
+    THRESHOLD,
+    WEIGHTS,
+    check_model,
+    read_reading,
+    write_reading,
+)
 from dgltree.training.objectives import OBJECTIVES, Classes, Objective
 from dgltree.training.objectives.threshold import Threshold
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.loading.flatten import ParsedChunk
 
 if TYPE_CHECKING:
     from dgltree.training.baseline.average import Average
-    from dgltree.training.deciding import Decision
     from dgltree.training.comparison import Measured
+    from dgltree.training.deciding import Decision
     from dgltree.training.objectives.metrics import Evaluation
 
 Examples = Any
 """Examples for a model to answer: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
 MOST_NODES, MOST_CELLS = 8192, 1 << 25
 """Nodes of a batch in prediction, and the probabilities of its answers."""
+Repeated = Callable[[Sequence[str | None], Sequence[int], Sequence[str]], dict[int, Bad]]
+"""Of examples with these ids, lines and files those whose id occurred before: ``Ids.repeated``."""
 
 
 class TrainedModel:
@@ -93,16 +105,18 @@ class TrainedModel:
             device: where to compute.
             cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
 
-        Raises ``FileNotFoundError`` for a folder without a model, and ``ValueError`` for damaged files.
+        Raises ``FileNotFoundError`` for a folder without a model, and ``ValueError`` for damaged files and for those of
+        several models.
         """
         folder = Path(folder)
         if cell is not None:
             register(cell)
         begun = (folder / SETTINGS_FILE).exists()
         check_model(folder)
+        fields = read_reading(folder)
         try:
-            reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
-        except (TypeError, ValueError, RecursionError) as error:
+            reading = Reading(**fields)
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{folder / READING}: {error}") from None
         if begun and not (folder / CARD).exists():
             which = "best epoch so far" if (folder / EPOCHS).exists() else "model of a part of the first epoch"
@@ -122,10 +136,6 @@ class TrainedModel:
             from dgltree.training.baseline.average import Average
 
             found.average = Average.load(folder / BASELINE, found.objective, found.model.encoder.vocabulary.scales)
-        elif (folder / EARLIER_BASELINE).exists():
-            from dgltree.training.baseline.earlier import load_earlier
-
-            found.average = load_earlier(folder / EARLIER_BASELINE, found.objective)
         return found
 
     def _read_further(self, folder: Path) -> None:
@@ -143,7 +153,7 @@ class TrainedModel:
                 elif name == THRESHOLD:
                     self.predict_from(Threshold.from_json(data, self.classes))
                 elif isinstance(self.objective, Classes):
-                    self.objective = self.objective.with_largest(data.get("class") if isinstance(data, dict) else None)
+                    self.objective = self.objective.with_counts(data)
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{folder / name}: {error}") from None
 
@@ -151,27 +161,25 @@ class TrainedModel:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (BASELINE, EARLIER_BASELINE, THRESHOLD, LARGEST_CLASS, FEATURES):  # that of another network
+        for name in FURTHER:  # that of another network
             (folder / name).unlink(missing_ok=True)
-        with replacing(folder / READING) as beside:
-            beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
         if self.average is not None:
             self.average.save(folder / BASELINE)
         if self.features is not None:
             with replacing(folder / FEATURES) as beside:
                 beside.write_text(json.dumps(self.features.to_json(), indent=1) + "\n", encoding="utf-8")
-        if not isinstance(self.objective, Classes):
-            return
-        threshold, largest = self.objective.threshold, self.objective.largest
-        further = {
-            THRESHOLD: None if threshold is None else threshold.to_json(self.classes),
-            LARGEST_CLASS: None if largest is None else {"class": self.classes[largest]},
-        }
-        for name, content in further.items():
-            if content is not None:
-                with replacing(folder / name) as beside:
-                    beside.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        if isinstance(self.objective, Classes):
+            threshold = self.objective.threshold
+            further = {
+                THRESHOLD: None if threshold is None else threshold.to_json(self.classes),
+                LARGEST_CLASS: self.objective.counts_to_json(),
+            }
+            for name, content in further.items():
+                if content is not None:
+                    with replacing(folder / name) as beside:
+                        beside.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        write_reading(folder, self.reading.to_json())
 
     def predict_from(self, threshold: Threshold | None) -> None:
         """Predict a class from this probability on; None: predict the most probable class. ``ValueError`` for numbers.
@@ -257,18 +265,26 @@ class TrainedModel:
             raise ValueError("a model of numbers has no probabilities; predict gives its numbers")
         return self.answers_to(trees)
 
-    def predict(self, trees: Examples) -> Tensor:
-        """Numbers (E,) of all examples; of classes for now what :meth:`predict_proba` gives, with a ``FutureWarning``.
+    def predict(self, trees: Examples) -> list[str] | Tensor:
+        """The names of the predicted classes of all examples, by the threshold if the model has one; or numbers (E,).
 
         Examples are a data set, or a list, an array or a pandas column of trees, of texts in the notation of the
         training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or
         DGL, or of pairs of these. Raises ``ValueError`` naming the first example that cannot be read or that the model
         does not know.
         """
-        if self.classes:
-            change = "from the next release on, predict gives names of classes; predict_proba gives their probabilities"
-            warnings.warn(change, FutureWarning, stacklevel=2)
-        return self.answers_to(trees)
+        answers = self.answers_to(trees)
+        return self.labels_of(answers) if self.classes else answers
+
+    def labels_of(self, probabilities: Tensor) -> list[str]:
+        """The names of the predicted classes, from probabilities (E, classes), by the threshold if the model has one.
+
+        For a program that needs both: ``labels_of(predict_proba(trees))`` is ``predict(trees)``. Raises ``ValueError``
+        for a model of numbers.
+        """
+        if not self.classes:
+            raise ValueError("a model of numbers has no classes; predict gives its numbers")
+        return [self.classes[i] for i in self.objective.predicted(probabilities).tolist()]
 
     def answers_to(self, trees: Examples) -> Tensor:
         """Probabilities (E, classes), or numbers (E,). Examples and errors as in :meth:`predict`."""
@@ -355,6 +371,13 @@ class TrainedModel:
         self._check_columns(part.features)
         with evaluating(self.model):
             found: Tensor = self.model(part.inputs, share=True, features=part.features)
+        wrong = ~found.isfinite().reshape(len(found), -1).all(1)
+        if wrong.any():
+            k = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"the network gives {found[k].tolist()} for example {k + 1} of a batch of {len(found)}: "
+                f"its weights, or the numbers of the example, are too large for {found.dtype}"
+            )
         return found
 
     def _check_columns(self, rows: Any) -> None:
@@ -375,14 +398,6 @@ class TrainedModel:
         """(N, n), one row per node."""
         with evaluating(self.model):
             return self.check_nodes().node_states(part.inputs, share=True)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Which records of a part of a file a model can answer, and what is wrong with the others.
-
-
-Repeated = Callable[[Sequence[str | None], Sequence[int], Sequence[str]], dict[int, Bad]]
-"""Of examples with these ids, lines and files those whose id occurred before: ``Ids.repeated``."""
 
 
 class RecordBlock(NamedTuple):

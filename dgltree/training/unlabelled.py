@@ -1,29 +1,85 @@
-"""Training without labels: an autoencoder on trees or on sentences, the weights of its best epoch kept."""
+"""An autoencoder is trained without labels, on trees or on sentences; the weights of its best epoch are kept."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import lightning
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
+
 from dgltree.datasets.batches import epoch_generator
 from dgltree.models.autoencoder import Autoencoder, Swept
-from dgltree.training.stepping.callbacks import EpochLoss, check_finite
-from dgltree.training.stepping.module import seed_step
-from pathlib import Path
-from dgltree.models.autoencoder import Autoencoder
 from dgltree.training.processes import shows_progress
-from dgltree.training.stepping.callbacks import BestSoFar, EpochReport
-from dgltree.training.stepping.callbacks import BEST, check_checkpoint
+from dgltree.training.stepping.callbacks import (
+    BEST,
+    VALIDATION_LOSS,
+    BestSoFar,
+    EpochLoss,
+    EpochReport,
+    check_checkpoint,
+    check_finite,
+)
+from dgltree.training.stepping.module import seed_step
 from dgltree.training.stepping.trainer import quiet, train, trainer
-
-# ---------------------------------------------------------------------------------------------------------------------
-# An autoencoder in training, which needs no labels, and the batches that it reads.
-
 
 Sweep = Callable[[Sequence[int]], Swept]
 """Both sweeps over the examples with these numbers."""
-MONITORED = "validation_loss"
+MONITORED = VALIDATION_LOSS
 """The mean loss of the examples kept aside, without dropout; lower is better."""
+
+
+def learn(
+    model: Autoencoder,
+    sweep: Sweep,
+    training: Sequence[int],
+    validation: Sequence[int],
+    folder: Path,
+    *,
+    epochs: int = 15,
+    batch_size: int = 512,
+    learning_rate: float = 1e-3,
+    clip: float | None = None,
+    seed: int = 0,
+    leave: Callable[[Autoencoder], None] = lambda model: None,
+) -> None:
+    """Train with Adam; at the end the model has the weights of the epoch with the least loss in validation.
+
+    A training that was interrupted continues from its last whole epoch, to the same weights.
+
+    Args:
+        model: it is changed, and is in evaluation mode at the end.
+        sweep: of the model, over examples by their numbers.
+        training, validation: numbers of examples.
+        folder: for checkpoints and ``epochs.jsonl``, with ``loss``, ``validation_loss`` and seconds of each epoch.
+        epochs, batch_size, learning_rate: as the published networks: 15, 512, 1e-3.
+        clip: the largest norm of a gradient; None: any.
+        seed: of the order of the examples, and of dropout.
+        leave: called with a copy of the model after each epoch that is the best so far.
+
+    Raises ``ValueError`` for no examples to learn from or to validate on,
+    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is not finite, and
+    ``KeyboardInterrupt``.
+    """
+    for name, numbers in (("training", training), ("validation", validation)):
+        if not len(numbers):
+            raise ValueError(f"there is nothing to learn from: {name} has no examples")
+    module = UnlabelledTraining(model, sweep, learning_rate, seed)
+    with quiet():
+        made = trainer(
+            folder,
+            folder,
+            MONITORED,
+            [EpochReport(), BestSoFar(folder / BEST, leave)],
+            lower_is_better=True,
+            max_epochs=epochs,
+            gradient_clip_val=clip,
+            accelerator="cpu",
+            enable_progress_bar=shows_progress(),
+        )
+        train(made, module, UnlabelledBatches(training, validation, batch_size, seed))
+    module.load_state_dict(check_checkpoint(folder / BEST)["state_dict"])
+    model.eval()
 
 
 class UnlabelledTraining(lightning.LightningModule):
@@ -80,56 +136,3 @@ class UnlabelledBatches(lightning.LightningDataModule):
     def _loader(self, numbers: list[int]) -> DataLoader[list[int]]:
         batches = [numbers[i : i + self.batch_size] for i in range(0, len(numbers), self.batch_size)]
         return DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
-
-
-def learn(
-    model: Autoencoder,
-    sweep: Sweep,
-    training: Sequence[int],
-    validation: Sequence[int],
-    folder: Path,
-    *,
-    epochs: int = 15,
-    batch_size: int = 512,
-    learning_rate: float = 1e-3,
-    clip: float | None = None,
-    seed: int = 0,
-    leave: Callable[[Autoencoder], None] = lambda model: None,
-) -> None:
-    """Train with Adam; at the end the model has the weights of the epoch with the least loss in validation.
-
-    A training that was interrupted continues from its last whole epoch, to the same weights.
-
-    Args:
-        model: it is changed, and is in evaluation mode at the end.
-        sweep: of the model, over examples by their numbers.
-        training, validation: numbers of examples.
-        folder: for checkpoints and ``epochs.jsonl``, with ``loss``, ``validation_loss`` and seconds of each epoch.
-        epochs, batch_size, learning_rate: as the published networks: 15, 512, 1e-3.
-        clip: the largest norm of a gradient; None: any.
-        seed: of the order of the examples, and of dropout.
-        leave: called with a copy of the model after each epoch that is the best so far.
-
-    Raises ``ValueError`` for no examples to learn from or to validate on,
-    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is not finite, and
-    ``KeyboardInterrupt``.
-    """
-    for name, numbers in (("training", training), ("validation", validation)):
-        if not len(numbers):
-            raise ValueError(f"there is nothing to learn from: {name} has no examples")
-    module = UnlabelledTraining(model, sweep, learning_rate, seed)
-    with quiet():
-        made = trainer(
-            folder,
-            folder,
-            MONITORED,
-            [EpochReport(), BestSoFar(folder / BEST, leave)],
-            lower_is_better=True,
-            max_epochs=epochs,
-            gradient_clip_val=clip,
-            accelerator="cpu",
-            enable_progress_bar=shows_progress(),
-        )
-        train(made, module, UnlabelledBatches(training, validation, batch_size, seed))
-    module.load_state_dict(check_checkpoint(folder / BEST)["state_dict"])
-    model.eval()

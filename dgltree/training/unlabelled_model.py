@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import Vocabulary, with_signatures
 from dgltree.cells import SWEEPS, DownwardCell
-from dgltree.batching.vocabulary import with_signatures
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEasyFirst, SequenceEncoder, TreeEncoder
 from dgltree.encoders.latent.easy_first import easy_first
@@ -17,10 +16,9 @@ from dgltree.encoders.sequence.linearization import NO_WORD, ROOT, nodes_of
 from dgltree.engine.propagate import propagate
 from dgltree.models.checkpoint import reading, write
 from dgltree.models.tree_model import evaluating
+from dgltree.training.model_files import CONTEXT, write_reading
 from dgltree.training.trained_model import TrainedModel
 
-CONTEXT = "context.safetensors"
-"""The weights of the way down, next to the files of a model."""
 OF_TREES = "tree_lstm"
 """The cells of two sweeps over given trees, whose name older folders lack."""
 
@@ -78,6 +76,7 @@ class UnlabelledModel(NamedTuple):
         header = {"part": "context", "cells": cells, "options": self.down.config}
         header["vocabulary"] = self.down.vocabulary.to_json()
         write(Path(folder) / CONTEXT, self.down, header)
+        write_reading(Path(folder), self.model.reading.to_json())
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu") -> "UnlabelledModel":

@@ -18,8 +18,7 @@ from dgltree.models import load
 from dgltree.read.text import brief
 from dgltree.read.words import read_sentence
 from dgltree.training import embedding
-from dgltree.training.embedding import autoencoding
-from dgltree.training.embedding import embed
+from dgltree.training.embedding import autoencoding, embed
 from dgltree.training.folder import read_epochs
 from dgltree.training.unlabelled import UnlabelledBatches, UnlabelledTraining
 from dgltree.training.unlabelled_model import UnlabelledModel
@@ -273,7 +272,7 @@ def test_similar_sentences_and_a_fit_from_them(
 
 def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:
     pytest.importorskip("starlette", reason="the explore extra is not installed")
-    from dgltree.explore.endpoint import RequestFields
+    from dgltree.explore.request_fields import RequestFields
     from dgltree.explore.sequence_room import SequencesRoom
 
     opened = open_all([str(sentences / "model")])

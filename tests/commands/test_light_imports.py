@@ -19,7 +19,7 @@ from dgltree.commands.main import main
 
 subprocess.Popen = None  # SymPy runs in a process of its own: there must be none
 code = main(sys.argv[1:])
-print(code, sorted({"torch", "dgl", "sympy", "ray", "pandas"} & set(sys.modules)))
+print(code, sorted({"torch", "dgl", "sympy", "ray", "pandas", "jsonargparse"} & set(sys.modules)))
 """
 
 
@@ -92,6 +92,7 @@ def test_a_wrong_path_is_refused_without_torch(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "vectors" / UNLABELLED).touch()
+    (tmp_path / "trees.tsv").write_text("tree\tlabel\n(f x)\ta\n", encoding="utf-8")
     run = [sys.executable, "-c", REFUSE, *WRONG_PATHS]
     done = subprocess.run(run, cwd=tmp_path, env=HERE, capture_output=True, text=True, timeout=900)
     assert done.stdout.splitlines() == [f"{command} []" for command in WRONG_PATHS], done.stderr

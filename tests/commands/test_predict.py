@@ -9,10 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from own_trees import QUIET, SMALL, rows_of
 
 from dgltree.commands.main import main
 from dgltree.datasets.formats import source
+from dgltree.read.infix import read_infix
+from dgltree.training.trained_model import TrainedModel
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -162,3 +165,17 @@ def test_a_file_to_be_answered_may_lack_the_columns_that_training_named(
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 1
     assert "no example can be used" in capsys.readouterr().err
+
+
+def test_a_network_whose_numbers_overflow_gives_no_answers(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = TrainedModel.load(fitted / "model")
+    with torch.no_grad():
+        for weight in model.model.parameters():
+            weight.fill_(3e38)
+    with pytest.raises(ValueError, match=r"the network gives \[.*(nan|inf).*\] for example 1 of a batch of 1"):
+        model.predict_proba([read_infix("x + y")])
+    model.save(tmp_path / "model")
+    assert main(["predict", str(tmp_path / "model"), str(fitted / "trees.tsv")]) == 1
+    assert "are too large for torch.float32" in capsys.readouterr().err

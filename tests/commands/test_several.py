@@ -13,9 +13,9 @@ import pytest
 
 from dgltree.commands import complete
 from dgltree.commands.complete import ReadQuestion, answer_each
-from dgltree.support.workers import cores
-from dgltree.ranking.completion import BatchCompletion
 from dgltree.equations.typed import read_question
+from dgltree.ranking.completion import BatchCompletion
+from dgltree.support.workers import cores
 
 EQUATIONS = [
     "2 + 3 = _",
@@ -29,10 +29,10 @@ EQUATIONS = [
 ]
 AT_ONCE = """
 import sys
-from dgltree.commands import complete as several
+from dgltree.commands import complete
 from dgltree.commands.main import main
 if __name__ == "__main__":
-    several.SPENT = 0.0  # further processes answer from the first question on
+    complete.SPENT = 0.0  # further processes answer from the first question on
     sys.exit(main(sys.argv[1:]))
 """
 COMMAND = [sys.executable, "-c", AT_ONCE, "complete", "-", "--top", "1"]
@@ -44,6 +44,7 @@ def without_times(text: str) -> list[str]:
     return [line for line in text.splitlines() if "expressions tried" not in line]
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_and_in_order_for_any_number_of_processes() -> None:
     found = []
     for processes in ("1", "2"):

@@ -68,6 +68,16 @@ data.loaders = lambda _: 2
 following = dataloader._MultiProcessingDataLoaderIter._next_data
 dataloader._MultiProcessingDataLoaderIter._next_data = tell
 """
+WHILE_PYTHON_EXITS = """
+import atexit, os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+@atexit.register
+def _():
+    os.kill(os.getpid(), {})
+    time.sleep(5)
+from dgltree.commands.main import console
+console()
+"""
 WITHOUT_A_LOOK_AT_THE_CLOCK = """
 import time
 from dgltree.commands import signals
@@ -110,6 +120,39 @@ def test_ctrl_c_during_the_imports_prints_no_traceback(module: str, trees: Path,
     before = INTERRUPTED_IN_AN_IMPORT.format(module)
     done = run(before, "fit", str(trees), "--out", str(tmp_path / "model"), "--no-cache")
     assert (done.returncode, done.stderr) == (130, "dgltree: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "code"),
+    [(signal.SIGTERM, "dgltree: terminated\n", 143), (signal.SIGINT, "dgltree: interrupted\n", 130)],
+)
+def test_a_signal_after_the_work_has_its_line_too(number: int, line: str, code: int) -> None:
+    before = WHILE_PYTHON_EXITS.format(int(number))
+    done = subprocess.run(
+        [sys.executable, "-c", before, "verify", "x = x"], capture_output=True, text=True, timeout=900
+    )
+    assert (done.returncode, done.stderr) == (code, line)
+    assert "holds everywhere" in done.stdout
+
+
+def test_sigterm_during_the_imports_prints_no_traceback(trees: Path, tmp_path: Path) -> None:
+    before = INTERRUPTED_IN_AN_IMPORT.format("torch").replace("SIGINT", "SIGTERM")
+    done = run(before, "fit", str(trees), "--out", str(tmp_path / "model"), "--no-cache")
+    assert (done.returncode, done.stderr) == (143, "dgltree: terminated\n")
+
+
+def test_a_library_that_finds_no_memory_is_said_in_one_line(trees: Path, tmp_path: Path) -> None:
+    before = """
+class NoRoom:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("libtorch_cpu.so: failed to map segment from shared object")
+sys.meta_path.insert(0, NoRoom())
+"""
+    done = run(before, "fit", str(trees), "--out", str(tmp_path / "model"))
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("dgltree: out of memory while libraries are loaded (libtorch_cpu.so")
 
 
 def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:

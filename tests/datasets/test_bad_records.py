@@ -1,6 +1,7 @@
 """What is bad about a record: it is left out, with its line and what was expected."""
 
 import json
+import lzma
 import re
 import tracemalloc
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ from own_trees import written
 from dgltree import TreeDataset
 from dgltree.datasets.formats import source
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD
-from dgltree.datasets.formats.source import cut_into_chunks
 from dgltree.datasets.formats.conllu import CoNLLU
+from dgltree.datasets.formats.source import cut_into_chunks
 
 
 def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -159,3 +160,16 @@ def test_a_line_over_the_limit_is_never_held() -> None:
     file = Counted(b"short\n" + b"x" * 1_000_000 + b"\nlast")
     assert list(source.lines_of(file, 100)) == [b"short", source.TOO_LONG, b"last"]
     assert max(taken) <= 101
+
+
+def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import io
+
+    monkeypatch.setattr(source, "ENDLESS", 1000)
+    assert list(source.lines_of(io.BytesIO(b"x" * 1000 + b"\nlast"), 100)) == [source.TOO_LONG, b"last"]
+    with pytest.raises(ValueError, match="line 2 has more than 1,000 bytes and no end; expected a tree a line"):
+        list(source.lines_of(io.BytesIO(b"short\n" + b"x" * 2000), 100))
+    with lzma.open(tmp_path / "spaces.json.xz", "wb") as file:
+        file.write(b" " * 3_000_000)
+    with pytest.raises(ValueError, match="no end"):
+        TreeDataset.from_file(tmp_path / "spaces.json.xz")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ from disks import full_disk, read_only_folder
 from own_trees import TABLE, written
 
 from dgltree import TreeDataset
-from dgltree.datasets.loading import from_file as cache, from_file
+from dgltree.datasets.loading import from_file
 
 
 def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     whole = TreeDataset.from_file(path, cached=False)
     TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
+    kept = from_file.cache_path(path)
     content = kept.read_bytes()
     for at in range(0, len(content), 37):
         kept.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
@@ -28,7 +29,7 @@ def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
 def test_the_second_reading_takes_what_the_first_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "trees.tsv", TABLE + "d\tx+\tbad\ttrain\n")
     first = TreeDataset.from_file(path)
-    assert cache.cache_path(path).exists()
+    assert from_file.cache_path(path).exists()
     monkeypatch.setattr("dgltree.datasets.loading.from_file.parts", None)  # nothing may be read anew
     second = TreeDataset.from_file(path)
     assert [second[i] for i in range(3)] == [first[i] for i in range(3)]
@@ -61,7 +62,7 @@ def test_a_folder_is_read_again_where_a_file_has_another_name_or_another_part_of
 def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
+    kept = from_file.cache_path(path)
     kept.write_bytes(kept.read_bytes()[:200])
     assert len(TreeDataset.from_file(path)) == 3
 
@@ -81,20 +82,41 @@ def test_a_cache_in_a_read_only_folder_is_a_warning() -> None:
 
 
 def rights(path: Path) -> int:
-    return cache.cache_path(path).stat().st_mode & 0o777
+    return from_file.cache_path(path).stat().st_mode & 0o777
 
 
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    """A mask that takes no right of reading from a new file, whatever that of the machine is."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_under_a_strict_mask_a_cache_has_fewer_rights_than_its_source(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    path.chmod(0o644)
+    before = os.umask(0o077)
+    try:
+        TreeDataset.from_file(path)
+    finally:
+        os.umask(before)
+    assert rights(path) == 0o600
+
+
+@pytest.mark.usefixtures("usual_umask")
 def test_a_cache_has_no_more_rights_than_its_source(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     for mode, others in ((0o644, False), (0o600, False), (0o640, False), (0o640, True)):
         path.chmod(mode)
         if others and os.geteuid() == 0:
             os.chown(path, -1, 12345)  # whose group is not the one that a new file gets
-        cache.cache_path(path).unlink(missing_ok=True)
+        from_file.cache_path(path).unlink(missing_ok=True)
         TreeDataset.from_file(path)
         assert rights(path) == (0o600 if others and os.geteuid() == 0 else mode)
 
 
+@pytest.mark.usefixtures("usual_umask")
 @pytest.mark.parametrize("private", ["sources", "sources/inner", "sources/inner/a.py"])
 def test_the_cache_of_a_folder_is_as_private_as_all_that_is_in_it(private: str, tmp_path: Path) -> None:
     inner = tmp_path / "sources" / "inner"
@@ -103,7 +125,7 @@ def test_the_cache_of_a_folder_is_as_private_as_all_that_is_in_it(private: str, 
     TreeDataset.from_file(tmp_path / "sources")
     assert rights(tmp_path / "sources") == 0o644
     (tmp_path / private).chmod(0o700)
-    cache.cache_path(tmp_path / "sources").unlink()
+    from_file.cache_path(tmp_path / "sources").unlink()
     TreeDataset.from_file(tmp_path / "sources")
     assert rights(tmp_path / "sources") == 0o600
 
@@ -148,7 +170,7 @@ def test_labels_of_nodes_values_and_all_columns_are_kept(tmp_path: Path) -> None
 def test_a_cache_leads_nowhere_else(kind: str, tmp_path: Path) -> None:
     """An archive that was unpacked may have links and pipes where caches are kept."""
     path, victim = written(tmp_path, "trees.tsv", TABLE), tmp_path / "victim"
-    kept = cache.cache_path(path)
+    kept = from_file.cache_path(path)
     if kind != "dangling link":
         victim.write_text("precious")
     if kind == "pipe":
@@ -166,7 +188,7 @@ def test_a_cache_leads_nowhere_else(kind: str, tmp_path: Path) -> None:
 def test_a_link_to_a_whole_cache_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
+    kept = from_file.cache_path(path)
     kept.rename(tmp_path / "elsewhere")
     kept.symlink_to(tmp_path / "elsewhere")
     monkeypatch.setattr(from_file, "parts", None)
@@ -176,8 +198,8 @@ def test_a_link_to_a_whole_cache_is_not_followed(tmp_path: Path, monkeypatch: py
 
 def test_a_folder_in_the_place_of_a_cache_is_a_warning(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
-    cache.cache_path(path).mkdir()
-    with pytest.warns(UserWarning, match=rf"{cache.cache_path(path)} cannot be written: Is a directory$"):
+    from_file.cache_path(path).mkdir()
+    with pytest.warns(UserWarning, match=rf"{from_file.cache_path(path)} cannot be written: Is a directory$"):
         assert len(TreeDataset.from_file(path)) == 3
 
 
@@ -186,20 +208,23 @@ def test_an_input_may_be_a_link_whose_cache_is_kept_where_it_leads(tmp_path: Pat
     path, link = written(tmp_path / "on", "trees.tsv", TABLE), tmp_path / "link.tsv"
     link.symlink_to(path)
     assert len(TreeDataset.from_file(link)) == 3
-    assert (cache.cache_path(link), cache.cache_path(link).is_file()) == (tmp_path / "on" / ".trees.tsv.dgltree", True)
+    assert (from_file.cache_path(link), from_file.cache_path(link).is_file()) == (
+        tmp_path / "on" / ".trees.tsv.dgltree",
+        True,
+    )
 
 
 @pytest.mark.parametrize("at", ["dtype", "data_offsets", "shape"])
 def test_a_cache_with_the_right_digests_and_impossible_arrays_is_read_anew(at: str, tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
+    kept = from_file.cache_path(path)
     content = kept.read_bytes()
     size = int.from_bytes(content[:8], "little")
     header, arrays = json.loads(content[8 : 8 + size]), content[8 + size :]
     digests = header.pop("__metadata__")
     header["function"][at] = {"dtype": "O64", "data_offsets": [0, 10**12], "shape": [-5]}[at]
-    digests[cache.CHECKSUM] = cache._checksum(header, [arrays])
+    digests[from_file.CHECKSUM] = from_file._checksum(header, [arrays])
     written_header = json.dumps({"__metadata__": digests, **header}).encode()
     kept.write_bytes(len(written_header).to_bytes(8, "little") + written_header + arrays)
     assert len(TreeDataset.from_file(path)) == 3

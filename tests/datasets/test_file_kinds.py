@@ -1,6 +1,7 @@
 """Kinds of files as users have them: each is read, or refused with what would be right; none is guessed at."""
 
 import bz2
+import codecs
 import gzip
 import json
 import lzma
@@ -96,7 +97,9 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "headless.csv": ("x+y,a\nx*y,b\n", "no column 'tree'"),
     "comma.tsv": ("tree,label\nx+y,a\n", "separated by commas; name it .csv"),
-    "utf16.txt": ("tree\tlabel\nx\ta\n".encode("utf-16"), "UTF-16 text; expected UTF-8"),
+    "utf16.txt": ("tree\tlabel\nx\ta\n".encode("utf-16-le"), "binary data; expected UTF-8 text"),
+    "mac.tsv": (b"tree\tlabel\rx + y\ta\r", "lines that end with a carriage return alone; save it with line feeds"),
+    "header.tsv": (b"tree\tlabel\n", "no trees at the beginning of the file: it has no records"),
     "binary": (b"\x00\x01\x02", "binary data; expected UTF-8 text"),
     "really.gz": (b"tree\tlabel\n", "not a .gz file, or a damaged one"),
     "cut.tsv.gz": (gzip.compress(b"tree\tlabel\n" + b"x+y\ta\n" * 99)[:30], "not a .gz file, or a damaged one"),
@@ -123,6 +126,22 @@ def _file(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / "kinds" / name
     path.parent.mkdir(parents=True)
     return _given(written(path.parent, path.name, content))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("name", ["sheet.txt", "sheet.tsv", "sheet.tsv.gz"])
+def test_unicode_text_of_a_spreadsheet_is_read(name: str, encoding: str, tmp_path: Path) -> None:
+    rows = "tree\tlabel\r\n" + "".join(f"x{k} + é\t{k % 2}\r\n" for k in range(20_000))
+    content = rows.encode(encoding) if encoding == "utf-16" else codecs.BOM_UTF16_BE + rows.encode(encoding)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    data = TreeDataset.from_file(path)
+    assert len(data) == 20_000
+    assert data.num_nodes == 60_000
+    assert "é" in data.vocabulary().tokens
+    path.write_bytes(gzip.compress(content[:-1]) if name.endswith(".gz") else content[:-1])
+    with pytest.raises(ValueError, match="UTF-16 text that is damaged"):
+        TreeDataset.from_file(path)
 
 
 @pytest.mark.parametrize("name", READ)

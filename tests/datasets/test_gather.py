@@ -11,10 +11,10 @@ from own_trees import table, written
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
 from dgltree.datasets import tree_dataset
-from dgltree.datasets.loading import from_file, columns_on_disk, columns_on_disk as spilled_column
-from dgltree.datasets.loading.from_file import Gathering, Stored
-from dgltree.datasets.loading.flatten import ParsedChunk
+from dgltree.datasets.loading import columns_on_disk, from_file
 from dgltree.datasets.loading.columns_on_disk import SpilledColumn
+from dgltree.datasets.loading.flatten import ParsedChunk
+from dgltree.datasets.loading.from_file import Gathering, Stored
 from dgltree.datasets.settings import Reading
 
 TREES = [random_tree(depth, 3, seed) for seed, depth in enumerate([0, 1, 2, 3, 4, 5, 3, 2])]
@@ -35,9 +35,8 @@ def gathered(*parts: list[Tree]) -> Stored:
 @pytest.fixture(params=[False, True], ids=["in memory", "in files"])
 def _spilled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param:
-        monkeypatch.setattr(spilled_column, "HELD", 8)
-        monkeypatch.setattr(spilled_column, "BLOCK", 3)
-        monkeypatch.setattr(columns_on_disk, "BLOCK", 2)
+        monkeypatch.setattr(columns_on_disk, "HELD", 8)
+        monkeypatch.setattr(columns_on_disk, "BLOCK", 3)
 
 
 @pytest.mark.usefixtures("_spilled")
@@ -73,7 +72,7 @@ def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> Non
     column.append(np.array([2**31, 7]))
     assert column.array().dtype == np.int64
     assert column.array().tolist() == [5, -(2**31), 2**31 - 1, 2**31, 7]
-    monkeypatch.setattr(spilled_column, "LAST", 8)  # as if 32 bits ended there
+    monkeypatch.setattr(columns_on_disk, "LAST", 8)  # as if 32 bits ended there
     stored = gathered(TREES[:3], TREES[3:])
     assert unbatch(stored.trees) == TREES
     wide = {name for name, array in stored.arrays.items() if array.dtype == np.int64}
@@ -82,7 +81,7 @@ def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_full_disk_is_said_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spilled_column, "HELD", 8)
+    monkeypatch.setattr(columns_on_disk, "HELD", 8)
     with (
         full_disk(),
         pytest.raises(OSError, match=r"temporary files is full: .*set TMPDIR to another folder"),

@@ -7,8 +7,14 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splitting import MIN_HASHED_EXAMPLES, MIN_HASHED_UNITS, hashed_parts, tree_keys, unit_keys
-from dgltree.datasets.splitting import rule_for
+from dgltree.datasets.splitting import (
+    MIN_HASHED_EXAMPLES,
+    MIN_HASHED_UNITS,
+    hashed_parts,
+    rule_for,
+    tree_keys,
+    unit_keys,
+)
 
 
 def rows(first: int, last: int, group: int = 0) -> TreeDataset:
@@ -24,6 +30,7 @@ def part_of(data: TreeDataset, seed: int = 0) -> dict[str, str]:
     return {str(id_): name for name, some in split(data, seed).items() for id_ in some.ids}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [0, 4])
 def test_ten_thousand_rows_and_a_tenth_more_five_times_move_none(group: int) -> None:
     before = part_of(rows(0, 10_000, group))

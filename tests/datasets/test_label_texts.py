@@ -12,7 +12,15 @@ import dgltree
 from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN, Reading, label_numbers
-from dgltree.datasets.labels import MAX_NAMED_LABELS, absent, check_known, check_spelling, present, select_labelled, unify_labels
+from dgltree.datasets.labels import (
+    MAX_NAMED_LABELS,
+    absent,
+    check_known,
+    check_spelling,
+    present,
+    select_labelled,
+    unify_labels,
+)
 from dgltree.datasets.settings import ColumnPattern
 from dgltree.datasets.splitting import count_contradicted
 

@@ -4,8 +4,7 @@ import torch
 
 from dgltree import Tree, Vocabulary, batch, unbatch
 from dgltree.cells import TreeLSTM
-from dgltree.datasets.batches import Collate
-from dgltree.datasets.batches import Labelled, plan_examples
+from dgltree.datasets.batches import Collate, Labelled, plan_examples
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.read.bracket import read_unlabelled

@@ -8,7 +8,7 @@ import pytest
 from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets.formats import source, open_format
+from dgltree.datasets.formats import open_format, source
 from dgltree.datasets.settings import Reading
 from dgltree.read.infix import read_infix
 

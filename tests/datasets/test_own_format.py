@@ -12,9 +12,9 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import formats
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.records import LineRecords
+from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.settings import Reading
 from dgltree.read.infix import read_infix
 

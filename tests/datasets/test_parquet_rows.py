@@ -16,8 +16,8 @@ from pyarrow.parquet import write_table  # noqa: E402
 
 from dgltree import TreeDataset  # noqa: E402
 from dgltree.datasets.formats import parquet  # noqa: E402
-from dgltree.datasets.formats.source import CHUNK, TOO_LONG  # noqa: E402
 from dgltree.datasets.formats.parquet import pieces  # noqa: E402
+from dgltree.datasets.formats.source import CHUNK, TOO_LONG  # noqa: E402
 
 TEXTS = ["x", None, "", "(f é y)", "x"]
 COLUMNS = {

@@ -118,6 +118,8 @@ def test_a_place_that_a_kind_of_file_does_not_have_is_refused(
         ({"group_by": "kind"}, r"no column 'kind' \(--group-by\)"),
         ({"label_from": "class:("}, r"label_from is 'class:\(': '\(' is not a regular expression"),
         ({"drop": "["}, r"drop is 'token:\[': '\[' is not a regular expression"),
+        ({"drop": "a{99999999999}"}, r"drop is 'token:a.*': 'a.*' is not a regular expression \(the repetition number"),
+        ({"drop": "(" * 5000 + "a" + ")" * 5000}, r"drop is 'token:\(+\.\.\.': .* is not a regular expression"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused(settings: dict[str, str], message: str, tmp_path: Path) -> None:

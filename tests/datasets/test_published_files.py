@@ -24,6 +24,7 @@ def test_the_pairs_of_logic(published: Path) -> None:
     assert data.labels == [line.split("\t")[0] for line in lines]
 
 
+@pytest.mark.slow
 def test_list_operations(published: Path) -> None:
     file = published / "listops" / "test_d20s.tsv"
     data = TreeDataset.from_file(file, columns="label,tree", cached=False)

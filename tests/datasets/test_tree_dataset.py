@@ -296,3 +296,13 @@ def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) ->
 def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
     with pytest.raises(TypeError, match="tree 2 is a str; read it first"):
         TreeDataset([Tree("x"), "x + y"], ["a", "b"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("i", [1, 5, -2])
+def test_an_example_that_is_not_there_is_named(i: int) -> None:
+    data = TreeDataset([Tree("a")], ["x"])
+    with pytest.raises(IndexError, match=rf"^there is no example {i}: the data set has 1$"):
+        data[i]
+    with pytest.raises(IndexError, match=rf"^there is no graph {i}: the data set has 1$"):
+        Graphs(data, ["x"])[i]
+    assert data[-1] == data[0]

@@ -12,8 +12,7 @@ from dgltree.datasets import Reading
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 
-from dgltree.explore.tree_drawing import WRITERS, node_names, read_texts
-from dgltree.explore.tree_drawing import write_tree as as_given
+from dgltree.explore.tree_drawing import WRITERS, node_names, read_texts, write_tree
 from dgltree.read.notations import NOTATIONS
 
 SENTENCE = """\
@@ -59,9 +58,9 @@ def test_a_function_is_shown_from_its_first_line_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("notation", WRITERS)
 def test_a_subtree_is_written_in_its_notation(notation: str) -> None:
     text = NOTATIONS[notation].example
-    assert as_given(NOTATIONS[notation].read(text), Reading(notation=notation)) == text
+    assert write_tree(NOTATIONS[notation].read(text), Reading(notation=notation)) == text
     odd = dgltree.Tree("f", [dgltree.Tree("number", value=2.5), dgltree.Tree("atom", token="<unk>")], token="t")
-    assert as_given(odd, Reading(notation="treebank")) == "(f:t 2.5 <unk>)"
+    assert write_tree(odd, Reading(notation="treebank")) == "(f:t 2.5 <unk>)"
 
 
 NAMES: list[tuple[str | None, Any, list[str]]] = [

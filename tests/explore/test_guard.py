@@ -58,19 +58,18 @@ def test_no_path_leads_out_of_the_pages_own_files(client: Any, path: str) -> Non
     assert client.get(f"/static/{path}").status_code == 404
 
 
-def test_a_mistake_of_ours_is_told_in_the_terminal_alone(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starlette.testclient import TestClient
-
-    from dgltree.explore import equation_room as equations
+def test_a_mistake_of_ours_is_told_in_the_terminal_alone(
+    opened: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dgltree.explore import equation_room
     from dgltree.explore.app import make_app
 
     def fails(_: str) -> None:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(equations, "write_equation", fails)
-    answer = TestClient(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE).post(
-        READ, json=FIELDS
-    )
+    monkeypatch.setattr(equation_room, "write_both", fails)
+    made = type(client)(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE)
+    answer = made.post(READ, json=FIELDS)
     assert (answer.status_code, answer.json()) == (500, {"error": "a mistake of ours; the terminal says more"})
 
 
@@ -82,11 +81,9 @@ def app(opened: Any) -> Any:
 
 
 @pytest.fixture
-def stranger(app: Any) -> Any:
+def stranger(app: Any, client: Any) -> Any:
     """One who has no cookie."""
-    from starlette.testclient import TestClient
-
-    return TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+    return type(client)(app, base_url=f"http://{HOST}", follow_redirects=False)
 
 
 @pytest.mark.parametrize(
@@ -130,19 +127,20 @@ def test_a_request_whose_body_is_not_read_ends_the_connection(client: Any, stran
 
 
 def test_the_workers_end_with_the_page(opened: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dgltree.explore import app as module
+    from dgltree.explore import app
 
-    workers: list[module.Worker] = []
+    workers: list[app.Worker] = []
 
-    class Kept(module.Worker):
+    class Kept(app.Worker):
         def __init__(self, name: str, seconds: float) -> None:
             super().__init__(name, seconds)
+            self.name = name
             workers.append(self)
 
-    monkeypatch.setattr(module, "Worker", Kept)
-    with type(client)(module.make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE) as made:
+    monkeypatch.setattr(app, "Worker", Kept)
+    with type(client)(app.make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE) as made:
         assert made.post(READ, json=FIELDS).status_code == 200
-        assert [(worker.name, worker.seconds) for worker in workers] == list(module.SECONDS.items())
+        assert [(worker.name, worker.seconds) for worker in workers] == list(app.SECONDS.items())
         for worker in workers:
             worker.begin(lambda: None)
     for worker in workers:

@@ -1,6 +1,7 @@
 """The room of own trees: figures of the training, its mistakes, and what stands near what."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,11 @@ from starlette.applications import Starlette
 
 from dgltree.commands.main import main
 from dgltree.datasets import UNSEEN
-from dgltree.support.durations import in_seconds
 from dgltree.explore import tree_room
 from dgltree.explore.app import make_app
-from dgltree.explore.tree_room import ClassAnswers
 from dgltree.explore.open_models import open_all
-from dgltree.explore.tree_room import neighbouring, principal
+from dgltree.explore.tree_room import ClassAnswers, neighbouring, principal
+from dgltree.support.durations import in_seconds
 from dgltree.training.neighbours import nearest
 
 pytestmark = QUIET
@@ -35,14 +35,17 @@ def asking(app: Starlette, client: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def trees(fitted: Path, client: Any) -> Any:
-    return asking(make_app(open_all([str(fitted / "model")], str(fitted / "trees.tsv")), [HOST], TOKEN), client)
+def trees(fitted: Path, client: Any) -> Iterator[Any]:
+    opened = open_all([str(fitted / "model")], str(fitted / "trees.tsv"))
+    with asking(make_app(opened, [HOST], TOKEN), client) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
-def numbers(fitted_numbers: Path, client: Any) -> Any:
-    file = fitted_numbers.parent / "trees.tsv"
-    return asking(make_app(open_all([str(fitted_numbers)], str(file)), [HOST], TOKEN), client)
+def numbers(fitted_numbers: Path, client: Any) -> Iterator[Any]:
+    opened = open_all([str(fitted_numbers)], str(fitted_numbers.parent / "trees.tsv"))
+    with asking(make_app(opened, [HOST], TOKEN), client) as made:
+        yield made
 
 
 def test_the_card_is_that_of_the_training_and_the_examples_its_test_set(trees: Any, fitted: Path) -> None:
@@ -148,10 +151,10 @@ def test_numbers_are_shown_beside_their_labels(numbers: Any) -> None:
 
 
 def test_without_a_file_there_are_figures_alone(fitted: Path, client: Any) -> None:
-    app = asking(make_app(open_all([str(fitted / "model")]), [HOST], TOKEN), client)
-    found = ask(app, "trees/card", model="model")
-    assert found["examples"] is None and found["confusion"]["counts"]
-    assert "--trees FILE" in refusal(app, "trees/tree", model="model", example=0)
+    with asking(make_app(open_all([str(fitted / "model")]), [HOST], TOKEN), client) as app:
+        found = ask(app, "trees/card", model="model")
+        assert found["examples"] is None and found["confusion"]["counts"]
+        assert "--trees FILE" in refusal(app, "trees/tree", model="model", example=0)
     with pytest.raises(ValueError, match="name the folder that 'dgltree fit' wrote"):
         open_all([], str(fitted / "trees.tsv"))
 
@@ -161,8 +164,9 @@ def test_another_file_is_not_taken_for_the_test_set(fitted: Path, client: Any, t
     turned = [line.replace("pos", "?").replace("neg", "pos").replace("?", "neg") for line in lines]
     for kept in (lines[:150], turned):
         (tmp_path / "other.tsv").write_text("\n".join(kept) + "\n", encoding="utf-8")
-        app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST], TOKEN), client)
-        found = ask(app, "trees/card", model="model")
+        opened = open_all([str(fitted / "model")], str(tmp_path / "other.tsv"))
+        with asking(make_app(opened, [HOST], TOKEN), client) as app:
+            found = ask(app, "trees/card", model="model")
         assert not found["test"] and found["examples"] == len(kept) - 1
 
 

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 from dgltree import open_model, read_equation
-from dgltree.explore.equation_room import _score
 from dgltree.equations.typed import read_typed
+from dgltree.explore.equation_room import _score
 
 HOLDING = ("everywhere", "reals", "positive")
 

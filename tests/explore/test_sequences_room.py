@@ -20,6 +20,7 @@ pytest.importorskip("starlette", reason="the explore extra is not installed")
 from dgltree.explore import sequence_room as room
 from dgltree.explore.app import make_app
 from dgltree.explore.open_models import Opened
+from dgltree.explore.request_fields import RequestFields
 from dgltree.explore.sequence_room import true_class
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
@@ -176,9 +177,7 @@ def test_the_steps_of_a_neural_data_router_are_its_gates_and_attention() -> None
     encoder = make_encoder("neural_data_router", vocabulary, 8, order="leaves", num_layers=3, num_heads=2)
     model = TreeModel(encoder, ClassifierReadout(8, 2), classes=("x", "y"))
     opened = Opened(sequences={"router": model})
-    found = room.SequencesRoom(opened).look(
-        room.RequestFields({"model": "router", "text": "( 101 ( a b ) )", "other": ""})
-    )
+    found = room.SequencesRoom(opened).look(RequestFields({"model": "router", "text": "( 101 ( a b ) )", "other": ""}))
     [one] = found["sequences"]
     assert one["words"] == ["⊢", "101", "a", "b", "⊣"] and one["kind"] == "steps" and len(found["classes"]) == 2
     trace = encoder.eval().encoded(batch([read_unlabelled("( 101 ( a b ) )")], vocabulary), trace=True).trace

@@ -1,5 +1,6 @@
 """The command: what it refuses, what it prints, and what it does not load."""
 
+import json
 import signal
 import socket
 import subprocess
@@ -8,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from explore_page import ROOT, Running
 
+from benchmarks.processes import below
 from dgltree.commands.main import main
 
 pytest.importorskip("uvicorn", reason="the explore extra is not installed")
@@ -60,7 +63,7 @@ def test_half_sent_headers_time_out_also_behind_a_whole_request(served: Running)
 
 def test_idle_connections_keep_nobody_out(served: Running) -> None:
     with ExitStack() as open_:
-        idle = [open_.enter_context(connected(served)) for _ in range(2 * MOST_AT_ONCE)]
+        idle = [open_.enter_context(connected(served)) for _ in range(MOST_AT_ONCE + 100)]
         for made in idle[::2]:
             made.sendall(b"GET / HTTP/1.1\r\nHost: ")
         for _ in range(3):
@@ -69,11 +72,80 @@ def test_idle_connections_keep_nobody_out(served: Running) -> None:
                 assert answered(made).startswith(b"HTTP/1.1 200 OK")
 
 
+def whole(served: Running, path: str, **fields: Any) -> bytes:
+    """A request whose answer ends the connection."""
+    body = json.dumps(fields).encode()
+    lines = ["Content-Type: application/json", f"Content-Length: {len(body)}", "Connection: close"]
+    return request(served, f"POST /api/{path}", *lines) + b"\r\n" + body
+
+
+def test_of_two_hundred_connections_at_once_each_is_answered(served: Running) -> None:
+    with ExitStack() as open_:
+        asking = [open_.enter_context(connected(served)) for _ in range(200)]
+        for made in asking:
+            made.sendall(whole(served, "equation/read", text="x = x"))
+        assert {answered(made).partition(b"\r\n")[0] for made in asking} <= {
+            b"HTTP/1.1 200 OK",
+            b"HTTP/1.1 503 Service Unavailable",
+        }
+
+
+def test_more_half_bodies_than_there_is_room_for_keep_nobody_out(served: Running) -> None:
+    with ExitStack() as open_:
+        for _ in range(MOST_AT_ONCE + 20):
+            half = open_.enter_context(connected(served))
+            half.sendall(whole(served, "equation/read", text="x = x")[:-5])
+        with connected(served) as made:
+            start = time.monotonic()
+            made.sendall(whole(served, "equation/read", text="x = x"))
+            assert answered(made).startswith(b"HTTP/1.1 200 OK")
+            assert time.monotonic() - start < 3
+
+
+SLOW = {"text": "sin(x)^2 + s^2*x = _", "fillers": [f"sqrt((sin(x)^2 + s^2*x)^{2 * k})" for k in range(1, 13)]}
+"""Twelve verdicts of seven seconds each."""
+
+
+@pytest.mark.slow
+def test_under_a_slow_judgement_others_are_answered_and_an_interrupt_ends_it_without_a_traceback() -> None:
+    running = Running()
+    try:
+        with connected(running) as slow, connected(running) as stream:
+            with connected(running) as made:
+                made.sendall(whole(running, "equation/verify", text="x = x", model="default"))
+                assert answered(made).startswith(b"HTTP/1.1 200 OK")
+            slow.sendall(whole(running, "equation/judge", **SLOW))
+            stream.sendall(whole(running, "equation/search", text="sin(x)^2 + s^2*x*z = _"))
+            time.sleep(3)  # the processes that take their places begin
+            took = []
+            for _ in range(3):
+                start = time.monotonic()
+                with connected(running) as made:
+                    made.sendall(whole(running, "equation/verify", text="x = x", model="default"))
+                    assert answered(made).startswith(b"HTTP/1.1 200 OK")
+                took.append(time.monotonic() - start)
+            assert min(took) < 1  # of three, as other tests run on the same cores
+            start = time.monotonic()
+            processes = [number for number, _ in below(running.process.pid)]
+            running.process.send_signal(signal.SIGINT)
+            out, err = running.process.communicate(timeout=900)
+            assert time.monotonic() - start < 3
+        assert (running.process.returncode, out.strip(), err) == (0, "", "")
+        assert len(processes) > 2
+        end = time.monotonic() + 5
+        while any(Path(f"/proc/{number}").exists() for number in processes):
+            assert time.monotonic() < end, "a process outlives the page"
+            time.sleep(0.1)
+    finally:
+        running.end()
+
+
+@pytest.mark.slow
 def test_the_connection_that_has_waited_longest_makes_room_and_an_interrupt_ends_all_without_a_traceback() -> None:
     running = Running()
     try:
         with ExitStack() as open_:
-            waiting = [open_.enter_context(connected(running)) for _ in range(MOST_AT_ONCE - 1)]
+            waiting = [open_.enter_context(connected(running)) for _ in range(MOST_AT_ONCE)]
             for made in waiting:
                 made.settimeout(0.5)
             for oldest in waiting[:3]:  # one more connection takes the place of one

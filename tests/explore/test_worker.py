@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
-from dgltree.explore import endpoint as module
-from dgltree.explore.endpoint import GoneError, Send, Stop, TurnedAwayError, Worker
+from dgltree.explore import endpoint
+from dgltree.explore.endpoint import BUSY, GoneError, JudgingProcesses, Send, Stop, TurnedAwayError, Worker
 
 
 def client(gone: bool = False) -> Any:
@@ -48,8 +48,105 @@ def test_what_takes_too_long_is_told_so() -> None:
         asyncio.run(Worker("test", 0.05).run(client(), lambda: time.sleep(0.3)))
 
 
+def test_who_waits_too_long_is_told_that_the_page_is_busy() -> None:
+    free = Event()
+
+    async def main() -> list[Any]:
+        worker = Worker("test", 0.2)
+        first = asyncio.create_task(worker.run(client(), lambda: free.wait(0.15)))
+        second = asyncio.create_task(worker.run(client(), lambda: free.wait(0.15)))
+        third = asyncio.create_task(worker.run(client(), lambda: 3))
+        return await asyncio.gather(first, second, third, return_exceptions=True)
+
+    first, second, third = asyncio.run(main())
+    assert (first, second, str(third)) == (False, False, BUSY)
+
+
+def test_when_the_page_ends_nobody_waits_any_longer() -> None:
+    free = Event()
+
+    async def main() -> tuple[list[Any], float]:
+        worker = Worker("test", 60)
+        asked = [asyncio.create_task(worker.run(client(), lambda: free.wait(60))) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        since = time.monotonic()
+        worker.end()
+        return await asyncio.gather(*asked, return_exceptions=True), time.monotonic() - since
+
+    try:
+        loop = asyncio.new_event_loop()
+        answers, seconds = loop.run_until_complete(main())
+        assert [str(one) for one in answers] == ["the page ends"] * 3
+        assert seconds < 1
+    finally:
+        free.set()
+        loop.close()
+
+
+SLOW = {"text": "sin(x)^2 + s^2*x = _", "fillers": ["sqrt((sin(x)^2 + s^2*x)^2)"] * 2}
+"""Its verdict takes seven seconds."""
+
+
+def test_a_judgement_that_takes_too_long_is_ended_and_another_one_is_answered_meanwhile() -> None:
+    async def main() -> tuple[Any, dict[str, Any], float, float]:
+        processes = JudgingProcesses(4)
+        try:
+            await processes.run(client(), "verify", {"text": "x = x"})  # a process has begun
+            since = time.monotonic()
+            slow = asyncio.create_task(processes.run(client(), "own", {**SLOW, "filler": SLOW["fillers"][0]}))
+            await asyncio.sleep(0.01)
+            quick = await processes.run(client(), "verify", {"text": "x = x"})
+            between = time.monotonic() - since
+            [ended] = await asyncio.gather(slow, return_exceptions=True)
+            return ended, quick, between, time.monotonic() - since
+        finally:
+            await processes.close()
+
+    ended, quick, between, seconds = asyncio.run(main())
+    assert quick["verdict"] == "holds everywhere (proved)"
+    assert between < 2 < seconds < 8
+    assert isinstance(ended, TurnedAwayError) and "more than 4 s" in str(ended)
+
+
+def test_a_process_of_a_client_that_left_is_ended() -> None:
+    class Leaving:
+        asked = 0
+
+        async def is_disconnected(self) -> bool:
+            self.asked += 1
+            return self.asked > 1
+
+    async def main() -> float:
+        processes = JudgingProcesses(30)
+        try:
+            since = time.monotonic()
+            with pytest.raises(GoneError):
+                await processes.run(Leaving(), "own", {**SLOW, "filler": SLOW["fillers"][0]})  # type: ignore[arg-type]
+            assert (await processes.run(client(), "verify", {"text": "x = x"}))["holds"] is True
+            return time.monotonic() - since
+        finally:
+            await processes.close()
+
+    assert asyncio.run(main()) < 6
+
+
+def test_a_process_that_was_killed_while_it_waited_is_replaced() -> None:
+    async def main() -> dict[str, Any]:
+        processes = JudgingProcesses(30)
+        try:
+            await processes.run(client(), "verify", {"text": "x = x"})
+            for process in processes._ready:
+                process.kill()
+                await process.wait()
+            return await processes.run(client(), "verify", {"text": "x = x"})
+        finally:
+            await processes.close()
+
+    assert asyncio.run(main())["holds"] is True
+
+
 def test_too_many_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_WAITING", 1)
+    monkeypatch.setattr(endpoint, "MOST_WAITING", 1)
     free = Event()
 
     async def main() -> list[Any]:

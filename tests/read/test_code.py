@@ -5,9 +5,9 @@ from importlib.util import find_spec
 import pytest
 
 import dgltree
-from dgltree.read.text import brief
 from dgltree.read.code import LANGUAGES, iter_functions, read_code
 from dgltree.read.notations import NOTATIONS
+from dgltree.read.text import brief
 from dgltree.trees.tree import Tree
 
 PACKAGES = ("tree_sitter", *(f"tree_sitter_{language}" for language in LANGUAGES))

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.preorder import read_blanks, read_candidates, read_equation_record, read_preorder, write_equation_record, write_preorder
+from dgltree.read.preorder import (
+    read_blanks,
+    read_candidates,
+    read_equation_record,
+    read_preorder,
+    write_equation_record,
+    write_preorder,
+)
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -329,6 +336,7 @@ def test_published_equations_are_written_back_but_for_the_records_numbered_by_le
     assert by_level["records"] == 270
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_published_blanks_filled_with_their_fillers_are_the_published_equations(blank_files):
     count = 0

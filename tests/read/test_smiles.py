@@ -10,8 +10,7 @@ from dgltree import Tree, TreeDataset
 
 pytest.importorskip("rdkit", reason="the chem extra is not installed")
 
-from dgltree.read.smiles import read_smiles
-from dgltree.read.smiles import read_smiles_atoms
+from dgltree.read.smiles import read_smiles, read_smiles_atoms
 
 
 def test_chains_rings_bonds_and_charges() -> None:

@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import earlier_baseline
 import numpy as np
 import pytest
 import torch
@@ -42,12 +41,9 @@ from skops.io import dumps, loads
 from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline import selection
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
-from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.selection import MIN_EXAMPLES, DistinctColumns, choose
-from dgltree.training.baseline.baseline import occurrences
-from dgltree.training.baseline.earlier import load_earlier
-from dgltree.training.baseline.baseline import Columns
+from dgltree.training.baseline.baseline import Baseline, Columns, occurrences
 from dgltree.training.baseline.forest import Forest
+from dgltree.training.baseline.selection import MIN_EXAMPLES, DistinctColumns, choose
 from dgltree.training.objectives import Classes, Numbers
 
 pytestmark = QUIET
@@ -286,6 +282,7 @@ def test_the_two_trees_of_a_pair_are_counted_apart() -> None:
     )
 
 
+@pytest.mark.slow
 def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     rng = random.Random(0)
     drawn = [[rng.randrange(4) for _ in "abcd"] for _ in range(400)]
@@ -426,45 +423,6 @@ def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(
             Average.load(file, objective)
 
 
-@pytest.mark.parametrize("numbers", [False, True])
-@pytest.mark.parametrize("linear", [True, False])
-def test_a_file_of_an_earlier_release_answers_as_scikit_learn_does(linear: bool, numbers: bool, tmp_path: Path) -> None:
-    average, data = averaged("linear" if linear else "boosted", numbers)
-    file, objective = tmp_path / "baseline.safetensors", average.baseline.objective
-    earlier_baseline.write(file, earlier_baseline.said_of(average), earlier_baseline.tensors_of(average))
-    found = load_earlier(file, objective)
-    assert (found.weight, found.baseline.what) == (0.35, "of a test")
-    torch.testing.assert_close(found.baseline.answers(data), average.baseline.answers(data), rtol=1e-6, atol=1e-6)
-
-
-WRONG = [torch.zeros(0), torch.full((3,), torch.nan), torch.ones(2, 2).long(), torch.full((9,), 10**12)]
-
-
-@pytest.mark.parametrize("linear", [True, False])
-def test_whatever_a_file_of_an_earlier_release_with_a_right_hash_says_is_one_error(
-    linear: bool, tmp_path: Path
-) -> None:
-    average, data = averaged("linear" if linear else "boosted")
-    file, objective = tmp_path / "baseline.safetensors", Classes(("a", "b"))
-    header, tensors = earlier_baseline.said_of(average), earlier_baseline.tensors_of(average)
-    changed = [({**header, name: value}, tensors) for name in header for value in (None, 7, "x", [], {}, -1.5)]
-    changed += [(header, {**tensors, name: value}) for name in tensors for value in [*WRONG, torch.ones(7).half()]]
-    if not linear:  # the last node that has children leads back
-        left = tensors["left"].clone()
-        inner = int((left != torch.arange(len(left))).nonzero()[-1])
-        left[inner] = inner - 1
-        changed.append((header, {**tensors, "left": left}))
-    refused = 0
-    for said, weights in changed:
-        earlier_baseline.write(file, said, weights)
-        try:
-            assert bool(load_earlier(file, objective).baseline.answers(data).isfinite().all())
-        except ValueError as error:
-            assert str(error).startswith(str(file)), error
-            refused += 1
-    assert refused > len(changed) / 2
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_a_file_with_a_right_hash_says_is_one_error(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -511,6 +469,7 @@ def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(fi
         check(average.baseline)
 
 
+@pytest.mark.slow
 def test_network_baseline_and_average_are_printed_written_and_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,8 +14,7 @@ pytest.importorskip("sklearn", reason="the train extra is not installed")
 from sklearn.linear_model import LogisticRegression
 
 from dgltree.training.baseline import selection
-from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.baseline import Columns
+from dgltree.training.baseline.baseline import Baseline, Columns
 from dgltree.training.objectives.classes import Classes
 
 ALONE = 20

@@ -13,8 +13,8 @@ from dgltree.models.label_scales import LabelScale, worth_trying
 
 pytest.importorskip("sklearn", reason="the train extra is not installed")
 
-from dgltree.training.baseline.selection import choose
 from dgltree.training.baseline.baseline import occurrences
+from dgltree.training.baseline.selection import choose
 from dgltree.training.finishing import _scales
 from dgltree.training.objectives import Numbers
 

@@ -20,6 +20,7 @@ from dgltree.training.model_card import card
 pytestmark = QUIET
 
 
+@pytest.mark.slow
 def test_classes_and_the_command_are_shown_as_they_are(tmp_path: Path) -> None:
     classes = ["<b>bold</b>", "*a*", "`c`", "[x](y)", "a|b", "&lt;"]
     rows = [f"x{'+y' * i}\t{classes[i % 6]}" for i in range(120)]

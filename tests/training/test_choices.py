@@ -23,10 +23,8 @@ from lightning.pytorch.trainer.states import TrainerFn
 from dgltree.read.bracket import read_sst
 from dgltree.training.objectives.classes import Classes, classes_of
 from dgltree.training.options import FitOptions, OptimizerName
-from dgltree.training.stepping.callbacks import HalvedRate, Patience
-from dgltree.training.stepping.callbacks import check_checkpoint
-from dgltree.training.stepping.module import TreeTraining, seed_step
-from dgltree.training.stepping.module import optimizer_of
+from dgltree.training.stepping.callbacks import HalvedRate, Patience, check_checkpoint
+from dgltree.training.stepping.module import TreeTraining, optimizer_of, seed_step
 
 pytestmark = QUIET
 
@@ -166,6 +164,7 @@ def test_the_masks_of_dropout_are_those_of_seed_epoch_step_and_rank() -> None:
     assert drawn(1, 2) == found[0]
 
 
+@pytest.mark.slow
 def test_without_a_test_split_the_confusions_are_those_of_validation(tmp_path: Path) -> None:
     train, valid, out = tmp_path / "train.tsv", tmp_path / "valid.tsv", tmp_path / "model"
     for path, count, seed in ((train, 100, 0), (valid, 30, 1)):

@@ -48,18 +48,22 @@ def test_a_training_goes_on_where_the_last_usual_epoch_is_the_best() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([0.1, 0.2], ["the last epoch, 1, was the best, so more epochs may help; --epochs 4 continues"]),
-        ([0.2, 0.2], []),
+        ([(0.1, 1.0), (0.2, 2.0)], ["the last epoch, 1, was the best, so more epochs may help; --epochs 4 continues"]),
+        ([(0.2, 2.0), (0.2, 1.0)], ["the last epoch, 1, was the best, so more epochs may help; --epochs 4 continues"]),
+        ([(0.2, 1.0), (0.2, 1.0)], []),
+        ([(0.2, 1.0), (0.1, 0.5)], []),
     ],
 )
 def test_the_last_epoch_that_was_the_best_is_said(
-    values: list[float],
+    values: list[tuple[float, float]],
     said: list[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(finishing, "read_epochs", lambda _: [{"r2": value} for value in values])
+    monkeypatch.setattr(
+        finishing, "read_epochs", lambda _: [{"r2": value, "validation_loss": loss} for value, loss in values]
+    )
     finishing._say_last("r2", tmp_path)
     assert capsys.readouterr().err.splitlines() == said
 

@@ -331,3 +331,15 @@ def test_a_model_says_what_it_is(classifier: TreeClassifier) -> None:
     assert repr(classifier) == f"{SHORT}  # {classifier.model_summary_}"
     assert repr(clone(classifier)) == SHORT
     assert repr(TreeDataset([TREE])) == "<TreeDataset: 1 trees, 4 nodes>"
+
+
+@pytest.mark.parametrize("kind", [TreeClassifier, TreeRegressor, TreeEncoderTransformer])
+def test_no_trees_are_refused(kind: type) -> None:
+    with pytest.raises(ValueError, match="no trees: give at least one"):
+        kind().fit([], [])
+
+
+def test_one_class_is_named_as_it_was_given() -> None:
+    for label in ("x", 3):
+        with pytest.raises(ValueError, match=f"all 2 trees have the class {label!r}; at least two classes are needed"):
+            TreeClassifier().fit(["(a b)", "(a c)"], [label, label])

@@ -146,7 +146,8 @@ def of_answers(told: Told) -> Iterator[str]:
     for split in ("validation", "test"):
         yield f"{split}: {measured(told, 'model', told.splits[split])}"
         if split == "test":
-            ends = recomputed.intervals(answers(told, "model", told.splits[split]))
+            train = [row.label for row in told.splits["train"]]
+            ends = recomputed.intervals(answers(told, "model", told.splits[split]), train)
             each = (f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in ends.items())
             yield f"test, 95 % of resamples: {', '.join(each)}"
         yield f"{split}, network alone: {measured(told, 'network alone', told.splits[split])}"
@@ -208,9 +209,23 @@ def test_fit_says_what_it_read_and_what_the_answers_are_worth(told: Told) -> Non
     assert results == list(of_answers(told))
     assert "what the model answers" in about_the_average or about_the_average.startswith("the answers are an average")
     assert last == f"the model is in {told.folder}; its card: {told.folder / 'card.md'}"
-    *told_before, epoch = err
-    assert told_before == list(before(told))
-    assert epoch.startswith("epoch 0: "), "nothing else is progress"
+    at = len(list(before(told)))
+    assert err[:at] == list(before(told))
+    assert err[at].startswith("epoch 0: "), "nothing else is progress"
+    assert err[at + 1 :] == list(never_predicted(told))
+
+
+def never_predicted(told: Told) -> Iterator[str]:
+    """The warning about the classes of validation that are not predicted there."""
+    rows = answers(told, "model", told.splits["validation"])
+    missed = [name for name in rows.names if name in rows.labels and name not in rows.predicted]
+    if missed:
+        have = "1 class is" if len(missed) == 1 else f"{len(missed)} classes are"
+        yield (
+            f"warning: {have} never predicted in validation ({', '.join(missed)}): --class-weights balanced gives rare "
+            f"classes as much weight as frequent ones; --threshold '{missed[0]}=f1' predicts it from the probability "
+            "with the best F1 on"
+        )
 
 
 def test_what_the_encoder_reads_changes_vectors(told: Told) -> None:

@@ -14,11 +14,10 @@ from dgltree.cells import TreeCell, TreeLSTM
 from dgltree.encoders import make_encoder
 from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.fitting import build
 from dgltree.training.deciding import decide
-from dgltree.training.encoder_choice import MAX_TYPED_ARITY, choose_encoder
+from dgltree.training.encoder_choice import MAX_TYPED_ARITY, WEIGHTS_PER_NODE, choose_encoder, count_weights
+from dgltree.training.fitting import build
 from dgltree.training.options import FitOptions
-from dgltree.training.encoder_choice import WEIGHTS, count_weights
 from dgltree.training.stepping.module import find_unseen_functions, take_means
 
 pytestmark = QUIET
@@ -67,7 +66,7 @@ def test_functions_have_weights_of_their_own_where_there_are_nodes_enough(
     assert choice.name == "tree_lstm"
     assert {name: choice.options.get(name) for name in options} == options
     weights = sum(each.numel() for each in choice.made().parameters())
-    assert (weights <= WEIGHTS * data.num_nodes) == (not given)
+    assert (weights <= WEIGHTS_PER_NODE * data.num_nodes) == (not given)
 
 
 def test_a_width_that_is_asked_for_is_kept_and_others_follow_from_the_nodes() -> None:

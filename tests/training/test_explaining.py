@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -61,12 +62,18 @@ def test_the_subtree_that_holds_the_label_comes_first_in_95_percent(model, texts
     assert sum(name in ("yes", "no") for name in first) >= 95
 
 
-def test_each_effect_is_the_difference_of_two_predictions_of_an_average_with_the_baseline(model):
+def without_its_first_child(text):
+    """The tree with a leaf that says nothing in place of the first child."""
+    tree = read_sexpr(text)
+    return tree.replace(children=(Tree("<unk>", token="<unk>"), *tree.children[1:]))
+
+
+def test_each_effect_is_the_difference_of_two_predictions_of_an_average_with_the_baseline(model, monkeypatch):
     trained, _ = model
-    assert trained.average is not None
+    monkeypatch.setattr(trained, "average", replace(trained.average, weight=0.35))
     text = "(f (yes a b) (g c d))"
     [found] = trained.explain([text])
-    answers = trained.answers_to([text, "(f <unk> (g c d))"])
+    answers = trained.answers_to([read_sexpr(text), without_its_first_child(text)])
     assert found.answer.tolist() == pytest.approx(answers[0].tolist(), abs=1e-6)
     assert found.support == pytest.approx(float(answers[0].max()), abs=1e-6)
     assert trained.classes[int(answers[0].argmax())] == found.prediction == "yes"
@@ -163,7 +170,7 @@ def test_the_command_prints_the_prediction_a_table_and_the_tree(model, capsys, t
     lines = capsys.readouterr().out.splitlines()
     [found] = trained.explain([text])
     effects = [f"{100 * each.effect:+.1f}" for each in found.effects]
-    whole, without = trained.answers_to([text, "(f <unk> c)"])[:, 1].double()
+    whole, without = trained.answers_to([read_sexpr(text), without_its_first_child(text)])[:, 1].double()
     log_odds = float((whole / (1 - whole)).log() - (without / (1 - without)).log())
     assert lines == [
         f"{text}: yes, probability {float(trained.answers_to([text])[0, 1]):.6f}",

@@ -37,6 +37,7 @@ def test_a_training_leaves_a_model_its_metrics_and_its_card(fitted: Path) -> Non
     ] == "label (rows), prediction (columns)\tneg\tpos"
 
 
+@pytest.mark.slow
 def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(0)
     lines = [f"{'+'.join(['x'] * k)}\t{1000.5 * k}" for k in rng.choices(range(1, 9), k=300)]

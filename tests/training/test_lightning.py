@@ -90,6 +90,7 @@ def test_callbacks_and_loggers_of_ones_own_are_called(trees: Path, tmp_path: Pat
     assert logged["encoder"] == "tree_lstm"  # what was decided, not only what was asked for
 
 
+@pytest.mark.slow
 def test_callbacks_of_the_kinds_that_a_training_has_itself_are_kept_apart(trees: Path, tmp_path: Path) -> None:
     own = [
         callbacks.ModelCheckpoint(tmp_path / "mine", monitor="accuracy", mode="max"),
@@ -172,6 +173,7 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_examples(trees: Path, tmp_pat
         assert row["loss"] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_more_epochs_continue_a_finished_training_to_the_same_weights(
     trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

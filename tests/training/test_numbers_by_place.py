@@ -15,7 +15,6 @@ import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.batching.number_scales import NORMAL, NumberScales
 from dgltree.commands.main import main
-from dgltree.datasets import Reading
 from dgltree.datasets.settings import moment
 from dgltree.models.readouts import NumberReadout
 from dgltree.training.baseline.baseline import Columns
@@ -50,6 +49,7 @@ def north(order: dict[str, Any]) -> str:
     return "north" if order["at"][0] > 48.25 else "south"
 
 
+@pytest.mark.slow
 def test_a_latitude_next_to_an_amount_and_a_unix_time_is_learnt_by_the_network_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,6 +85,7 @@ def test_the_baseline_has_a_column_for_each_place() -> None:
     np.testing.assert_allclose(added, wanted[:, order], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_labels_far_from_0_are_learnt_and_answered_in_64_bits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,16 +142,6 @@ def test_dates_in_trees_are_read_where_numbers_are_and_the_model_keeps_that(tmp_
         TreeDataset.from_iterable([(t, "a") for t in texts], notation="json_object", dates=False), FitOptions()
     )
     assert "object.due" not in [place.name for place in plain.vocabulary.scales.narrowest]  # type: ignore[union-attr]
-
-
-def test_a_folder_that_says_nothing_of_dates_reads_them_as_words() -> None:
-    settings = Reading(numbers=True).to_json()
-    del settings["dates"]  # as an earlier release wrote it
-    tree = '{"due": "2024-01-05", "q": 3}'
-    read = TreeDataset.from_iterable([(tree, "a")], **{**settings, "notation": "json_object"})
-    assert read.own_vocabulary.tokens == ("2024-01-05", "3") or "2024-01-05" in read.own_vocabulary.tokens
-    assert read.trees.value is not None
-    assert float(read.trees.value.nansum()) == 3.0
 
 
 def test_one_scale_for_all_can_still_be_had() -> None:

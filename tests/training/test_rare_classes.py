@@ -14,7 +14,7 @@ from dgltree.commands.main import main
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.selection import _weights, choose
 from dgltree.training.objectives import Classes
-from dgltree.training.objectives.metrics import balanced_accuracy, macro_f1
+from dgltree.training.objectives.class_means import balanced_accuracy, macro_f1
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.options import FitOptions
 
@@ -89,6 +89,7 @@ def test_losses_temperature_and_the_average_are_weighted() -> None:
     assert found.weight == shares[int(np.argmin(losses))]
 
 
+@pytest.mark.slow
 def test_the_epoch_is_chosen_by_the_balanced_accuracy(tmp_path: Path) -> None:
     data = payments(400)
     dgltree.fit(data, out=tmp_path, class_weights="balanced", **{**QUICK, "epochs": 4})

@@ -47,6 +47,7 @@ def test_seeds_continue_on_the_splits_that_they_began_with_also_if_the_training_
     assert capsys.readouterr().err.count("is already finished") == 2
 
 
+@pytest.mark.slow
 def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_failure_is_raised_while_an_earlier_training_goes_on() -> None:
     assert time.monotonic() - began < 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "message"),
     [

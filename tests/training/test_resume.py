@@ -103,7 +103,8 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
         assert main(arguments) == 1
         assert "last.ckpt: not a checkpoint of a training, or damaged" in capsys.readouterr().err
     assert not (tmp_path / "mark").exists()
-    (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
+    reading = tmp_path / "model" / "reading.json"
+    reading.write_text(json.dumps({"columns": 5, "files": json.loads(reading.read_text())["files"]}))
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
     assert "columns is 5; it must be a text" in capsys.readouterr().err
 
@@ -129,6 +130,7 @@ def test_ctrl_c_says_interrupted(
     assert "no model in it yet; its training is in its first epoch or was stopped there" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated, OSError])
 def test_a_training_that_stops_in_its_first_epoch_leaves_a_model_and_starts_again(
     error: type[BaseException], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

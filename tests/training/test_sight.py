@@ -18,9 +18,9 @@ from dgltree.read.notations import NOTATIONS
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.fitting import build
 from dgltree.training.deciding import decide
-from dgltree.training.input_sensitivity import all_equal, measure_sensitivity
+from dgltree.training.fitting import build
+from dgltree.training.input_sensitivity import MAX_TREE_NODES, _small_part, all_equal, measure_sensitivity
 from dgltree.training.options import FitOptions
 
 pytestmark = QUIET
@@ -271,3 +271,12 @@ def test_fit_says_that_all_vectors_are_equal(
         "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr "
         "or another --encoder"
     ) in capsys.readouterr().err.splitlines()
+
+
+def test_of_a_tree_of_many_nodes_a_part_is_read() -> None:
+    deep = Tree("g", (Tree("a", token="x"), Tree("b", token="y")))
+    for _ in range(MAX_TREE_NODES):
+        deep = Tree("f", (deep, Tree("a", token="x")))
+    part = _small_part(deep)
+    assert MAX_TREE_NODES - 2 <= part.size <= MAX_TREE_NODES
+    assert _small_part(part) is part

@@ -12,10 +12,10 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
+from dgltree.training.deciding import infer_task
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.deciding import infer_task
 
 pytestmark = QUIET
 TREES = [Tree("leaf", token=token) for token in "abc"]

@@ -9,11 +9,11 @@ import torch
 from own_trees import QUIET, SMALL, table
 
 from dgltree import Vocabulary
-from dgltree.support import workers
 from dgltree.cells import TreeLSTM
 from dgltree.commands.main import main
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.threads import _passes
+from dgltree.support import workers
 from dgltree.training import cpu_threads
 
 pytest.importorskip("lightning", reason="the train extra is not installed")

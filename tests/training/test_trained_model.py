@@ -44,17 +44,18 @@ def test_a_tree_deeper_and_wider_than_any_in_training_is_read(fitted: Path, tmp_
     assert bool(sums.answers_to([Tree("f", [Tree("w", token="a")] * 5000)]).isfinite().all())
 
 
-def test_probabilities_are_named_as_in_scikit_learn_and_predict_says_what_it_will_give() -> None:
+def test_predict_gives_names_or_numbers_and_predict_proba_probabilities() -> None:
     trees = [dgltree.read_infix(text) for text in ("x + y", "x*y", "y + x", "y*x")] * 10
     few = {"hidden_size": 4, "epochs": 1, "no_baseline": True}
     data = dgltree.TreeDataset(trees, ["sum", "product"] * 20)
     classes = dgltree.fit(data, validation=data, **few)
     probabilities = classes.predict_proba(trees)
     torch.testing.assert_close(probabilities.sum(1), torch.ones(40))
-    with pytest.warns(FutureWarning, match="from the next release on, predict gives names of classes; predict_proba"):
-        assert torch.equal(classes.predict(trees), probabilities)
+    assert classes.predict(trees) == [classes.classes[i] for i in probabilities.argmax(1)]
     data = dgltree.TreeDataset(trees, [0.5, 1.5] * 20)
     numbers = dgltree.fit(data, validation=data, **few)
-    assert numbers.predict(trees).shape == (40,)  # without a warning
+    assert numbers.predict(trees).shape == (40,)
     with pytest.raises(ValueError, match="a model of numbers has no probabilities; predict gives its numbers"):
         numbers.predict_proba(trees)
+    with pytest.raises(ValueError, match="a model of numbers has no classes; predict gives its numbers"):
+        numbers.labels_of(probabilities)

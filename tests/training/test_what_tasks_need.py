@@ -18,8 +18,7 @@ from types import SimpleNamespace
 from dgltree.datasets import NodeBatches
 from dgltree.training.objectives import Numbers
 from dgltree.training.options import FitOptions
-from dgltree.training.stepping.callbacks import HalvedRate
-from dgltree.training.stepping.callbacks import check_checkpoint
+from dgltree.training.stepping.callbacks import HalvedRate, check_checkpoint
 from dgltree.training.stepping.data import SplitsModule
 
 pytestmark = QUIET
@@ -115,14 +114,9 @@ def test_impossible_settings_are_refused(options: dict[str, Any], message: str) 
         FitOptions(**options)
 
 
-def test_a_folder_of_a_release_without_these_options_goes_on(data: TreeDataset, tmp_path: Path) -> None:
+def test_a_finished_training_is_not_repeated_and_another_one_is_refused(data: TreeDataset, tmp_path: Path) -> None:
     how = {"validation": data, "test": data, **HOW}
     dgltree.fit(data, out=tmp_path, **how)
-    file = tmp_path / "fit.json"
-    said = json.loads(file.read_text())
-    for name in ("optimizer", "beta1", "eps", "clip", "averaging", "vectors", "frozen", "batch_size", "batch_words"):
-        del said["options"][name]
-    file.write_text(json.dumps(said))
     before = (tmp_path / "card.json").read_bytes()
     assert isinstance(dgltree.fit(data, out=tmp_path, **how), TrainedModel)
     assert (tmp_path / "card.json").read_bytes() == before

@@ -65,6 +65,7 @@ def test_what_is_no_plain_sentence_has_no_words_in_context() -> None:
             encoder_of([deep], **options).node_states(flat)
 
 
+@pytest.mark.slow
 def test_labels_of_words_that_depend_on_others_are_learnt(tmp_path: Path) -> None:
     """A word's label is whether the number of "not" before it is odd."""
     pytest.importorskip("lightning", reason="the train extra is not installed")

@@ -1,11 +1,14 @@
-"""Kinds of files with trees. A new one is a class in a file of its own, and a line in :data:`FORMATS`."""
+"""A file with trees is read by its format; a new one is a class in a file of its own, and a line in :data:`FORMATS`.
+
+Kinds of files without trees that we read are refused with what would be right.
+"""
 
 from pathlib import Path
+
 from dgltree.datasets.formats.brackets import BracketBlocks
 from dgltree.datasets.formats.code import CSources, JavaScriptSources, JavaSources
 from dgltree.datasets.formats.conllu import CoNLLU
 from dgltree.datasets.formats.csv import CSV
-from dgltree.datasets.formats.source import files_of, kinds_in
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.json_document import JSONDocument
 from dgltree.datasets.formats.json_lines import JSONLines
@@ -14,46 +17,10 @@ from dgltree.datasets.formats.newick import NewickBlocks
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
 from dgltree.datasets.formats.records import check_features
-from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
+from dgltree.datasets.formats.source import TOO_LONG, Source, files_of, kind_of, kinds_in
 from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
 from dgltree.datasets.settings import Reading
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Kinds of files that hold no trees which we read, and what would.
-
-
-SHEET = "a spreadsheet; save the sheet as CSV"
-ARCHIVE = "an archive; unpack it (single files compressed as .gz, .bz2 or .xz are read as they are)"
-PICKLED = (
-    "pickled or binary data, which is never unpickled; write the trees as text, for example one S-expression per line"
-)
-MARKUP = "markup, which is not supported as a notation; write its trees as JSON or S-expressions"
-SOURCE = (
-    "source code of an unsupported language (Python, C, Java and JavaScript are supported); parse it, and write its "
-    "trees as "
-    "S-expressions or JSON"
-)
-DOCUMENT = "a document; save its trees as text"
-TEXT = "text without trees; expected a table, or one tree per line"
-TABLE = "a table in an unsupported format; save it as CSV or Parquet"
-
-REFUSED = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), SHEET),
-    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".whl", ".lz4"), ARCHIVE),
-    **dict.fromkeys(
-        (".pkl", ".pickle", ".pt", ".pth", ".bin", ".npy", ".npz", ".h5", ".hdf5", ".safetensors"), PICKLED
-    ),
-    **dict.fromkeys((".yaml", ".yml", ".toml", ".rst"), MARKUP),
-    **dict.fromkeys((".h", ".cpp", ".hpp", ".cc", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
-    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".png", ".jpg", ".jpeg", ".svg"), DOCUMENT),
-    **dict.fromkeys((".md", ".markdown", ".log"), TEXT),
-    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".sqlite", ".db", ".dta", ".sav"), TABLE),
-    ".ipynb": "a notebook; save it as a Python file (jupyter nbconvert --to script)",
-    ".pyc": "compiled Python; give the .py file",
-}
-"""Suffix to what such a file is, and what would be right."""
-
 
 FORMATS: tuple[type[Format], ...] = (
     Parquet,  # first: its bytes may look like anything
@@ -73,10 +40,8 @@ FORMATS: tuple[type[Format], ...] = (
     SMILESLines,
     TreeLines,  # takes what no other one does
 )
-"""In the order in which they are asked whether the first lines are theirs."""
+"""The formats in the order in which they are asked whether the first lines are theirs."""
 NO_TEXT = {
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
     b"\x1f\x8b": "gzip data",
     b"PK\x03\x04": "a zip archive",
 }
@@ -144,4 +109,33 @@ def _check_text(source: Source) -> None:
         raise ValueError(f"{source.path}: binary data; expected UTF-8 text")
 
 
+SHEET = "a spreadsheet; save the sheet as CSV"
+ARCHIVE = "an archive; unpack it (single files compressed as .gz, .bz2 or .xz are read as they are)"
+PICKLED = (
+    "pickled or binary data, which is never unpickled; write the trees as text, for example one S-expression per line"
+)
+MARKUP = "markup, which is not supported as a notation; write its trees as JSON or S-expressions"
+SOURCE = (
+    "source code of an unsupported language (Python, C, Java and JavaScript are supported); parse it, and write its "
+    "trees as "
+    "S-expressions or JSON"
+)
+DOCUMENT = "a document; save its trees as text"
+TEXT = "text without trees; expected a table, or one tree per line"
+TABLE = "a table in an unsupported format; save it as CSV or Parquet"
+REFUSED = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), SHEET),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".whl", ".lz4"), ARCHIVE),
+    **dict.fromkeys(
+        (".pkl", ".pickle", ".pt", ".pth", ".bin", ".npy", ".npz", ".h5", ".hdf5", ".safetensors"), PICKLED
+    ),
+    **dict.fromkeys((".yaml", ".yml", ".toml", ".rst"), MARKUP),
+    **dict.fromkeys((".h", ".cpp", ".hpp", ".cc", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".png", ".jpg", ".jpeg", ".svg"), DOCUMENT),
+    **dict.fromkeys((".md", ".markdown", ".log"), TEXT),
+    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".sqlite", ".db", ".dta", ".sav"), TABLE),
+    ".ipynb": "a notebook; save it as a Python file (jupyter nbconvert --to script)",
+    ".pyc": "compiled Python; give the .py file",
+}
+"""Suffix to what such a file is, and what would be right."""
 __all__ = ["FORMATS", "Bad", "Example", "Format", "open_format"]

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
-from dgltree.datasets.formats.source import files_of
 from dgltree.datasets.formats.format import Format
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
-from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, decode, files_of
 
 OVERLONG_RECORD = b"\0long"  # in place of a record over the limit, of which no more is held
 

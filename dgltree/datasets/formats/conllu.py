@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dgltree.datasets.formats.blocks import OVERLONG_RECORD, Blocks, LineBlock
-from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.formats.format import Bad, Example
-from dgltree.datasets.formats.source import decode
+from dgltree.datasets.formats.source import Chunk, decode
 from dgltree.datasets.settings import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, check_columns
-from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, decode
 from dgltree.datasets.settings import Reading
 
 DELIMITERS = (",", ";", "\t")
-"""In the order in which they are tried on the header: a semicolon is what spreadsheets take where 1,5 is a number."""
+"""The delimiters in the order in which they are tried on the header: spreadsheets take a semicolon where 1,5 is a
+number."""
 
 
 @dataclass(kw_only=True)

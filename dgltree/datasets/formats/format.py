@@ -3,16 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dgltree.datasets.formats.source import Chunk
-from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings import ColumnPattern
-from dgltree.datasets.settings import packed, text_of
-from dgltree.datasets.settings import Reading, names_of
+from dgltree.datasets.formats.source import Chunk, Source
+from dgltree.datasets.settings import ColumnPattern, Reading, names_of, packed, text_of
 from dgltree.read.text import one_line
+from dgltree.support.lazy import cached_property
 from dgltree.trees.tree import Tree
 
 
@@ -45,7 +42,7 @@ class Bad(_Bad):
 
     @property
     def name(self) -> str:
-        """By which a record is known: its id, else its line, in a folder its file and line."""
+        """The name of a record: its id, else its line, in a folder its file and line."""
         if self.id is not None:
             return self.id
         return ":".join([one_line(self.file)] * bool(self.file) + [str(self.line)] * bool(self.line or not self.file))
@@ -111,7 +108,7 @@ class Format(ABC):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """The same if the first line alone does not say it."""
+        """Whether the source has this format, if the first line alone does not say it."""
         return cls.begins(source.title(), reading)
 
     @classmethod
@@ -125,7 +122,7 @@ class Format(ABC):
         return None
 
     def with_notation(self) -> Self:
-        """The same with the notation of its trees, if they have one. ``ValueError`` if none reads them."""
+        """The format with the notation of its trees, if they have one. ``ValueError`` if none reads them."""
         return self
 
     def contents(self) -> Iterator[tuple[str, Path]]:

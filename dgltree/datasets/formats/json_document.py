@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, keys_of
-from dgltree.datasets.formats.source import Source, decode
+from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, decode
 from dgltree.datasets.settings import Reading
 from dgltree.read.json_tree import NODE_LIST, Keys, is_node_list, load_json
 

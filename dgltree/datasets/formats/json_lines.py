@@ -39,7 +39,7 @@ class JSONLines(LineRecords):
 
 
 def _keys(text: str) -> set[str]:
-    """Those of a JSON object; none for what is no such object."""
+    """The keys of a JSON object; none for what is no such object."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):

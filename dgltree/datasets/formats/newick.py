@@ -29,7 +29,7 @@ class NewickBlocks(TreeBlocks):
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
-        """With the notation, if no other one was named."""
+        """The format with the notation, if no other one was named."""
         return cls(source, replace(reading, notation=reading.notation or "newick"))
 
     @staticmethod

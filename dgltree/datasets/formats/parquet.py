@@ -1,35 +1,90 @@
-"""Parquet: a row a record. Needs pyarrow (the extra ``train``)."""
+"""A Parquet file has a record in each row. Reading it needs pyarrow (the extra ``train``).
 
-from collections.abc import Iterator, Sequence
+In a file a text that occurs often is stored once: a kilobyte may hold gigabytes of rows. Texts are therefore read as
+dictionaries, so that the length of a row is known before it is written out; one over the limit of a line never is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
-import numpy as np
-from dgltree.datasets.formats.source import CHUNK
-from dgltree.datasets.formats.source import TOO_LONG
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
-from dgltree.datasets.formats.source import Chunk
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
-from dgltree.datasets.formats.source import TOO_LONG, Source, check_length
+from dgltree.datasets.formats.source import CHUNK, TOO_LONG, Chunk, Source, check_length
 from dgltree.datasets.settings import Reading, names_of
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
     from pyarrow.parquet import FileMetaData
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The rows of a Parquet file. How long they are is known before they are written out.
-#
-# In a file a text that occurs often is there once: a kilobyte may hold gigabytes of rows. Texts are therefore read as
-# dictionaries, and a row over the limit of a line is never written out.
-
-
 ROWS = 2000
 """Rows that are read at a time, and no more in a chunk."""
 STORED = 1 << 24
 """Bytes that are read at a time, about, by what the end of the file says of its sizes."""
 NUMBER = 8  # bytes of what is not text
+
+
+@dataclass(kw_only=True)
+class Parquet(Records):
+    """Columns by their names; others than those of the settings are not read."""
+
+    columns: tuple[str, ...]
+
+    suffixes = (".parquet",)
+
+    @classmethod
+    def begins(cls, line: str, reading: Reading) -> bool:
+        return line.startswith("PAR1")
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
+        if source.stream is not None:
+            raise ValueError(
+                f"{source.path}: Parquet is read from its end, which is not possible for a pipe; give a file"
+            )
+        if source.compressed:
+            raise ValueError(f"{source.path}: a compressed file; unpack it, because Parquet is compressed itself")
+        from pyarrow.parquet import read_schema
+
+        with name_errors(source.path):
+            names = tuple(read_schema(source.path).names)
+        check_columns(source.path, names, reading)
+        return cls(source, reading, pairs=reading.tree not in names, columns=names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    @property
+    def columns_read(self) -> list[str]:
+        """The columns that the settings name."""
+        reading = self.reading
+        picked = [pick.column for pick in self._picks if pick is not None]
+        known = {reading.tree, reading.left, reading.right, reading.id, *picked, *names_of(reading.features)}
+        return [name for name in self.columns if name in known]
+
+    def fields(self, raw: Any) -> Mapping[str, Any]:
+        check_length(raw, self.reading.max_line)
+        record: Mapping[str, Any] = raw
+        return record
+
+    def sample(self) -> list[Any]:
+        first: list[Any] = []
+        for chunk in self.chunks():
+            first += chunk.raw
+            if len(first) >= SAMPLE or any(record != TOO_LONG for record in first):
+                break
+        return first[:SAMPLE]
+
+    def chunks(self) -> Iterator[Chunk]:
+        first = 1
+        path = self.source.path
+        for piece in pieces(path, path, self.columns_read, self.reading.max_line):
+            yield Chunk(first, piece.records)
+            first += len(piece.records)
 
 
 class Piece(NamedTuple):
@@ -152,73 +207,7 @@ def _sizes(array: "Array") -> np.ndarray:
         ends = np.append(0, np.cumsum(_sizes(array.values) + 1))
         offsets = array.offsets.to_numpy(zero_copy_only=False)
         return ends[offsets[1:]] - ends[offsets[:-1]]
-    if types.is_string(array.type) or types.is_large_string(array.type) or _is_bytes(array):
+    kinds = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    if any(is_kind(array.type) for is_kind in kinds):
         return compute.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return np.full(len(array), NUMBER, np.int64)
-
-
-def _is_bytes(array: "Array") -> bool:
-    from pyarrow import types
-
-    return bool(types.is_binary(array.type) or types.is_large_binary(array.type))
-
-
-@dataclass(kw_only=True)
-class Parquet(Records):
-    """Columns by their names; others than those of the settings are not read."""
-
-    columns: tuple[str, ...]
-
-    suffixes = (".parquet",)
-
-    @classmethod
-    def begins(cls, line: str, reading: Reading) -> bool:
-        return line.startswith("PAR1")
-
-    @classmethod
-    def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
-        if source.stream is not None:
-            raise ValueError(
-                f"{source.path}: Parquet is read from its end, which is not possible for a pipe; give a file"
-            )
-        if source.compressed:
-            raise ValueError(f"{source.path}: a compressed file; unpack it, because Parquet is compressed itself")
-        from pyarrow.parquet import read_schema
-
-        with name_errors(source.path):
-            names = tuple(read_schema(source.path).names)
-        check_columns(source.path, names, reading)
-        return cls(source, reading, pairs=reading.tree not in names, columns=names)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
-    @property
-    def columns_read(self) -> list[str]:
-        """Those that the settings name."""
-        reading = self.reading
-        picked = [pick.column for pick in self._picks if pick is not None]
-        known = {reading.tree, reading.left, reading.right, reading.id, *picked, *names_of(reading.features)}
-        return [name for name in self.columns if name in known]
-
-    def fields(self, raw: Any) -> Mapping[str, Any]:
-        check_length(raw, self.reading.max_line)
-        record: Mapping[str, Any] = raw
-        return record
-
-    def sample(self) -> list[Any]:
-        first: list[Any] = []
-        for chunk in self.chunks():
-            first += chunk.raw
-            if len(first) >= SAMPLE or any(record != TOO_LONG for record in first):
-                break
-        return first[:SAMPLE]
-
-    def chunks(self) -> Iterator[Chunk]:
-        first = 1
-        path = self.source.path
-        for piece in pieces(path, path, self.columns_read, self.reading.max_line):
-            yield Chunk(first, piece.records)
-            first += len(piece.records)

@@ -5,19 +5,17 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
 from dgltree.datasets.formats.format import Bad, Example, Format
-from dgltree.datasets.formats.source import decode
-from dgltree.datasets.settings import ColumnPattern
-from dgltree.datasets.settings import printable
-from dgltree.datasets.settings import Reading, names_of
+from dgltree.datasets.formats.source import Chunk, cut_into_chunks, decode
+from dgltree.datasets.settings import ColumnPattern, Reading, names_of, printable
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_tree import ALL, Keys, read_json_tree
-from dgltree.read.notations import NOTATIONS, detect
+from dgltree.read.notations import NOTATIONS, detect, notation_of
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 
@@ -65,11 +63,13 @@ class Records(Format):
         return (self.reading.left, self.reading.right) if self.pairs else (self.reading.tree,)
 
     def with_notation(self) -> Self:
-        """With the notation detected by the first trees.
+        """The format with the notation detected by the first trees.
 
-        Raises ``ValueError`` if none reads them, and if most are single words, which are mostly no trees.
+        Raises ``ValueError`` if none reads them, if most are single words, which are mostly no trees, and if the
+        notation that is given reads none of them and another one does.
         """
         if self.reading.notation is not None:
+            self._check_notation(self.reading.notation)
             return self
         if self.reading.keys != Reading.keys:
             return replace(self, reading=replace(self.reading, notation="json"))
@@ -85,23 +85,38 @@ class Records(Format):
             raise ValueError(f"{self.source.path}: its first trees are single words or numbers, not trees; {HELP}")
         return replace(self, reading=replace(self.reading, notation=notation))
 
+    def _check_notation(self, notation: str) -> None:
+        """``ValueError`` if the first trees are in another notation: in one line, instead of one for each of them."""
+        if self.source.stream is not None:  # its first records may be all that there are until they are answered
+            return
+        read, (texts, _) = reader_of(self.reading), self.sample_texts()
+        for text in texts:
+            with suppress(ValueError):
+                read(text)
+                return
+        other = notation_of(texts)
+        if other is not None and other != notation:
+            path = self.source.path
+            raise ValueError(f"{path}: the model, or --notation, reads {notation}; these look like {other}")
+
     def sample_texts(self) -> tuple[list[str], str]:
         """Texts of trees, and why there is none; a bad record among them is reported when the file is read."""
-        texts, why = [], ""
+        texts: list[str] = []
+        why: list[str] = []
         for raw in self.sample():
             try:
                 fields = self.fields(raw)
                 found = [_tree_text(fields[name]) for name in self.tree_columns if fields.get(name)]
                 texts += found
-                if not found:
+                if not found and set(self.tree_columns) <= fields.keys():
+                    why.append(f": {' and '.join(map(repr, self.tree_columns))} has no value in the first records")
+                elif not found:
                     names = one_line(", ".join(map(repr, fields)))
-                    why = (
-                        why
-                        or f": no column {self.reading.tree!r}, only {names}; name the column of the trees with --tree"
-                    )
+                    hint = "name the column of the trees with --tree"
+                    why.append(f": no column {self.reading.tree!r}, only {names}; {hint}")
             except ValueError as error:
-                why = why or f": {one_line(str(error))}"
-        return texts, why
+                why.append(f": {one_line(str(error))}")
+        return texts, why[0] if why else ": it has no records"
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         for chunk in self.chunks():

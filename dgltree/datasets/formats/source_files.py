@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from dgltree.datasets.formats.source import Chunk, cut_into_chunks
-from dgltree.datasets.formats.source import files_of
 from dgltree.datasets.formats.format import Bad, Example, Format
-from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings import printable
-from dgltree.datasets.settings import Reading
+from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, files_of
+from dgltree.datasets.settings import Reading, printable
 from dgltree.trees.tree import Tree
 
 SHOWN = 12

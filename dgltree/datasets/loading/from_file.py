@@ -1,43 +1,55 @@
-"""A whole file to flat trees and their columns: read by several processes, and kept for the next time."""
+"""A whole file becomes flat trees and their columns: it is read by several processes, and kept for the next time.
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
-import numpy as np
-import torch
-from dgltree.batching.batch import TreeBatch
-from dgltree.batching.batch import select
-from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
-from dgltree.datasets.formats import Bad
-from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.loading.columns_on_disk import COLUMN_CLASSES, Column, NumberColumn, SpilledTextColumn
-from dgltree.datasets.loading.flatten import ParsedChunk
-from dgltree.datasets.loading.columns_on_disk import SpilledColumn
-from dgltree.datasets.settings import Reading
+The parts of a file are gathered in arrays that grow in files: memory holds the vocabulary and the ids, not the trees.
+What was read is kept in a safetensors file next to it, whose arrays the second reading maps into memory.
+"""
+
 import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, BinaryIO
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.formats import Bad, Format
-from dgltree.support.files import open_regular, replacing
-import warnings
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import torch
 from tqdm import tqdm
+
+from dgltree.batching.batch import TreeBatch, select
+from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad, Format, open_format
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.formats.records import check_named
-from dgltree.datasets.loading.flatten import parts
+from dgltree.datasets.loading.columns_on_disk import (
+    COLUMN_CLASSES,
+    Column,
+    NumberColumn,
+    SpilledColumn,
+    SpilledTextColumn,
+)
+from dgltree.datasets.loading.flatten import ParsedChunk, parts
 from dgltree.datasets.settings import Reading, names_of
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The parts of a file as one, in arrays that grow in files: memory holds the vocabulary and the ids, not the trees.
-
+from dgltree.support.files import open_regular, replacing
 
 TREES = ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes")
+VERSION = 5
+DIGEST = "dgltree"  # the key in the file's metadata
+CHECKSUM = "contents"
+TEXTS = "texts"  # the array of all that is not an array
+DTYPES = {
+    f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}")
+    for kind, sizes in {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}.items()
+    for size in sizes
+}
+"""The dtypes by their names in the file."""
+BLOCK = 1 << 22  # bytes that are hashed or written at a time
+MAX_LISTED_RECORDS = 10
+"""Bad records that a message lists."""
 
 
 class Stored(NamedTuple):
@@ -51,7 +63,7 @@ class Stored(NamedTuple):
 
     @property
     def trees(self) -> TreeBatch:
-        """Over the arrays, without a copy."""
+        """The flat trees over the arrays, without a copy."""
         fields = {name: torch.from_numpy(array) for name, array in self.arrays.items() if "." not in name}
         none = torch.full((1,), NO_LABEL, dtype=torch.int32)
         fields.setdefault("label", none.expand(len(fields["function"])))  # one number for all nodes
@@ -66,6 +78,94 @@ class Stored(NamedTuple):
             if part:
                 by_column[column][part] = array
         return {name: kind(by_column[name]) for name, kind in COLUMN_CLASSES.items()}
+
+
+def read_file(
+    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool, named: bool
+) -> Stored:
+    """All that a file says; see :meth:`dgltree.datasets.TreeDataset.from_file`."""
+    file = open_format(path, reading)
+    if named and file.column_names is not None:
+        check_named(file.source.path, file.column_names, reading)
+    cached = cached and file.source.stream is None
+    digest = digest_of(file) if cached else ""
+    stored = read(cache_path(path), digest) if cached else None
+    if stored is None:
+        stored = _read(path, file, digest, workers, progress)
+    _check_features_found(file.source.path, stored, reading)
+    if named:
+        _check_found(file.source.path, stored, reading)
+    return stored
+
+
+def _read(path: str | Path, file: Format, digest: str, workers: int | None, progress: bool) -> Stored:
+    """Read the file itself; with a digest what was read is kept for the next time."""
+    asked, file = file, file.with_notation()
+    stored = _gathered(file, workers, progress)
+    if digest:
+        try:
+            _keep(asked, digest, stored)
+        except OSError as error:
+            warnings.warn(f"the cache of {path} could not be written: {error}", stacklevel=4)
+        else:
+            return read(cache_path(path), digest) or stored  # whose temporary files then go
+    return stored
+
+
+def _check_found(path: str, stored: Stored, reading: Reading) -> None:
+    """``ValueError`` if the settings name a place of splits or groups, and no record has any there."""
+    columns = stored.columns
+    for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
+        place = getattr(reading, option)
+        if place != getattr(Reading, option) and not any(columns[column]):
+            what = "a column or a comment" if option == "split" else "COLUMN or COLUMN:REGEX with a match in it"
+            raise ValueError(f"{path}: --{option.replace('_', '-')} is {place!r}, which no record has; give {what}")
+
+
+def _check_features_found(path: str, stored: Stored, reading: Reading) -> None:
+    """``ValueError`` if no record of several has a value in a column that is read next to the trees."""
+    rows, names = stored.columns["features"], names_of(reading.features)
+    if not names or len(rows) < 2:
+        return
+    left = set(range(len(names)))
+    for row in rows:
+        left -= {k for k in left if row is not None and json.loads(row)[k] is not None}
+        if not left:
+            return
+    raise ValueError(f"{path}: no record has a value in the column {names[min(left)]!r} (--features)")
+
+
+def _keep(file: Format, digest: str, stored: Stored) -> None:
+    """Leave what was read for the next time. Raises ``OSError`` if that cannot be, or should not."""
+    rights = rights_of(file)
+    if digest_of(file) != digest:
+        raise OSError("it changed while it was read")
+    write(cache_path(file.source.path), digest, stored, rights)
+
+
+def _gathered(file: Format, workers: int | None, progress: bool) -> Stored:
+    """All parts as one. Raises ``ValueError`` if there are no examples."""
+    gathering = Gathering()
+    with tqdm(unit="node", unit_scale=True, delay=1, disable=None if progress else True, desc="reading") as bar:
+        for part in parts(file, workers):
+            gathering.add(part)
+            bar.update(0 if part.trees is None else part.trees.num_nodes)
+    if not len(gathering):
+        raise ValueError(f"{file.source.path}: no trees. {list_bad_records(gathering.bad)}")
+    return gathering.finish(file.reading)
+
+
+def list_bad_records(bad: Sequence[Bad]) -> str:
+    """The first few bad records, and how many there are."""
+    if not bad:
+        return ""
+    lines = [
+        f"{len(bad)} could not be read:",
+        *(f"  {each.where}: {each.message}" for each in bad[:MAX_LISTED_RECORDS]),
+    ]
+    return "\n".join(
+        [*lines, f"  and {len(bad) - MAX_LISTED_RECORDS} more"] if len(bad) > MAX_LISTED_RECORDS else lines
+    )
 
 
 class Gathering:
@@ -151,7 +251,7 @@ class Ids:
         self.places: dict[str, str] = {}
 
     def repeated(self, ids: Sequence[str | None], lines: Sequence[int], files: Sequence[str]) -> dict[int, Bad]:
-        """Those of the next examples whose id occurred before, by their numbers."""
+        """The next examples whose id occurred before, by their numbers."""
         found = {}
         for i, (name, line, file) in enumerate(zip(ids, lines, files, strict=True)):
             if name is not None and name in self.places:
@@ -163,23 +263,6 @@ class Ids:
             elif name is not None:
                 self.places[name] = Bad(line, "", file).where
         return found
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Cache of what was read of a file, a safetensors file next to it: the second reading maps its arrays into memory.
-
-
-VERSION = 5
-DIGEST = "dgltree"  # the key in the file's metadata
-CHECKSUM = "contents"
-TEXTS = "texts"  # the array of all that is not an array
-DTYPES = {
-    f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}")
-    for kind, sizes in {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}.items()
-    for size in sizes
-}
-"""By the file's names of them."""
-BLOCK = 1 << 22
 
 
 def cache_path(path: str | Path) -> Path:
@@ -251,7 +334,10 @@ def read(path: Path, digest: str) -> Stored | None:
     try:
         with open_regular(path) as file:
             header, metadata, start = _header(file)
-            if metadata.get(DIGEST) != digest or metadata.get(CHECKSUM) != _checksum_of(header, file):
+            if metadata.get(DIGEST) != digest:
+                return None
+            blocks = iter(partial(file.read, BLOCK), b"")  # read, not mapped: mapped pages count as this process's
+            if metadata.get(CHECKSUM) != _checksum(header, blocks):
                 return None
             content = np.memmap(file, np.uint8, "c", start)  # torch knows no read-only arrays
         arrays = {name: _array(content, **of) for name, of in header.items()}
@@ -263,7 +349,7 @@ def read(path: Path, digest: str) -> Stored | None:
 
 
 def _header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, str], int]:
-    """Of each array where it is, what else is known, and where the arrays begin."""
+    """The place of each array, what else is known, and where the arrays begin."""
     size = int.from_bytes(file.read(8), "little")
     if size > os.fstat(file.fileno()).st_size:
         raise ValueError("the header is longer than the file")
@@ -275,13 +361,8 @@ def _array(content: np.ndarray, dtype: str, shape: list[int], data_offsets: list
     return content[slice(*data_offsets)].view(DTYPES[dtype]).reshape(shape)
 
 
-def _checksum_of(header: dict[str, Any], file: BinaryIO) -> str:
-    """That of a file's content, which is read for it, not mapped: mapped pages count as this process's memory."""
-    return _checksum(header, iter(partial(file.read, BLOCK), b""))
-
-
 def _checksum(header: dict[str, Any], blocks: Iterable[bytes]) -> str:
-    """Of all arrays with their names, sizes and dtypes, so that a damaged file is read again and not believed."""
+    """The digest of all arrays with names, sizes and dtypes, so that a damaged file is read again and not believed."""
     digest = hashlib.blake2b(json.dumps(header).encode())
     for block in blocks:
         digest.update(block)
@@ -292,95 +373,3 @@ def _blocks(array: np.ndarray) -> Iterator[bytes]:
     items = BLOCK // array.itemsize
     for start in range(0, len(array), items):
         yield array[start : start + items].tobytes()
-
-
-MAX_LISTED_RECORDS = 10
-"""Bad records that a message lists."""
-
-
-def read_file(
-    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool, named: bool
-) -> Stored:
-    """All that a file says; see :meth:`dgltree.datasets.TreeDataset.from_file`."""
-    file = open_format(path, reading)
-    if named and file.column_names is not None:
-        check_named(file.source.path, file.column_names, reading)
-    cached = cached and file.source.stream is None
-    digest = digest_of(file) if cached else ""
-    stored = read(cache_path(path), digest) if cached else None
-    if stored is None:
-        stored = _read(path, file, digest, workers, progress)
-    _check_features_found(file.source.path, stored, reading)
-    if named:
-        _check_found(file.source.path, stored, reading)
-    return stored
-
-
-def _read(path: str | Path, file: Format, digest: str, workers: int | None, progress: bool) -> Stored:
-    """From the file itself; with a digest it is kept for the next time."""
-    asked, file = file, file.with_notation()
-    stored = _gathered(file, workers, progress)
-    if digest:
-        try:
-            _keep(asked, digest, stored)
-        except OSError as error:
-            warnings.warn(f"the cache of {path} could not be written: {error}", stacklevel=4)
-        else:
-            return read(cache_path(path), digest) or stored  # whose temporary files then go
-    return stored
-
-
-def _check_found(path: str, stored: Stored, reading: Reading) -> None:
-    """``ValueError`` if the settings name a place of splits or groups, and no record has any there."""
-    columns = stored.columns
-    for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
-        place = getattr(reading, option)
-        if place != getattr(Reading, option) and not any(columns[column]):
-            what = "a column or a comment" if option == "split" else "COLUMN or COLUMN:REGEX with a match in it"
-            raise ValueError(f"{path}: --{option.replace('_', '-')} is {place!r}, which no record has; give {what}")
-
-
-def _check_features_found(path: str, stored: Stored, reading: Reading) -> None:
-    """``ValueError`` if no record of several has a value in a column that is read next to the trees."""
-    rows, names = stored.columns["features"], names_of(reading.features)
-    if not names or len(rows) < 2:
-        return
-    left = set(range(len(names)))
-    for row in rows:
-        left -= {k for k in left if row is not None and json.loads(row)[k] is not None}
-        if not left:
-            return
-    raise ValueError(f"{path}: no record has a value in the column {names[min(left)]!r} (--features)")
-
-
-def _keep(file: Format, digest: str, stored: Stored) -> None:
-    """Leave what was read for the next time. Raises ``OSError`` if that cannot be, or should not."""
-    rights = rights_of(file)
-    if digest_of(file) != digest:
-        raise OSError("it changed while it was read")
-    write(cache_path(file.source.path), digest, stored, rights)
-
-
-def _gathered(file: Format, workers: int | None, progress: bool) -> Stored:
-    """All parts as one. Raises ``ValueError`` if there are no examples."""
-    gathering = Gathering()
-    with tqdm(unit="node", unit_scale=True, delay=1, disable=None if progress else True, desc="reading") as bar:
-        for part in parts(file, workers):
-            gathering.add(part)
-            bar.update(0 if part.trees is None else part.trees.num_nodes)
-    if not len(gathering):
-        raise ValueError(f"{file.source.path}: no trees. {list_bad_records(gathering.bad)}")
-    return gathering.finish(file.reading)
-
-
-def list_bad_records(bad: Sequence[Bad]) -> str:
-    """The first few bad records, and how many there are."""
-    if not bad:
-        return ""
-    lines = [
-        f"{len(bad)} could not be read:",
-        *(f"  {each.where}: {each.message}" for each in bad[:MAX_LISTED_RECORDS]),
-    ]
-    return "\n".join(
-        [*lines, f"  and {len(bad) - MAX_LISTED_RECORDS} more"] if len(bad) > MAX_LISTED_RECORDS else lines
-    )

@@ -19,8 +19,10 @@ export function keep(room, values, why = "found") {
   }
   const query = given.toString(), address = `#${room}${query ? `?${query}` : ""}`;
   if (address === location.hash) return;
-  // Back was pressed and the page has yet to hear of it: what an answer belongs to is no longer the present step.
-  if (why === "found" && location.hash !== known) return;
+  // What an answer belongs to may no longer be the present step: Back was pressed, and the page has yet to hear of it,
+  // or has heard and opened another room.
+  const open = location.hash.slice(1).split("?")[0];
+  if (why === "found" && (location.hash !== known || (open && open !== room))) return;
   const now = performance.now(), step = why === "chosen" || (why === "typed" && now - changed > PAUSE);
   if (why === "typed") changed = now;
   if (step) history.pushState(null, "", address);

@@ -17,10 +17,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
 from dgltree.batching.number_scales import NumberScales
-from dgltree.support.files import replacing
 from dgltree.models.label_scales import LabelScale
-from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.baseline import Columns
+from dgltree.support.files import replacing
+from dgltree.training.baseline.baseline import Baseline, Columns
 from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Objective
 
@@ -111,14 +110,14 @@ class Average:
             found = loads(content[DIGEST:], trusted=TRUSTED)
             if found["classes"] != list(objective.classes) or not 0 <= found["weight"] <= 1:
                 raise ValueError("its classes are not those of the network next to it")
-            scale = LabelScale.from_json(found.get("scale"))  # an earlier release had none
+            scale = LabelScale.from_json(found["scale"])
             parts = {name: found[name] for name in PARTS}
             if isinstance(parts["estimator"], dict):
                 parts["estimator"] = Forest(**parts["estimator"])
-            features = found.get("features", np.zeros(0, np.int64))  # an earlier release had none
-            baseline = Baseline(Columns(found["codes"], places, features), objective=objective, scale=scale, **parts)
+            columns = Columns(found["codes"], places, found["features"])
+            baseline = Baseline(columns, objective=objective, scale=scale, **parts)
             check(baseline)
-            temperature = float(found.get("mean_temperature", 1.0))
+            temperature = float(found["mean_temperature"])
             if not temperature > 0:
                 raise ValueError(f"a temperature of {temperature:g}")
         except KeyError as error:

@@ -1,27 +1,22 @@
-"""The baseline of a training: columns of counts, and a model of them by scikit-learn."""
+"""The baseline of a training counts what occurs in trees, and a model of scikit-learn predicts from these columns."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
+
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix, hstack
+from torch import Tensor
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.number_scales import NumberScales, ScaleTable, ranks_of
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
-from dataclasses import dataclass, field
-from scipy.sparse import csr_matrix, hstack
-from dgltree.batching.number_scales import NumberScales
-from dataclasses import dataclass
-from scipy.sparse import csr_matrix
-from torch import Tensor
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.objectives import Objective
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Features of trees, as codes of 64 bits that depend on names alone: equal in every file and process.
-
 
 NGRAM_LENGTH, MAX_TOKEN_LENGTH = 3, 32
 """Characters of a part of a token, and of a token whose parts are counted."""
@@ -29,11 +24,16 @@ MAX_NUMBER_DEPTH, MAX_NUMBER = 8, 1e6
 """Edges above a number whose place is a column, and what the value of a number is taken as at most."""
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 SHIFT = np.uint64(29)
-
 Occurrences = tuple[np.ndarray, np.ndarray]
 """Of each occurrence the tree (K,) int64 and the code (K,) uint64."""
 Amounts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """The same with the amount (K,) float64 that it adds to its column."""
+MIN_COLUMN_EXAMPLES, MAX_COLUMNS = 2, 1 << 15
+"""Training examples that a column occurs in at least, and how many columns there are at most, the most frequent."""
+UNSEEN_CLASS_LOGIT = -30.0
+"""The logit of a class that no training example has as its own label."""
+MAX_DENSE = 1 << 23
+"""Counts that trees look at at a time: a forest may have thousands of columns, and a block of trees 26,000 examples."""
 
 
 def occurrences(data: TreeDataset, places: NumberScales | None = None) -> Amounts:
@@ -76,7 +76,7 @@ def mix_hashes(*parts: np.ndarray) -> np.ndarray:
 
 @lru_cache(1 << 16)
 def code_of(name: str) -> int:
-    """The code of a name."""
+    """The code of a name, of 64 bits and of the name alone: equal in every file and process."""
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
@@ -184,14 +184,6 @@ def _grams(token: str) -> np.ndarray:
     return np.array([code_of(text[i : i + NGRAM_LENGTH]) for i in starts], np.uint64)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Counts of what occurs in a tree, as the columns of a sparse matrix.
-
-
-MIN_COLUMN_EXAMPLES, MAX_COLUMNS = 2, 1 << 15
-"""Training examples that a column occurs in at least, and how many columns there are at most, the most frequent."""
-
-
 @dataclass(frozen=True)
 class Columns:
     """The columns of counts.
@@ -246,12 +238,6 @@ class Columns:
         if not len(self.features) or data.feature_rows is None:
             return found
         return hstack([found, csr_matrix(data.feature_rows[:, self.features].astype(np.float64))], "csr")
-
-
-UNSEEN_CLASS_LOGIT = -30.0
-"""The logit of a class that no training example has as its own label."""
-MAX_DENSE = 1 << 23
-"""Counts that trees look at at a time: a forest may have thousands of columns, and a block of trees 26,000 examples."""
 
 
 def logs(counts: csr_matrix) -> csr_matrix:

@@ -28,12 +28,11 @@ from threadpoolctl import threadpool_limits
 from dgltree.batching.number_scales import NumberScales
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
-from dgltree.training.baseline.baseline import Baseline, logs
-from dgltree.training.baseline.baseline import Columns
+from dgltree.support.unwarned import without_warnings
+from dgltree.training.baseline.baseline import Baseline, Columns, logs
 from dgltree.training.baseline.forest import Forest
 from dgltree.training.objectives import Objective
-from dgltree.training.objectives.metrics import MIN_PROBABILITY
-from dgltree.support.unwarned import without_warnings
+from dgltree.training.objectives.class_means import MIN_PROBABILITY
 
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse strengths of the L2 penalty, for rows whose mean square is 1."""

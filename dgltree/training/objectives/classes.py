@@ -14,7 +14,7 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.read.text import one_line
-from dgltree.training.objectives.metrics import MIN_PROBABILITY, balanced_accuracy, macro_f1
+from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy, macro_f1
 from dgltree.training.objectives.objective import Objective, weighted_mean
 from dgltree.training.objectives.threshold import Threshold
 
@@ -29,6 +29,8 @@ OTHER_LABEL = 0.25
 """Of an example: chosen among 0 to 2 by 24 trainings whose validation had no error, and confirmed on others (notes)."""
 MOST_CELLS = 1 << 24
 """Probabilities that a temperature is fitted to."""
+RARE = 0.5
+"""Of an even share of the training examples: a class with fewer is rare."""
 SURE = 1e-7
 """How near to 0 and 1 a probability of 32 bits can be."""
 
@@ -42,6 +44,8 @@ class Classes(Objective):
             the temperature and the average; None: all the same.
         threshold: of the probability of a class; None: the most probable class is predicted.
         largest: the number of the class that most training examples have; None: not known.
+        balanced: whether epochs are chosen by the balanced accuracy, as with weights, because a class is rare: always
+            answering the others has a high accuracy.
     """
 
     labels_are_numbers = False
@@ -53,9 +57,11 @@ class Classes(Objective):
         weights: Tensor | None = None,
         threshold: Threshold | None = None,
         largest: int | None = None,
+        balanced: bool = False,
     ) -> None:
         self.classes, self.weights, self.threshold, self.largest = tuple(classes), weights, threshold, largest
-        if weights is not None:
+        self.balanced = balanced or weights is not None
+        if self.balanced:
             self.monitored = "balanced_accuracy"
 
     @classmethod
@@ -71,8 +77,12 @@ class Classes(Objective):
         names = there if classes is None else list(classes)
         if strange := {label for label in train.labels if label is not None} - {*names}:
             raise ValueError(f"the label {min(strange)!r:.60} is not one of the classes {', '.join(names)}")
+        counts = _counts(train, names, nodes)
         return cls(
-            tuple(names), _weights(train, names, nodes) if class_weights else None, largest=_largest(train, names)
+            tuple(names),
+            _weights(counts) if class_weights else None,
+            largest=_largest(train, names),
+            balanced=bool(counts.min() < RARE * counts.sum() / len(names)),
         )
 
     @classmethod
@@ -89,13 +99,14 @@ class Classes(Objective):
         Of a balanced accuracy, which is the mean over classes, that of one class.
         """
         known = targets[targets >= 0]
-        if self.weights is not None:
+        if self.balanced:
             return 1 / max(1, len(known.unique())) + 0.5 / len(targets)
         return (float(known.bincount().max()) + 0.5) / len(targets) if len(known) else -math.inf
 
     def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
         if self.weights is not None:
             self.weights = self.weights.to(found.device)  # copied in the first step alone
+        targets = targets.masked_fill(targets == UNSEEN, NO_LABEL)  # of validation
         known = targets != NO_LABEL
         if weights is not None:
             weights = weights * known * (1 if self.weights is None else self.weights[targets.clamp(min=0)])
@@ -123,7 +134,7 @@ class Classes(Objective):
         return weighted_mean(losses, self.weights.to(losses)[targets])[0]
 
     def score(self, predicted: Tensor, targets: Tensor) -> float:
-        if self.weights is not None:
+        if self.balanced:
             labels = torch.where(targets == UNSEEN, len(self.classes), targets)
             return balanced_accuracy(predicted, labels, len(self.classes) + 1)
         return float((predicted == targets).double().mean())
@@ -138,7 +149,7 @@ class Classes(Objective):
             "accuracy": lambda predicted, targets: float((predicted == targets).double().mean()),
             "macro_f1": lambda predicted, targets: macro_f1(predicted, labels(targets), count),
         }
-        return found if self.weights is None else {**found, self.monitored: self.score}
+        return {**found, self.monitored: self.score} if self.balanced else found
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log.
@@ -173,13 +184,18 @@ class Classes(Objective):
 
     def with_threshold(self, threshold: Threshold | None) -> "Classes":
         """The same with this threshold."""
-        return Classes(self.classes, self.weights, threshold, self.largest)
+        return Classes(self.classes, self.weights, threshold, self.largest, self.balanced)
 
-    def with_largest(self, name: Any) -> "Classes":
-        """The same whose training had most examples of this class. Raises ``ValueError`` for none of the classes."""
-        if name not in self.classes:
-            raise ValueError("not a class of the model")
-        return Classes(self.classes, self.weights, self.threshold, self.classes.index(name))
+    def with_counts(self, data: Any) -> "Classes":
+        """The same with what :meth:`counts_to_json` gives. Raises ``ValueError`` for anything else."""
+        largest, balanced = (data.get(key) for key in ("class", "balanced")) if isinstance(data, dict) else (None, None)
+        if largest not in self.classes or not isinstance(balanced, bool):
+            raise ValueError("not a class of the model, and whether a class is rare")
+        return Classes(self.classes, self.weights, self.threshold, self.classes.index(largest), balanced)
+
+    def counts_to_json(self) -> dict[str, Any] | None:
+        """The class that most training examples have, and whether one has few; None if it is not known."""
+        return None if self.largest is None else {"class": self.classes[self.largest], "balanced": self.balanced}
 
     def support(self, answers: Tensor) -> Tensor:
         return answers[:, self.predicted(answers[:1])[0]]
@@ -197,7 +213,7 @@ class Classes(Objective):
             "accuracy": MulticlassAccuracy(count, average="micro"),
             "macro_f1": ClassCounts(count),
         }
-        return usual if self.weights is None else {**usual, "balanced_accuracy": BalancedAccuracy(count)}
+        return {**usual, "balanced_accuracy": BalancedAccuracy(count)} if self.balanced else usual
 
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """A label that training never saw is a class of its own, which is never predicted."""
@@ -206,7 +222,7 @@ class Classes(Objective):
     def metrics(self) -> "ClassMetrics":
         from dgltree.training.objectives.metrics import ClassMetrics
 
-        return ClassMetrics(self.classes, self.predicted, self.weights is not None, self.largest)
+        return ClassMetrics(self.classes, self.predicted, self.balanced, self.largest)
 
     def texts(self, answers: Tensor) -> list[str]:
         names = [one_line(name) for name in self.classes]
@@ -237,14 +253,19 @@ def _largest(train: TreeDataset, classes: Sequence[str]) -> int | None:
     return list(classes).index(largest) if counts[largest] else None
 
 
-def _weights(train: TreeDataset, classes: list[str], nodes: bool) -> Tensor:
-    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
+def _counts(train: TreeDataset, classes: list[str], nodes: bool) -> Tensor:
+    """(C,) int64, how many examples, or nodes, have each class."""
     labels: Sequence[str | None] = train.labels
     if nodes:
         labels = list(_node_labels(train).elements())
     numbers = label_numbers(labels, classes)
-    counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
-    return counts.sum() / (len(classes) * counts.float())
+    return torch.bincount(numbers[numbers >= 0], minlength=len(classes))
+
+
+def _weights(counts: Tensor) -> Tensor:
+    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
+    counts = counts.clamp(min=1)
+    return counts.sum() / (len(counts) * counts.float())
 
 
 def _node_labels(data: TreeDataset) -> Counter[str]:

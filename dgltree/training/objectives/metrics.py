@@ -1,57 +1,28 @@
-"""The metrics of predictions. Needs the extra ``train`` (torchmetrics)."""
+"""Predictions are measured: metrics of classes and of numbers. Needs the extra ``train`` (torchmetrics)."""
 
-import torch
-from torch import Tensor
-from typing import Any
-from torchmetrics import Metric
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
+
+import torch
+from torch import Tensor
+from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, R2Score
+
 from dgltree.datasets.batches import UNSEEN
 from dgltree.read.text import one_line
+from dgltree.training.objectives.class_means import MIN_PROBABILITY, balanced_accuracy, mean_f1, mean_recall
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Means over classes, of counts: the definitions of macro F1 and balanced accuracy, for metrics and resamples alike.
-
-
-MIN_PROBABILITY = 1e-12
-"""The lowest probability that has a logarithm."""
-
-
-def mean_f1(hits: Tensor, predicted: Tensor, actual: Tensor) -> Tensor:
-    """(), the mean F1 of the classes that occur among the labels or the predictions, by counts (C,): scikit-learn's."""
-    both = predicted + actual
-    return (2 * hits.double() / both.clamp(min=1))[both > 0].mean()
-
-
-def mean_recall(hits: Tensor, actual: Tensor) -> Tensor:
-    """(), the mean over the classes among the labels of the share that is right, by counts (C,): scikit-learn's."""
-    return (hits.double() / actual.clamp(min=1))[actual > 0].mean()
-
-
-def macro_f1(predicted: Tensor, labels: Tensor, count: int) -> float:
-    """:func:`mean_f1` of class numbers (E,) below ``count``."""
-    return float(mean_f1(*_counts(predicted, labels, count)))
-
-
-def balanced_accuracy(predicted: Tensor, labels: Tensor, count: int) -> float:
-    """:func:`mean_recall` of class numbers (E,) below ``count``."""
-    hits, _, actual = _counts(predicted, labels, count)
-    return float(mean_recall(hits, actual))
-
-
-def _counts(predicted: Tensor, labels: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(C,) each: how often a class was right, predicted and the label."""
-    hits, often, actual = (
-        torch.bincount(of, minlength=count) for of in (labels[predicted == labels], predicted, labels)
-    )
-    return hits, often, actual
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Counts of classes, from which accuracy and F1 follow, whatever the number of classes.
+ALONE: dict[str, Any] = {"sync_on_compute": False}
+"""For metrics of what this process alone looked at, whatever other processes there are."""
+OTHER = "(other)"
+"""The row of labels that are none of the model's classes."""
+MOST_CONFUSED = 1000
+"""Classes up to which it is counted how often each is mistaken for each."""
+BINS = 15
+"""Of probabilities, if their calibration is measured."""
+MOST_SHOWN, MISTAKES = 20, 10
+"""Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
 
 
 class ClassCounts(Metric):
@@ -91,18 +62,6 @@ class BalancedAccuracy(ClassCounts):
     def compute(self) -> Tensor:
         """(), the balanced accuracy."""
         return mean_recall(self.hits, self.actual)
-
-
-ALONE: dict[str, Any] = {"sync_on_compute": False}
-"""For metrics of what this process alone looked at, whatever other processes there are."""
-OTHER = "(other)"
-"""The row of labels that are none of the model's classes."""
-MOST_CONFUSED = 1000
-"""Classes up to which it is counted how often each is mistaken for each."""
-BINS = 15
-"""Of probabilities, if their calibration is measured."""
-MOST_SHOWN, MISTAKES = 20, 10
-"""Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
 
 
 class ClassRow(NamedTuple):
@@ -189,7 +148,7 @@ class ClassMetrics:
     Args:
         classes: the names.
         predict: from probabilities (E, C) the numbers of the classes that are predicted (E,).
-        weighted: whether classes are weighted, so that the balanced accuracy is a metric.
+        balanced: whether the balanced accuracy is a metric, because classes are weighted or rare.
         largest: the number of the class that most training examples have; None: what it scores is no metric.
     """
 
@@ -197,11 +156,11 @@ class ClassMetrics:
         self,
         classes: Sequence[str],
         predict: Callable[[Tensor], Tensor] = most_probable,
-        weighted: bool = False,
+        balanced: bool = False,
         largest: int | None = None,
     ) -> None:
         self.classes, count = tuple(classes), len(classes) + 1
-        self._predicted, self._weighted, self._largest = predict, weighted, largest
+        self._predicted, self._balanced, self._largest = predict, balanced, largest
         self._counts = ClassCounts(count, **ALONE)
         self._confusion = torch.zeros(count, count, dtype=torch.int64) if count <= MOST_CONFUSED else None
         self._off = torch.zeros(BINS, dtype=torch.float64)
@@ -236,7 +195,7 @@ class ClassMetrics:
         # Guo et al. 2017, arXiv 1706.04599, eq. 5
         metrics["calibration_error"] = float(self._off.abs().sum() / examples)
         predicted, labels = (torch.cat(column) for column in zip(*self._seen, strict=True))
-        if self._weighted:
+        if self._balanced:
             metrics["balanced_accuracy"] = balanced_accuracy(predicted, labels, len(self.classes) + 1)
         evaluation = Evaluation(examples, metrics, probabilities=self._probabilities(examples, labels))
         if confusion is not None:

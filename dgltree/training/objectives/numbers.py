@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.support.arguments import LabelScaleName
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.models.readouts import NumberReadout, Readout
+from dgltree.support.arguments import LabelScaleName
 from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-EXPECTED = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R with R above 0, up to 1"
+from dgltree.training.options import parse_threshold
 
 MAX_NAMED_CLASSES = 10
 """Classes that a message names."""
@@ -25,20 +25,8 @@ class ThresholdRule:
 
     @classmethod
     def of(cls, text: str) -> "ThresholdRule":
-        """Read one. Raises ``ValueError`` for another form, and for a number out of range."""
-        name, equals, rule = text.rpartition("=")
-        if not equals or not name:
-            raise ValueError(f"threshold is {text!r:.60}; it must be {EXPECTED}")
-        if rule == "f1":
-            return cls(name, "f1")
-        by, number = ("recall", rule.removeprefix("recall:")) if rule.startswith("recall:") else ("given", rule)
-        try:
-            found = float(number)
-        except ValueError:
-            found = -1.0
-        if not 0 <= found <= 1 or (by == "recall" and found == 0):
-            raise ValueError(f"threshold is {text!r:.60}; it must be {EXPECTED}")
-        return cls(name, by, found)
+        """Read one. Errors as of :func:`dgltree.training.options.parse_threshold`."""
+        return cls(*parse_threshold(text))
 
     def place(self, classes: tuple[str, ...]) -> int:
         """The number of its class. Raises ``ValueError`` for one that is not there."""

@@ -1,38 +1,37 @@
-"""When a training slows down and ends, what it prints and leaves while it runs, and how it continues."""
+"""Callbacks say when a training slows down and ends, what it prints and leaves, and how it continues."""
 
 import hashlib
 import io
-import pickle
-from pathlib import Path
-from typing import Any
-import torch
-from lightning.fabric.plugins.io import TorchCheckpointIO
-from lightning.fabric.utilities.types import _PATH
-from lightning.pytorch.callbacks import ModelCheckpoint
-from dgltree.support.files import replacing
 import json
 import math
+import pickle
 import time
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import torch
 from lightning import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, Timer
+from lightning.fabric.plugins.io import TorchCheckpointIO
+from lightning.fabric.utilities.types import _PATH
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, ModelCheckpoint, Timer
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from dgltree.support.durations import in_seconds
+
 from dgltree.read.json_text import write_json
+from dgltree.support.durations import in_seconds
+from dgltree.support.files import replacing
 from dgltree.training.folder import EPOCHS
 from dgltree.training.options import ScheduleName
 from dgltree.training.processes import say
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Checkpoints that are whole or not there, and that carry a digest: what was changed since is refused.
-
 
 BEST, LAST = "best.ckpt", "last.ckpt"
 MARK = b"\ndgltree sha256 "
 """The digest comes after it, at the end of the file: ``torch.load`` reads the archive before it and no further."""
 TAIL = len(MARK) + 64
+VALIDATION_LOSS = "validation_loss"
+"""Of two epochs with the same value of the monitored metric the one with the lower loss is better."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -79,7 +78,7 @@ def check_checkpoint(path: Path) -> dict[str, Any]:
 
 def _check_digest(content: bytes) -> None:
     if content[-TAIL:-64] != MARK:
-        raise ValueError("it has no digest, as in earlier releases")
+        raise ValueError("it has no digest")
     if content[-64:] != hashlib.sha256(memoryview(content)[:-TAIL]).hexdigest().encode():
         raise ValueError("it does not match its digest")
 
@@ -96,8 +95,36 @@ def checkpoints(
     return [*best, _checkpoint(LAST, folder)]
 
 
+def _loss_of(trainer: Trainer) -> float:
+    """The loss of the last validation; that of a module that logs none never breaks a tie."""
+    return float(trainer.callback_metrics.get(VALIDATION_LOSS, math.inf))
+
+
 class _EpochCheckpoint(ModelCheckpoint):
-    """A class of our own has a state of its own, next to a ``ModelCheckpoint`` that a user gives."""
+    """Keeps the epoch with the best metric, of equal ones that with the lowest loss in validation.
+
+    A class of our own has a state of its own, next to a ``ModelCheckpoint`` that a user gives.
+    """
+
+    best_loss = math.inf
+
+    def check_monitor_top_k(self, trainer: Trainer, current: Tensor | None = None) -> bool:
+        better = super().check_monitor_top_k(trainer, current)
+        if current is None:
+            return better
+        loss = _loss_of(trainer)
+        equal = self.best_model_score is not None and float(current) == float(self.best_model_score)
+        better = better or (equal and loss < self.best_loss)
+        if better:
+            self.best_loss = loss
+        return better
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"best_loss": self.best_loss}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self.best_loss = state_dict["best_loss"]
 
 
 def _checkpoint(name: str, folder: Path | None, **options: Any) -> ModelCheckpoint:
@@ -107,7 +134,7 @@ def _checkpoint(name: str, folder: Path | None, **options: Any) -> ModelCheckpoi
 
 
 class Patience(EarlyStopping):
-    """Lightning's, which counts no epochs before anything is learnt.
+    """Lightning's, which counts no epochs before anything is learnt, and none whose loss breaks a tie.
 
     A class of our own has a state of its own in checkpoints, next to one that a user gives.
 
@@ -120,16 +147,30 @@ class Patience(EarlyStopping):
     def __init__(self, monitor: str, patience: int, nothing: float = -math.inf) -> None:
         super().__init__(monitor, mode="max", patience=patience)
         self.nothing = nothing
+        self.best_loss = math.inf
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        best = max(float(self.best_score), float(trainer.callback_metrics.get(self.monitor, -math.inf)))
-        if best <= self.nothing:
+        value, loss = float(trainer.callback_metrics.get(self.monitor, -math.inf)), _loss_of(trainer)
+        before = float(self.best_score)
+        better = value > before or (value == before and loss < self.best_loss)
+        if better:
+            self.best_loss = loss
+        if better or max(value, before) <= self.nothing:
             self.wait_count = -1  # the check that follows counts one
         super().on_train_epoch_end(trainer, pl_module)
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"best_loss": self.best_loss}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self.best_loss = state_dict["best_loss"]
 
 
 class UsualEpochs(Callback):
     """Ends a training after the usual number of epochs, but not if the last of them is the best so far.
+
+    A lower loss alone does not continue it: before anything is learnt, nothing would end it.
 
     Args:
         monitor: the metric of validation; higher is better.

@@ -10,14 +10,13 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree.batching.moving import Movable
-from dgltree.datasets.batches import Collate, NodeBatches, epoch_generator
-from dgltree.datasets.batches import buckets
-from dgltree.datasets.batches import Labelled, plan_examples
+from dgltree.datasets.batches import Collate, Labelled, NodeBatches, buckets, epoch_generator, plan_examples
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.support.workers import end_with_parent
+from dgltree.training.cpu_threads import loaders
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import local_share
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.training.cpu_threads import loaders
 
 IN_MEMORY = 2_000_000
 """Nodes up to which a data set is brought to the model's vocabulary, and its equal subtrees numbered, once for all."""
@@ -107,15 +106,16 @@ def batch_loader(examples: Any, workers: int = 1, **options: Any) -> DataLoader[
         workers: processes; 0: none.
         options: of torch's ``DataLoader``.
     """
-    return DataLoader(examples, num_workers=workers, worker_init_fn=without_freed_memory, **options)
+    return DataLoader(examples, num_workers=workers, worker_init_fn=begin_loading, **options)
 
 
-def without_freed_memory(worker: int) -> None:
-    """Give what the training process had freed back to the system, in a worker; on Linux with glibc.
+def begin_loading(worker: int) -> None:
+    """In a worker: end with the training process, and give what that had freed back to the system (Linux with glibc).
 
     Until it is used again, freed memory stays in the heap, of which a fork has a copy. The training process soon writes
     there again, and from then on the memory would be held twice, by a worker that never reads it.
     """
+    end_with_parent()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)

@@ -1,131 +1,39 @@
-"""Models in training: what encodes trees, and the one that ``fit`` trains."""
+"""Models are trained as modules of Lightning: what encodes trees, and the one that ``fit`` trains."""
 
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
-import torch
-from torch import nn
-from dgltree.training.options import FitOptions, OptimizerName
-from collections.abc import Iterator
-from torch import Tensor
-from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.cells import Cell
-from dgltree.engine.typed_linear import TypedLinear
-import math
-from collections.abc import Sequence
-from functools import partial
+
 import lightning
 import numpy as np
+import torch
 from lightning import Callback
 from torch import Tensor, nn
-from torchmetrics import MetricCollection
+from torchmetrics import MeanMetric, MetricCollection
+
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import NO_LABEL
+from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
+from dgltree.cells import Cell
 from dgltree.datasets.batches import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
+from dgltree.engine.typed_linear import TypedLinear
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.objectives import Objective
-from dgltree.training.options import FitOptions
-from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, ScheduledRate, check_finite
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Optimizers of torch by their names in small letters.
-
+from dgltree.training.options import FitOptions, OptimizerName
+from dgltree.training.stepping.callbacks import (
+    VALIDATION_LOSS,
+    DivergenceError,
+    EpochLoss,
+    HalvedRate,
+    ScheduledRate,
+    check_finite,
+)
 
 EVERY, TAKEN = 5, 0.8
 """Steps between two looks back, and the share of the new weights then."""
-
-
-class RAdamLookahead(torch.optim.RAdam):
-    """RAdam with Lookahead, Ranger (Liu et al. 2020, arXiv 1908.03265; Zhang et al. 2019, arXiv 1907.08610).
-
-    After every five steps the weights become 0.8 of themselves and 0.2 of those kept at the last such step, as in the
-    papers on latent trees, and these are kept.
-    """
-
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> Any:
-        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
-        first = {p: p.clone() for p in weights if not self.state[p]}
-        loss = super().step(closure)
-        for p in weights:
-            state = self.state[p]
-            state.setdefault("kept", first.get(p))
-            if int(state["step"]) % EVERY == 0:
-                p.copy_(state["kept"].lerp_(p, TAKEN))
-        return loss
-
-
-OPTIMIZERS: dict[OptimizerName, type[torch.optim.Optimizer]] = {
-    "adamw": torch.optim.AdamW,
-    "adam": torch.optim.Adam,
-    "radam": torch.optim.RAdam,
-    "radam_lookahead": RAdamLookahead,
-    "nadam": torch.optim.NAdam,
-    "adagrad": torch.optim.Adagrad,
-    "rmsprop": torch.optim.RMSprop,
-    "sgd": torch.optim.SGD,
-}
-
-DECOUPLED = ("radam", "radam_lookahead", "nadam")
-"""Those of torch that have both kinds of weight decay."""
-
-
-def optimizer_of(module: nn.Module, options: FitOptions, lr: float, fused: bool) -> torch.optim.Optimizer:
-    """The optimizer that is named, over all weights of a module.
-
-    Weight decay spares vectors, such as biases, and is decoupled from the gradient if torch has that, except for
-    "adam". The decay of the mean of gradients is the momentum of "sgd".
-
-    Args:
-        module: with the weights.
-        options: of the training.
-        lr: the rate to begin with.
-        fused: whether one kernel may do a step, if torch has one for the optimizer.
-    """
-    kind = OPTIMIZERS[options.optimizer]
-    given: dict[str, Any] = {"lr": lr, "betas": (options.beta1, 0.999), "eps": options.eps, "fused": fused}
-    given |= {"momentum": options.beta1} if options.optimizer == "sgd" else {}
-    given |= {"decoupled_weight_decay": True} if options.optimizer in DECOUPLED else {}
-    how = {name: value for name, value in given.items() if name in signature(kind).parameters}
-    decay = options.weight_decay or 0.0
-    if options.optimizer == "adam":
-        return kind(module.parameters(), weight_decay=decay, **how)  # type: ignore[call-arg]
-    decayed = [weights for weights in module.parameters() if weights.ndim > 1]
-    others = [weights for weights in module.parameters() if weights.ndim <= 1]
-    groups = [(decayed, decay), (others, 0.0)]
-    return kind([{"params": weights, "weight_decay": decay} for weights, decay in groups if weights], **how)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Weights of functions that stand for unknown ones if training has no rare function to learn them from.
-
-
-def find_unseen_functions(cell: Cell, counts: Tensor) -> list[tuple[TypedLinear, int]]:
-    """The maps of ``<unk>`` of a cell, each with its place, that no node of the training set reaches.
-
-    Args:
-        cell: of the model.
-        counts: (F,) int64, the nodes of each function of its vocabulary.
-    """
-    strange = {f for f, (name, _) in enumerate(cell.vocabulary.functions) if name == UNKNOWN and not int(counts[f])}
-    return list(_maps(cell, strange)) if cell.typed else []
-
-
-def _maps(cell: Cell, functions: set[int]) -> Iterator[tuple[TypedLinear, int]]:
-    for linear in cell.named_maps().values():
-        for function, place in linear.position.items():
-            if function in functions and linear.count > 1:
-                yield linear, place
-
-
-def take_means(maps: list[tuple[TypedLinear, int]]) -> None:
-    """Give each of these places the mean of the weights of the others, which are those of known functions."""
-    with torch.no_grad():
-        for linear, place in maps:
-            for weights in (each for each in linear.parameters() if len(each) == linear.count):
-                others = torch.arange(len(weights), device=weights.device) != place
-                weights[place] = weights[others].mean(0)
 
 
 class EncoderModule(lightning.LightningModule):
@@ -206,6 +114,7 @@ class TreeTraining(EncoderModule):
             options.lr,
         )
         self.metrics = MetricCollection(objective.validation_metrics())
+        self.validation_loss = MeanMetric(nan_strategy="disable")
         self.register_buffer("token_dropout", token_dropout, persistent=False)
         self.register_buffer("function_dropout", function_dropout, persistent=False)
         if self._drops:
@@ -260,6 +169,9 @@ class TreeTraining(EncoderModule):
             found, labels = self(labelled.inputs, labelled.features), labelled.labels
         self.metrics.update(*self.objective.compared(found, labels))
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labels))
+        loss, weight = (torch.as_tensor(each, device=labels.device) for each in self.objective.loss(found, labels))
+        self.validation_loss.update(loss.where(weight > 0, 0.0), weight)  # a batch may have unknown classes alone
+        self.log(VALIDATION_LOSS, self.validation_loss, batch_size=len(labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no fused ones there
@@ -344,3 +256,90 @@ def shared_mean(module: lightning.LightningModule, mean: Tensor, count: Tensor |
     overall, counts = trainer.strategy.reduce(sums, reduce_op="mean")
     nothing = sum(parameter.sum() for parameter in module.parameters()) * 0
     return total / counts + nothing, overall / counts
+
+
+def find_unseen_functions(cell: Cell, counts: Tensor) -> list[tuple[TypedLinear, int]]:
+    """The maps of ``<unk>`` of a cell, each with its place, that no node of the training set reaches.
+
+    Args:
+        cell: of the model.
+        counts: (F,) int64, the nodes of each function of its vocabulary.
+    """
+    strange = {f for f, (name, _) in enumerate(cell.vocabulary.functions) if name == UNKNOWN and not int(counts[f])}
+    return list(_maps(cell, strange)) if cell.typed else []
+
+
+def _maps(cell: Cell, functions: set[int]) -> Iterator[tuple[TypedLinear, int]]:
+    for linear in cell.named_maps().values():
+        for function, place in linear.position.items():
+            if function in functions and linear.count > 1:
+                yield linear, place
+
+
+def take_means(maps: list[tuple[TypedLinear, int]]) -> None:
+    """Give each of these places the mean of the weights of the others, which are those of known functions."""
+    with torch.no_grad():
+        for linear, place in maps:
+            for weights in (each for each in linear.parameters() if len(each) == linear.count):
+                others = torch.arange(len(weights), device=weights.device) != place
+                weights[place] = weights[others].mean(0)
+
+
+class RAdamLookahead(torch.optim.RAdam):
+    """RAdam with Lookahead, Ranger (Liu et al. 2020, arXiv 1908.03265; Zhang et al. 2019, arXiv 1907.08610).
+
+    After every five steps the weights become 0.8 of themselves and 0.2 of those kept at the last such step, as in the
+    papers on latent trees, and these are kept.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        first = {p: p.clone() for p in weights if not self.state[p]}
+        loss = super().step(closure)
+        for p in weights:
+            state = self.state[p]
+            state.setdefault("kept", first.get(p))
+            if int(state["step"]) % EVERY == 0:
+                p.copy_(state["kept"].lerp_(p, TAKEN))
+        return loss
+
+
+OPTIMIZERS: dict[OptimizerName, type[torch.optim.Optimizer]] = {
+    "adamw": torch.optim.AdamW,
+    "adam": torch.optim.Adam,
+    "radam": torch.optim.RAdam,
+    "radam_lookahead": RAdamLookahead,
+    "nadam": torch.optim.NAdam,
+    "adagrad": torch.optim.Adagrad,
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD,
+}
+DECOUPLED = ("radam", "radam_lookahead", "nadam")
+"""Those of torch that have both kinds of weight decay."""
+
+
+def optimizer_of(module: nn.Module, options: FitOptions, lr: float, fused: bool) -> torch.optim.Optimizer:
+    """The optimizer that is named, over all weights of a module.
+
+    Weight decay spares vectors, such as biases, and is decoupled from the gradient if torch has that, except for
+    "adam". The decay of the mean of gradients is the momentum of "sgd".
+
+    Args:
+        module: with the weights.
+        options: of the training.
+        lr: the rate to begin with.
+        fused: whether one kernel may do a step, if torch has one for the optimizer.
+    """
+    kind = OPTIMIZERS[options.optimizer]
+    given: dict[str, Any] = {"lr": lr, "betas": (options.beta1, 0.999), "eps": options.eps, "fused": fused}
+    given |= {"momentum": options.beta1} if options.optimizer == "sgd" else {}
+    given |= {"decoupled_weight_decay": True} if options.optimizer in DECOUPLED else {}
+    how = {name: value for name, value in given.items() if name in signature(kind).parameters}
+    decay = options.weight_decay or 0.0
+    if options.optimizer == "adam":
+        return kind(module.parameters(), weight_decay=decay, **how)  # type: ignore[call-arg]
+    decayed = [weights for weights in module.parameters() if weights.ndim > 1]
+    others = [weights for weights in module.parameters() if weights.ndim <= 1]
+    groups = [(decayed, decay), (others, 0.0)]
+    return kind([{"params": weights, "weight_decay": decay} for weights, decay in groups if weights], **how)

@@ -20,15 +20,27 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from lightning.pytorch.profilers import PassThroughProfiler
 
 from dgltree.models.tree_model import TreeModel
+from dgltree.support.unwarned import without_warnings
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import give_up, read_interrupted_state
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.processes import say, shows_progress
-from dgltree.training.stepping.callbacks import BestSoFar, DivergenceError, EpochLoss, EpochReport, Patience, TimeLimit, UsualEpochs
-from dgltree.training.stepping.callbacks import BEST, LAST, WholeCheckpoints, check_checkpoint, checkpoints
+from dgltree.training.stepping.callbacks import (
+    BEST,
+    LAST,
+    BestSoFar,
+    DivergenceError,
+    EpochLoss,
+    EpochReport,
+    Patience,
+    TimeLimit,
+    UsualEpochs,
+    WholeCheckpoints,
+    check_checkpoint,
+    checkpoints,
+)
 from dgltree.training.stepping.data import SplitsModule
 from dgltree.training.stepping.module import TreeTraining
-from dgltree.support.unwarned import without_warnings
 
 SETTINGS: dict[str, Any] = {
     "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
@@ -65,8 +77,7 @@ def step(
         leave: writes a model to the folder, the best one so far.
         callbacks, loggers: of Lightning, in addition to ours.
 
-    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` if the loss is no
-    finite number, and what :func:`train` raises.
+    Raises :class:`DivergenceError` if the loss is not finite, and what :func:`train` raises.
     """
     options, splits = decision.options, decision.splits
     loggers = [*loggers, *_loggers_of(options, folder)]
@@ -116,10 +127,7 @@ def _loggers_of(options: FitOptions, folder: Path) -> list[Logger]:
     if options.log == "csv":
         return [CSVLogger(folder, "logs", version="")]
     if options.log == "tensorboard":
-        try:
-            return [TensorBoardLogger(folder, "logs", version="")]
-        except ModuleNotFoundError:  # of Lightning's own, without a name
-            raise ModuleNotFoundError("log is tensorboard, which is not installed", name="tensorboard") from None
+        return [TensorBoardLogger(folder, "logs", version="")]
     return []
 
 
