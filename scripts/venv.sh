@@ -65,7 +65,7 @@ say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds
     [ "$(uname -sm)" = "Linux x86_64" ] || return 0
     .venv/bin/python -m pip index versions torch 2>/dev/null | grep -q "$(grep '^torch==' constraints.txt | cut -d= -f3)+cpu" && return
     echo "pip will download torch with its CUDA libraries: 2.7 GB, and 5 GB in .venv. If this machine has no GPU, interrupt now"
-    echo "(Ctrl-C) and install the CPU build of torch first, 0.2 GB: see \"Install\" in README.md."
+    echo "(Ctrl-C), install the CPU build of torch, 0.2 GB, by .venv/bin/pip (docs/install.md), and run this again."
 }
 
 is_installed() { # whether these extras are, maybe with others, by the present files: is_installed EXTRAS CHECKSUM
@@ -93,7 +93,8 @@ install() {
         grep -v '^torch==' constraints.txt >"$pins"
     fi
     echo "Installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}" ||
+    # A plain path, not a finder: with that, a program beside the clone would import the clone's folder as dgltree.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --constraint "$pins" --editable ".${extras:+[$extras]}" ||
         stop "pip could not install dgltree; its message is above. Once the cause is removed (a connection or proxy; a full disk: $(free .) are free here, $(free "${TMPDIR:-/tmp}") in ${TMPDIR:-/tmp}; permissions), run $0 again: it goes on. If it fails again, delete the environment (rm -r .venv)"
     touch ".venv/.installed-${extras//,/-}-$sum"
 }

@@ -66,7 +66,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not config.getoption("--fast"):
         return None
     if collection_path.is_dir():
-        return True if collection_path == ROOT / "tests" / "tasks" else None
+        return True if collection_path in (ROOT / "tests" / "tasks", ROOT / "tests" / "benchmarks") else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
 
@@ -139,10 +139,10 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def start_page(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The start page of a freshly built documentation site."""
-    from test_site import SKIPPED, build
+    from test_site import build, copy_project
 
     folder = tmp_path_factory.mktemp("search") / "site"
-    shutil.copytree(ROOT, folder, ignore=lambda _, names: SKIPPED & set(names))
+    copy_project(folder)
     built = build(folder)
     assert built.returncode == 0, built.stderr
     page = chromium.new_page()

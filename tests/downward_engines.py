@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell, DownwardCell
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.graph import Graph
+from dgltree.engine.runner import prop_nodes_topo
 
 Down = Callable[[DownwardCell, TreeBatch, State], State]
 

@@ -4,6 +4,7 @@ What a pass with kernels computes from them, states and gradients, is what torch
 computes; or both engines refuse, with one error.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from oracle import recursion
 from rows import DOWNWARD, ROWS, make_cell, make_downward
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, grad, jvp
 
 from dgltree import batch, propagate, rank
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
@@ -189,6 +190,36 @@ def check_cell(draw: Draw) -> bool:
     return agree(draw, cell, by("on"), by("off"), recursively)
 
 
+def check_transforms(draw: Draw) -> bool:
+    """The gradient, and the Hessian times a vector, by torch.func's transforms and twice backward through recursion."""
+    cell = make_cell(draw.row)
+    trees = batch(suited(cell, TREES), cell.vocabulary)
+    made, _ = weights_of(cell, draw)
+    weights = {name: torch.empty(weight.shape, dtype=weight.dtype).copy_(weight) for name, weight in made.items()}
+    weights = {name: weight.detach() for name, weight in weights.items()}  # of one layout: torch's jvp takes few others
+    vector = {name: weight.cos() for name, weight in weights.items()}
+
+    def loss(own: dict[str, Tensor]) -> Tensor:
+        return torch.stack([state.sin().sum() for state in functional_call(cell, own, (trees,)).values()]).sum()
+
+    def recursively(own: dict[str, Tensor]) -> Tensor:
+        states = functional_call(Recursion(cell), {f"cell.{name}": w for name, w in own.items()}, (trees,))
+        return torch.stack([state.sin().sum() for state in states.values()]).sum()
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")  # torch's own jvp of some operations
+        found = jvp(grad(loss), (weights,), (vector,))
+    given = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+    options = {"allow_unused": True, "materialize_grads": True}
+    first = torch.autograd.grad(recursively(given), [*given.values()], create_graph=True, **options)
+    along = torch.stack([(slope * vector[name]).sum() for name, slope in zip(given, first, strict=True)]).sum()
+    second = torch.autograd.grad(along, [*given.values()], **options)
+    for by_transforms, by_recursion in zip(found, (first, second), strict=True):
+        for name, expected in zip(given, by_recursion, strict=True):
+            assert_close(by_transforms[name], expected.detach(), name, 1e-9)
+    return True
+
+
 def check_downward(draw: Draw) -> bool:
     """The same of a downward cell, which has no kernel."""
     up, down = (cell.to(draw.dtype) for cell in make_downward(draw.row))
@@ -261,8 +292,10 @@ def agree(draw: Draw, module: nn.Module, first: Any, *others: Any) -> bool:
 
 
 def weight_targets() -> dict[str, Target]:
+    legal = draws(list(ROWS)).map(lambda draw: draw._replace(dtype=torch.float64, fault=None))
     return {
         "weights of cells": Target(draws(WITH_KERNELS), check_cell),
+        "weights in transforms": Target(legal, check_transforms),
         "weights downwards": Target(draws(list(DOWNWARD)), check_downward),
         "weights of ON-LSTM": Target(draws(["on_lstm"]), check_on_lstm),
         "weights on paths": Target(draws(WITH_PATHS), check_paths),

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
-from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON
-from dgltree.engine.kernels.dispatch import get_fused, kernels
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.graph import Graph
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, get_fused, kernels
+from dgltree.engine.runner import prop_nodes_topo
 
 State = dict[str, Tensor]
 Engine = Callable[[Cell, TreeBatch], State]
@@ -87,7 +87,7 @@ INSTALLED = {name: run for name, run in ENGINES.items() if name not in NEEDS or 
 INTERPRETED: dict[str, Engine] = {"triton": triton_engine}
 """Too slow to run by default."""
 TABLE = ENGINES | INTERPRETED
-"""The engines of docs/notes/exactness.md."""
+"""The engines of tests/engine/exactness.md."""
 
 
 def engines_of(name: str, among: Mapping[str, Engine] = ENGINES) -> list[str]:

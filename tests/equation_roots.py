@@ -3,9 +3,9 @@
 from fuzzing import Target
 from hypothesis import strategies as st
 
-from tasks.evidence.solutions.drawn import FAMILIES, draw
-from tasks.evidence.solutions.faults import FALSE, LOST, row
-from tasks.evidence.solutions.kept import KEPT
+from benchmarks.solutions.drawn import FAMILIES, draw
+from benchmarks.solutions.faults import FALSE, LOST, row
+from benchmarks.solutions.kept import KEPT
 
 
 def has_all_roots_and_no_others(number: int) -> bool:

@@ -6,6 +6,7 @@ different. Everything else is a defect.
 """
 
 from collections.abc import Callable
+from random import Random
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -31,6 +32,14 @@ class Target(NamedTuple):
     """Whether the example was taken; a refusal is ``False``, a defect an exception."""
     together: int = 100
     """Examples between two looks at the clock."""
+
+
+class SlowTarget(NamedTuple):
+    """What takes seconds an example, which is tried only if it is asked for; nothing looks for a smaller example."""
+
+    example: Callable[[Random], Any]
+    run: Callable[[Any], bool]
+    """As of :class:`Target`."""
 
 
 @st.composite

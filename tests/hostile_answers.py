@@ -7,8 +7,8 @@ from typing import Any
 from fuzzing import Target, mutated
 from hypothesis import strategies as st
 
-from dgltree.equations.marking.marks import Mark
 from dgltree.equations.marking.check import MarkingTask, mark_within
+from dgltree.equations.marking.marks import Mark
 from dgltree.read.json_text import write_json
 
 with (Path(__file__).parent / "equations" / "platform_answers.tsv").open(encoding="utf-8") as opened:

@@ -18,9 +18,8 @@ import dgltree
 from dgltree import TreeDataset, Vocabulary
 from dgltree.cells import TreeSMU
 from dgltree.datasets import label_numbers
-from dgltree.datasets.formats.source import CHUNK
 from dgltree.datasets.formats.parquet import pieces
-from dgltree.datasets.formats.source import TOO_LONG
+from dgltree.datasets.formats.source import CHUNK, TOO_LONG
 from dgltree.datasets.labels import select_labelled, unify_labels
 from dgltree.datasets.loading.from_file import cache_path
 from dgltree.datasets.settings import key_of

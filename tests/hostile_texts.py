@@ -11,15 +11,15 @@ from dgltree import Tree, Vocabulary, batch, unbatch
 from dgltree.batching.batch import select
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.equations.completion.completer import Completer
+from dgltree.equations.typed import read_typed
+from dgltree.equations.typed.latex_writer import write_latex_equation
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
 from dgltree.read.code import LANGUAGES
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
-from dgltree.equations.typed.latex_writer import write_latex_equation
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.sexpr import write_sexpr
-from dgltree.equations.typed import read_typed
 
 CONLLU = "# sent_id = a-1\n1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t_\n2\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
 TEXTS = {

@@ -14,7 +14,13 @@ from crvnn_oracle import crvnn
 from latent_equations import Noise, Told, best, composed, score, words
 from torch import Tensor
 
-from dgltree.encoders import SequenceBalancedTree, SequenceBeamTree, SequenceCRvNN, SequenceEfficientBeamTree, SequenceGumbelTree
+from dgltree.encoders import (
+    SequenceBalancedTree,
+    SequenceBeamTree,
+    SequenceCRvNN,
+    SequenceEfficientBeamTree,
+    SequenceGumbelTree,
+)
 
 
 def along(core: Any, h: list[Tensor], order: list[int]) -> Tensor:

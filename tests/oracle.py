@@ -11,7 +11,20 @@ import torch
 from torch import Tensor
 
 from dgltree import TreeBatch
-from dgltree.cells import GRC, BanyanCell, Cell, ChildSumTreeLSTM, StackTreeLSTM, StackTreeRNN, StrAECell, SumCell, TreeCell, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.cells import (
+    GRC,
+    BanyanCell,
+    Cell,
+    ChildSumTreeLSTM,
+    StackTreeLSTM,
+    StackTreeRNN,
+    StrAECell,
+    SumCell,
+    TreeCell,
+    TreeLSTM,
+    TreeRNN,
+    TreeSMU,
+)
 
 State = dict[str, Tensor]
 

@@ -13,9 +13,9 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "tasks").rglob("*.md")),
+    *sorted((ROOT / "benchmarks").rglob("*.md")),
 ]
 REASON = re.compile(r"<!-- not run: (.+) -->\s*")
-QUOTED = re.compile(r"^\[`[\w.]+`\]\([\w./]+\.py\):$")
 
 PROGRAM = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?[a-z]+ ")
 """The beginning of a command; lines of a script are none."""
@@ -49,14 +49,13 @@ def name(page: Path) -> str:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page in their order. Code that a page quotes is compared with its file, and not run."""
+    """The blocks of a page in their order."""
     before = ""
     for token in MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8")):
         if token.type == "fence":
             reason = REASON.fullmatch(before)
-            quoted = "a quotation" if QUOTED.match(before) else ""
             kind = token.info.split(" ")[0]
-            yield Block(page, kind, token.content, token.map[0] + 1, reason[1] if reason else quoted)  # type: ignore[index]
+            yield Block(page, kind, token.content, token.map[0] + 1, reason[1] if reason else "")  # type: ignore[index]
         if token.content.strip():
             before = token.content
 

@@ -17,6 +17,7 @@ from sklearn.metrics import (
     mean_absolute_error,
     precision_recall_fscore_support,
     r2_score,
+    recall_score,
     root_mean_squared_error,
 )
 
@@ -82,12 +83,23 @@ def metrics(rows: Rows, train: Sequence[str]) -> dict[str, float]:
     assert rows.predicted == [rows.names[best] for best in rows.answers.argmax(1)], "the most probable class"
     np.testing.assert_allclose(rows.answers.sum(1), 1, atol=1e-5)
     labels = [label if label in rows.names else OTHER for label in rows.labels]
-    return {
+    found = {
         "accuracy": accuracy_score(labels, rows.predicted),
         "macro_f1": f1_score(labels, rows.predicted, average="macro", zero_division=0),
         "most_frequent": _dummy_accuracy(rows, labels, train),
         "calibration_error": _calibration_error(rows, labels),
     }
+    return found | ({"balanced_accuracy": _balanced(labels, rows.predicted)} if has_rare(rows.names, train) else {})
+
+
+def has_rare(names: Sequence[str], train: Sequence[str]) -> bool:
+    """Whether a class has less than half of an even share of the training labels."""
+    return min(list(train).count(name) for name in names) < len(train) / (2 * len(names))
+
+
+def _balanced(labels: Sequence[str], predicted: Sequence[str]) -> float:
+    """The mean recall of the classes among the labels."""
+    return float(recall_score(labels, predicted, labels=sorted(set(labels)), average="macro", zero_division=0))
 
 
 def _dummy_accuracy(rows: Rows, labels: Sequence[str], train: Sequence[str]) -> float:
@@ -125,7 +137,7 @@ def by_class(rows: Rows) -> dict[str, tuple[float, float, float, int]]:
     return {name: tuple(column[i] for column in found) for i, name in enumerate(names)}
 
 
-def intervals(rows: Rows) -> dict[str, tuple[float, float]]:
+def intervals(rows: Rows, train: Sequence[str]) -> dict[str, tuple[float, float]]:
     """95 % of a thousand resamples, drawn as documented: numpy's generator with seed 0."""
     labels = np.array(rows.labels if rows.names else list(map(float, rows.labels)))
     random = np.random.default_rng(0)
@@ -136,7 +148,10 @@ def intervals(rows: Rows) -> dict[str, tuple[float, float]]:
     labels = np.array([label if label in rows.names else OTHER for label in rows.labels])
     predicted = np.array(rows.predicted)
     macro = [f1_score(labels[k], predicted[k], average="macro", zero_division=0) for k in drawn]
-    return {"accuracy": _middle([(labels[k] == predicted[k]).mean() for k in drawn]), "macro_f1": _middle(macro)}
+    found = {"accuracy": _middle([(labels[k] == predicted[k]).mean() for k in drawn]), "macro_f1": _middle(macro)}
+    if has_rare(rows.names, train):
+        found["balanced_accuracy"] = _middle([_balanced(labels[k].tolist(), predicted[k].tolist()) for k in drawn])
+    return found
 
 
 def _middle(values: list[float]) -> tuple[float, float]:

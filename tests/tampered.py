@@ -25,10 +25,19 @@ from dgltree.batching.vocabulary import without_signatures
 from dgltree.commands.main import main
 from dgltree.datasets.settings import Reading
 from dgltree.encoders import make_encoder
-from dgltree.models import ClassifierReadout, LanguageModel, NumberReadout, PairModel, PairReadout, TreeModel, load_language_model, save_language_model
+from dgltree.models import (
+    ClassifierReadout,
+    LanguageModel,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+    load_language_model,
+    save_language_model,
+)
 from dgltree.models.checkpoint import HEADER, digest
 from dgltree.training.folder import WEIGHTS
-from dgltree.training.model_files import READING
+from dgltree.training.model_files import READING, write_reading
 from dgltree.training.trained_model import TrainedModel
 
 TREES = "tree\nx*y\nsin(x + y)\n"
@@ -69,7 +78,10 @@ def write(content: Content, folder: Path) -> None:
     header = {name: value for name, value in content.header.items() if name != "sha256"}
     header["sha256"] = digest(header, content.tensors)
     (folder / WEIGHTS).write_bytes(save(content.tensors, {HEADER: json.dumps(header)}))
-    (folder / READING).write_text(json.dumps(content.reading), encoding="utf-8")
+    if isinstance(content.reading, dict):
+        write_reading(folder, content.reading)
+    else:
+        (folder / READING).write_text(json.dumps(content.reading), encoding="utf-8")
 
 
 def kinds() -> dict[str, Kind]:

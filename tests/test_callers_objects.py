@@ -14,8 +14,8 @@ from own_trees import QUIET
 import dgltree
 from dgltree import Tree, TreeDataset, Vocabulary
 from dgltree.cells import TreeLSTM
-from dgltree.read.infix import read_infix
 from dgltree.read.graphs import from_any_networkx, from_networkx, to_networkx
+from dgltree.read.infix import read_infix
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("lightning", reason="the train extra is not installed")

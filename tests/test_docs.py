@@ -16,13 +16,14 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "tasks").rglob("*.md")),
+    *sorted((ROOT / "benchmarks").rglob("*.md")),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 FOLDERS = "dgltree|tasks|tests|docs|scripts|benchmarks"
 FILE = re.compile(rf"(?<![\w/.])(?:(?:{FOLDERS})/|\.ci/)[\w./]*\w")
 NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
-MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
+MODULE = re.compile(r"python -m ((?:tasks|benchmarks)[\w.]*)((?:\s+[a-z][\w|-]*)?)")
 
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
@@ -115,11 +116,24 @@ def test_every_public_name_stands_in_a_page() -> None:
     assert [name for name in dgltree.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
-def test_the_index_leads_to_every_page() -> None:
+def test_the_navigation_and_the_list_of_recipes_have_every_page() -> None:
     docs = ROOT / "docs"
-    linked = {(docs / link).resolve() for link in LINK.findall((docs / "index.md").read_text(encoding="utf-8"))}
-    pages = {*docs.glob("*.md"), *docs.glob("notes/*.md"), *docs.glob("howto/*.md"), docs / "reference" / "index.md"}
-    assert pages - linked == {docs / "index.md"}
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    assert {str(path.relative_to(docs)) for path in docs.rglob("*.md")} <= set(re.findall(r"[\w/]+\.md", navigation))
+    recipes = {*LINK.findall((docs / "howto" / "index.md").read_text(encoding="utf-8")), "index.md", "faq.md"}
+    assert {path.name for path in (docs / "howto").glob("*.md")} <= recipes
+
+
+MOST_WORDS = {"README.md": 450, "CONTRIBUTING.md": 750}
+MOST_WORDS_OF_ALL = 78_000
+
+
+def test_pages_have_no_more_words_than_somebody_reads() -> None:
+    """Replace words rather than add some."""
+    every = [*PAGES, ROOT / "CHANGELOG.md"]
+    words = {str(page.relative_to(ROOT)): len(page.read_text(encoding="utf-8").split()) for page in every}
+    assert {page: words[page] for page, most in MOST_WORDS.items() if words[page] > most} == {}
+    assert sum(words.values()) <= MOST_WORDS_OF_ALL
 
 
 DAY = re.compile(r"20\d\d-\d\d-\d\d")
@@ -127,7 +141,7 @@ GUIDES = [page for page in (ROOT / "docs").glob("*.md") if page.name != "default
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=[page.name for page in GUIDES])
-def test_a_guide_leaves_days_to_the_notes(page: Path) -> None:
+def test_a_guide_has_days_in_tables_only(page: Path) -> None:
     text = FENCED.sub("", page.read_text(encoding="utf-8"))
     assert [line for line in text.splitlines() if DAY.search(line) and not line.startswith("|")] == []
 

@@ -1,5 +1,6 @@
 """Files that are whole or not there."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -128,14 +129,24 @@ def test_a_pipe_or_a_device_given_as_output_is_refused(tmp_path: Path) -> None:
     assert path.is_fifo()
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.ENOENT, errno.EROFS, errno.EIO])
+@pytest.mark.parametrize("named", [True, False])
+def test_an_error_of_writing_keeps_its_type_and_number(number: int, named: bool, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(OSError) as caught, replacing(path) as beside:
+        raise OSError(number, os.strerror(number), *([str(beside)] if named else []))
+    assert (caught.value.errno, type(caught.value)) == (number, type(OSError(number, "")))
+
+
 def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with (
         full_disk(),
-        pytest.raises(OSError, match=rf"^{path} cannot be written: File too large$"),
+        pytest.raises(OSError, match=rf"^{path} cannot be written: File too large$") as caught,
         replacing(path) as beside,
     ):
         beside.write_text("x" * 1000)
+    assert caught.value.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []
 
 
@@ -193,6 +204,7 @@ def test_tensors_that_cannot_be_written_are_an_os_error(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(OSError, match="No such file"):
         save_tensors(tmp_path / "gone" / "file", {"a": torch.zeros(3)}, {})
-    with full_disk(), pytest.raises(OSError, match="file cannot be written: "):
+    with full_disk(), pytest.raises(OSError, match="file cannot be written: ") as caught:
         save_tensors(tmp_path / "file", {"a": torch.zeros(100_000)}, {})
+    assert caught.value.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []

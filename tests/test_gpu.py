@@ -117,6 +117,7 @@ def test_a_gpu_gives_the_same_beams_of_chunks_and_words_in_context(
     torch.testing.assert_close(read(ids.to("cuda"), lengths.to("cuda")).cpu(), expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_loader_plans_for_a_model_on_the_gpu_and_it_learns(emulated: Device | None) -> None:
     """The program of docs/own_trees.md, with ``Collate(classes, encoder)``."""
     trees = [dgltree.read_infix(text) for text in ("x+y", "x*y", "sin(x)", "x*(y+x)", "sin(y)*x", "x+x")]
@@ -152,6 +153,7 @@ def test_a_ranker_scores_on_the_gpu_as_on_the_cpu(emulated: Device | None) -> No
         torch.testing.assert_close(one.scores.cpu(), other.scores, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_fit_trains_on_the_gpu_and_its_model_gives_the_same_vectors_there(
     emulated: Device | None, tmp_path: Path
 ) -> None:

@@ -1,11 +1,17 @@
 """What works where optional packages are not installed."""
 
 import os
+import pickle
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import dgltree
+from dgltree.support.moved import MOVED
 
 HIDE = """
 import sys
@@ -23,7 +29,8 @@ from dgltree import BLANK, Equation, Tree, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
-from dgltree.engine.runner import Graph, prop_nodes_topo
+from dgltree.engine.graph import Graph
+from dgltree.engine.runner import prop_nodes_topo
 
 x = Tree("Symbol", token="var_0")
 trees = [Tree("Add", (x, Tree("sin", (x,)))), x]
@@ -71,6 +78,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=900, env=quiet)
 
 
+@pytest.mark.slow
 def test_propagation_and_ranking_work_without_dgl_lark_sympy_and_the_rest_and_a_graph_says_why_not() -> None:
     done = run(HIDE + WORK)
     *why, last = done.stdout.splitlines()
@@ -79,6 +87,7 @@ def test_propagation_and_ranking_work_without_dgl_lark_sympy_and_the_rest_and_a_
     assert ("no wheels" in "".join(why)) == (sys.version_info >= (3, 12))
 
 
+@pytest.mark.slow
 def test_sequence_encoders_work_without_dgl_and_the_rest() -> None:
     done = run(HIDE.replace('"sympy", ', "") + ENCODE)  # torch's own attention imports SymPy, which torch requires
     assert (done.stdout, done.stderr) == ("done\n", "")
@@ -111,6 +120,19 @@ def test_dir_shows_what_is_public_and_the_version_is_known() -> None:
     assert dgltree.__version__ == version("dgltree")
     done = subprocess.run([sys.executable, "-m", "dgltree", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"dgltree {version('dgltree')}\n"
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_a_module_that_moved_is_named_by_an_import_or_a_pickle_of_before(old: str, new: str) -> None:
+    assert import_module(new)
+    package = old.rpartition(".")[0]  # is imported first, and may have moved as a whole
+    message = f"{package} is now {MOVED[package]}" if package in MOVED else f"{old} is now {new}"
+    with pytest.raises(ModuleNotFoundError, match=rf"^{re.escape(message)}$"):
+        import_module(old)
+    with pytest.raises(ModuleNotFoundError, match=rf"^{re.escape(message)}$"):
+        pickle.loads(f"c{old}\nName\n.".encode())
+    page = (Path(__file__).parents[1] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    assert f"| `{old.removeprefix('dgltree.')}` | `{new}` |" in page
 
 
 PACKAGES = (

@@ -134,6 +134,7 @@ def test_a_half_made_environment_is_finished_behind_a_proxy_that_refuses(place: 
     subprocess.run([place / ".venv" / "bin" / "python", "-m", "pip", "--version"], check=True)
 
 
+@pytest.mark.slow
 def test_extras_that_were_installed_with_others_are_not_installed_again(place: Path) -> None:
     python_with(place / ".venv" / "bin" / "python", shell=NO_PIP_INSTALL.replace("exit 1", "exit 0"))
     executable(place / "scripts" / "more", 'set -e; . "$(dirname "$0")/venv.sh"; install docs,fast,test')

@@ -40,7 +40,7 @@ def test_an_import_that_points_the_wrong_way_breaks_a_contract(
     file: str, line: str, contract: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("importlinter", reason="the test extra is not installed")
-    for folder in ("dgltree", "tasks"):
+    for folder in ("dgltree", "tasks", "benchmarks"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     mutant = tmp_path / file

@@ -15,13 +15,14 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import torch
 
 from dgltree import Equation, Tree, TreeDataset
 from dgltree.batching.number_scales import NumberScales, PlaceScale
 from dgltree.datasets.formats import Bad
-from dgltree.explore.endpoint import RequestFields
+from dgltree.explore.request_fields import RequestFields
 from dgltree.training.objectives import OBJECTIVES
 from dgltree.trees.equation import BLANK, blank
 
@@ -50,6 +51,18 @@ def _limits_of(module: ast.Module) -> set[str]:
 
 def _constants(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and each.id.isupper() and len(each.id) > 1}
+
+
+def recorded(recording: ModuleType, size: int) -> None:
+    """Functions on nodes of as many fields."""
+    fields = {f"x{number}": recording.Kind((1,), torch.float64) for number in range(size)}
+    recording.record(recording.PassFunctions(None, None, False, None), fields, {}, 53, 0)
+
+
+def as_numbers(tensors: ModuleType, size: int) -> None:
+    """As many columns, each a number of its own."""
+    columns = tensors.ValueTensor(np.full(1, tensors.ZERO), [tensors.COLUMNS], (size,))
+    tensors.TensorAlgebra(53, None).as_numbers(columns)
 
 
 class Row(NamedTuple):
@@ -154,7 +167,7 @@ def waited(module: ModuleType, count: int) -> None:
     async def last_of_them() -> None:
         worker = module.Worker("test", 5)
         worker._waiting = count - 1
-        async with worker._queue():
+        async with worker:
             pass
 
     try:
@@ -271,6 +284,9 @@ ROWS = [
         "explore.batch_room.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
+    Row("engine.compiled.recording.MOST_FIELDS", takes(recorded, "fields; a program")),
+    Row("engine.compiled.tensors.FEW", takes(as_numbers, "two axes of more than")),
+    Row("equations.typed.reader.MAX_LENGTH", takes(lambda m, size: m.check_length("x" * size), "characters; at most")),
     Row("explore.equation_room.MAX_BLANK_DEPTH", takes(ranked, "nodes below")),
     Row("explore.tree_room.MIN_VECTORS", takes(lambda m, size: m.principal(torch.rand(size, 3)), "a map"), most=False),
     Row("explore.sequence_room.MOST_WORDS", takes(read_words, "words and brackets")),

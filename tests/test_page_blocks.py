@@ -1,7 +1,7 @@
 """Every block of every page runs, or has the reason on the page why not; and every option of a command is there.
 
-A page that no other test runs is run here, in an empty folder: its Python with common names, its commands on small
-files with the names that the page gives.
+A page is run in an empty folder, its Python with common names, and prints what it shows. Its commands in blocks of bash
+are run on small files with the names that the page gives.
 """
 
 import io
@@ -12,6 +12,7 @@ import runpy
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -23,30 +24,25 @@ pytest.importorskip("markdown_it", reason="the test extra is not installed")
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
-import test_tutorials as tutorials
 from own_trees import QUIET
 from page_blocks import PAGES, ROOT, Block, blocks, name, words
-from transcripts import commands, differences, printed
+from transcripts import differences, transcript
 
+from dgltree.cells import CELLS
 from dgltree.commands.main import COMMANDS, main
+from dgltree.encoders import SEQUENCE_ENCODERS
+from dgltree.read.notations import NOTATIONS
 
 pytestmark = [*QUIET, pytest.mark.filterwarnings("ignore:.*valid edges.*", "ignore:.*LeafSpec.*")]
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 ELSEWHERE = {
-    *(f"docs/tutorials/{page}.md" for page in tutorials.TRANSCRIPTS),
-    *(path.relative_to(ROOT).as_posix() for path in tutorials.FOLDER.glob("*.md")),
-    *(f"docs/howto/{page}.md" for page in tutorials.HOW_TOS),
-    *(f"docs/gallery/{path.name}" for path in (ROOT / "docs" / "gallery").glob("*.md")),  # as notebooks, too
     "docs/howto/inside.md",  # test_inside_page.py
-    "docs/howto/layers.md",
     "docs/howto/own_ddp.md",  # test_process_pages.py
     "docs/howto/serving_marks.md",  # equations/test_serving_marks.py
-    "docs/own_trees.md",
-    "docs/users.md",
-    "README.md",
 }
 """Pages whose Python and transcripts are run by tests of their own."""
+TRAINS = re.compile(r"dgltree fit|\b(?:fit|embed)\(")
 KINDS = {"python", "bash", "console", "text", "json", "yaml", "math", "mermaid"}
 SMALL = ["--epochs", "1", "--hidden-size", "8", "--baseline", "fast"]
 """Options that a training is run with here in addition."""
@@ -71,25 +67,38 @@ def test_every_block_has_a_kind_that_says_whether_it_runs() -> None:
 def test_a_page_that_says_that_the_tests_run_it_is_run() -> None:
     claims = re.compile(r"[Tt]he tests run (?:them|it|every command)")
     claiming = {name(page) for page in PAGES if claims.search(page.read_text(encoding="utf-8"))}
-    assert len(claiming) > 4
+    assert len(claiming) > 1
     left = {(name(block.page), block.reason) for block in BLOCKS if name(block.page) in claiming and block.reason}
-    assert left == {
-        ("docs/users.md", "it installs from the network"),  # and the page says so
-        ("docs/howto/serving_marks.md", SERVED),
-    }
+    assert left == {("docs/howto/serving_marks.md", SERVED)}
 
 
-@pytest.mark.parametrize("page", sorted(PYTHON))
-def test_the_python_and_the_transcripts_of_a_page_run(page: str, tmp_path: Path, monkeypatch: Any) -> None:
+def marked(page: str) -> Any:
+    """A page with the marker of slow tests if it trains."""
+    slow = any(TRAINS.search(block.text) for block in PYTHON[page])
+    return pytest.param(page, marks=[pytest.mark.slow] * slow)
+
+
+@pytest.fixture
+def kept_registries() -> Iterator[None]:
+    """What a page registers is gone after its test."""
+    registries: tuple[Any, ...] = (CELLS, SEQUENCE_ENCODERS, NOTATIONS)
+    entries = [dict(registry) for registry in registries]
+    yield
+    for registry, before in zip(registries, entries, strict=True):
+        registry.clear()
+        registry.update(before)
+
+
+@pytest.mark.usefixtures("kept_registries")
+@pytest.mark.parametrize("page", [marked(page) for page in sorted(PYTHON)])
+def test_a_page_runs_and_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in PYTHON[page]:
-        for command, shown in commands(block.text) if block.kind == "console" else ():
-            assert differences(shown, printed(command)) == [], command
-        try:
-            exec(block.text if block.kind == "python" else "", names)
-        except ModuleNotFoundError as error:
-            pytest.skip(f"{error.name} is not installed")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        for command, shown, found in transcript((ROOT / page).read_text(encoding="utf-8")):
+            assert not shown or differences(shown, found) == [], command
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
 
 
 def write_small_files() -> None:
@@ -194,7 +203,7 @@ def test_the_options_of_a_command_are_there(command: str) -> None:
         assert [one for one in options(given[2:]) if not re.search(rf"(?<![\w-]){one}(?![\w-])", text)] == []
 
 
-TASKS = commands_of("python -m tasks")
+TASKS = commands_of("python -m tasks") + commands_of("python -m benchmarks")
 
 
 @pytest.mark.slow

@@ -23,8 +23,7 @@ from dgltree.commands.main import main
 from dgltree.datasets.batches import Labelled
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels import kernel as operands
-from dgltree.engine.kernels.dispatch import BACKENDS
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, kernels
 from dgltree.engine.kernels.kernel import Gates, Sent, States
 from dgltree.engine.kernels.layout import MapChunks, Tiles
 

@@ -19,8 +19,8 @@ from dgltree.engine.kernels.dispatch import kernels
 
 UNDETERMINED = {"cumsum", "cumprod", "put_", "bincount", "histc", "kthvalue", "median"}
 """Operations that torch refuses on a GPU under ``use_deterministic_algorithms(True)``, of floating-point numbers."""
-RUNNER = {"tree_smu": 30, "child_sum": 37}
-"""By the cells' own functions, which look at what they are given."""
+RUNNER = {"tree_smu": 31, "child_sum": 38}
+"""By the cells' own functions, which look at what they are given; and one for edges in other memory than the plan's."""
 READ = {
     "lstm": 1,
     "on_lstm": 4,

@@ -1,4 +1,4 @@
-"""Files of other programs have as many nodes as readers of their own count (the table in docs/notes/real_files.md)."""
+"""Files of other programs have as many nodes as readers of their own count (the table in real_files.md)."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from real_files import FILES, RealFile
 
 LARGE = ("ewt-train.conllu", "first_5K.smi", "bace.csv", "treebank_sample", "CHEMBL2321810.smi")
-PAGE = Path(__file__).parents[1] / "docs" / "notes" / "real_files.md"
+PAGE = Path(__file__).with_name("real_files.md")
 
 
 @pytest.mark.filterwarnings("ignore:.*removed in Python 3.14:DeprecationWarning")  # of ast2json

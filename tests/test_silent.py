@@ -1,7 +1,5 @@
 """What was silently wrong from Python, and is now refused or right."""
 
-import collections
-
 import numpy as np
 import pytest
 import safetensors.torch
@@ -13,11 +11,11 @@ from torch import Tensor
 import dgltree
 from dgltree import Tree, Vocabulary, batch, propagate, select
 from dgltree.cells import TreeLSTM, TreeRNN
-from dgltree.engine.contract import Children, State
-from dgltree.engine.typed_linear import Linear
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.engine import Graph, prop_nodes_topo
+from dgltree.engine.contract import Children, State
+from dgltree.engine.typed_linear import Linear
 
 TREES = [random_tree(2, 2, seed) for seed in range(3)]
 MASKS = [[True, False, True], torch.tensor([True, False, True]), np.array([True, False, True])]
@@ -132,12 +130,6 @@ def test_weights_that_do_not_say_of_which_vocabulary_they_are_need_a_look() -> N
         other.load_state_dict(by_hand)
     other.load_state_dict(by_hand, strict=False)
     assert all(torch.equal(a, b) for a, b in zip(cell.parameters(), other.parameters(), strict=True))
-    earlier = collections.OrderedDict(by_hand)  # as releases before 0.3 signed it
-    earlier._metadata = {"": {"version": 1, "vocabulary": VOCABULARY.digest}}
-    other.load_state_dict(earlier)
-    earlier._metadata = {"": {"version": 1, "vocabulary": turned(VOCABULARY).digest}}
-    with pytest.raises(RuntimeError, match="another vocabulary"):
-        other.load_state_dict(earlier)
     with pytest.raises(RuntimeError, match="Missing key"):
         other.load_state_dict({name: t for name, t in cell.state_dict().items() if not name.startswith("maps")})
     with pytest.raises(RuntimeError, match="size mismatch"):

@@ -22,6 +22,7 @@ import hooks  # noqa: E402
 import links  # noqa: E402
 import public  # noqa: E402
 import quotes  # noqa: E402
+import redirects  # noqa: E402
 import roles  # noqa: E402
 import steps  # noqa: E402
 import update  # noqa: E402
@@ -30,6 +31,7 @@ from dgltree.cells import CELLS  # noqa: E402
 from dgltree.encoders import SEQUENCE_ENCODERS  # noqa: E402
 
 
+@pytest.mark.slow
 def test_every_public_name_has_an_entry_with_a_docstring() -> None:
     entries = {public.found(name).canonical_path: public.found(name) for name in public.entries()}
     exported = [public.found(name).canonical_path for name in public.exported()]
@@ -83,19 +85,17 @@ def test_the_steps_of_a_page_are_marked_and_the_others_lead_to_theirs() -> None:
     assert "**batch**{ .step .here }" in head
     assert "[plan](engine.md){ .step }" in head
     assert "[Reference of `dgltree.batching`](reference/batching.md)" in head
-    assert steps.marked("# Notes\n", "notes/tasks.md") == "# Notes\n"
+    assert steps.marked("# Recipes\n", "howto/index.md") == "# Recipes\n"
 
 
-def test_code_and_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
+def test_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
     lstm = ROOT / "dgltree/cells/tree_lstm.py"
-    assert "def combine(self" in quotes.code(lstm, "TreeLSTM.combine")
-    encode = quotes.code(ROOT / "dgltree/encoders/sequence/lstm.py", "SequenceLSTM.encode")  # without its docstring
-    assert encode.splitlines()[1].startswith("    return self._read(ids")
-    assert "\\begin{aligned}" in quotes.equation(lstm, "TreeLSTM")
-    page = "[`TreeLSTM.combine`](../dgltree/cells/tree_lstm.py):\n\n```python\nold\n```\n\nText\n"
-    assert quotes.quoted(page, ROOT / "docs") == page.replace("old", quotes.code(lstm, "TreeLSTM.combine"))
+    equation = quotes.equation(lstm, "TreeLSTM")
+    assert "\\begin{aligned}" in equation
+    page = "<!-- dgltree/cells/tree_lstm.py TreeLSTM -->\n\n```math\nold\n```\n\nText\n"
+    assert quotes.quoted(page, ROOT / "docs") == page.replace("old", equation)
     with pytest.raises(ValueError, match=r"tree_lstm\.py has no TreeLSTM\.gone"):
-        quotes.code(lstm, "TreeLSTM.gone")
+        quotes.equation(lstm, "TreeLSTM.gone")
     with pytest.raises(ValueError, match=r"fused in .*tree_lstm\.py has no equation"):
         quotes.equation(lstm, "TreeLSTM.fused")
 
@@ -134,20 +134,42 @@ def test_an_arrow_goes_around_the_boxes_between_its_ends() -> None:
         )
 
 
+def test_old_addresses_lead_to_pages_that_are_there(tmp_path: Path) -> None:
+    for old, new in redirects.moved().items():
+        assert not (ROOT / "docs" / old).with_suffix(".md").exists(), old
+        page, _, anchor = new.partition("#")
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        with (tmp_path / page).open("a") as file:
+            file.write(f'<h2 id="{anchor}">')
+    redirects.write(tmp_path)
+    assert 'href="../howto/data.html#molecules"' in (tmp_path / "gallery/molecules.html").read_text()
+    (tmp_path / "scale.html").unlink()
+    with pytest.raises(ValueError, match=r"howto/processes\.html leads to scale\.html"):
+        redirects.write(tmp_path)
+
+
 @pytest.mark.slow
 def test_the_site_builds_and_a_link_to_nowhere_stops_it(tmp_path: Path) -> None:
-    shutil.copytree(ROOT, tmp_path / "site", ignore=lambda folder, names: SKIPPED & set(names))
+    copy_project(tmp_path / "site")
     page = tmp_path / "site" / "docs" / "trees.md"
     first = build(tmp_path / "site")
     assert first.returncode == 0, first.stderr
     built = (tmp_path / "site" / "build" / "site" / "reference" / "cells.html").read_text(encoding="utf-8")
     assert 'id="dgltree.cells.TreeLSTM"' in built
     assert ":class:" not in built
+    assert "install.html" in (tmp_path / "site" / "build" / "site" / "users.html").read_text(encoding="utf-8")
     page.write_text(page.read_text(encoding="utf-8") + "\n[gone](reading.md#gone)\n", encoding="utf-8")
     assert "does not contain an anchor '#gone'" in build(tmp_path / "site").stderr
 
 
-SKIPPED = {".git", ".venv", "build", "runs", "mutants", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+def copy_project(folder: Path) -> None:
+    """Copy what git does not ignore: beside it lie environments of many gigabytes."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -180,7 +202,7 @@ def test_the_footer_links_to_the_repository_without_its_password() -> None:
 
 
 def test_a_picture_leads_to_itself_and_only_charts_turn_dark() -> None:
-    page = SimpleNamespace(file=SimpleNamespace(dest_uri="notes/site.html"))
+    page = SimpleNamespace(file=SimpleNamespace(dest_uri="howto/gpu.html"))
     html = hooks.on_page_content('<img alt="a" src="../pictures/batch.png"><img src="x/chart.png">', page=page)
     assert html.startswith('<a class="enlarge screenshot" href="../pictures/batch.png"><img alt="a"')
     assert '<a class="enlarge chart" href="x/chart.png">' in html

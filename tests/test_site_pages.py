@@ -7,8 +7,8 @@ import pytest
 
 PAGES = (
     "index",
-    "users",
-    "tutorials/table",
+    "install",
+    "table",
     "networks",
     "completing",
     "performance",

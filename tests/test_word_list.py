@@ -1,4 +1,4 @@
-"""Pages, docstrings, comments and messages avoid the words that CONTRIBUTING.md lists."""
+"""Pages, docstrings, comments and messages avoid the words of scripts/words.tsv."""
 
 import subprocess
 import sys

@@ -12,7 +12,9 @@ from typing import Any
 
 from dgltree.commands.main import main
 
-BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"(^<!-- not run: [^\n]+ -->\n\n)?^```(python|console|text|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 MEASURED = re.compile(r"(?<=; peak memory ).*|\d[\d,.]*(?= (?:s\b|MB\b|a second))")
 EFFECT = re.compile(r"[-+]\d+\.\d+(?=\t|  )")
 """Of a subtree: it depends on the last bits of a training, and these on the processor."""
@@ -53,10 +55,10 @@ def transcript(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Run a page in the working folder: commands and Python with what the page shows, and what they print.
 
     A block of Python whose first line is a comment with a file's name is written to that file. The output of
-    another one, with its warnings, is the text after it.
+    another one, with its warnings, is the text after it. Blocks that are not run, by the page, are left out.
     """
     names: dict[str, Any] = {}
-    blocks = BLOCK.findall(page)
+    blocks = [(kind, block) for left_out, kind, block in BLOCK.findall(page) if not left_out]
     for number, (kind, block) in enumerate(blocks):
         if kind == "console":
             for command, lines in commands(block):

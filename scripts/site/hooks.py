@@ -11,6 +11,7 @@ import home
 import links
 import notebooks
 import public
+import redirects
 import steps
 from mkdocs.structure.files import File
 
@@ -19,13 +20,15 @@ STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 WIDE = {"index.md": ["navigation", "toc"], "networks.md": ["navigation"]}
 """Pages that replace what is next to others."""
 
-SCREENSHOTS = re.compile(r"pictures/(?:batch|complete|equation|sequence|trees|site_\w+)\.png")
+SCREENSHOTS = re.compile(r"pictures/(?:batch|equation|sequence|trees)\.png")
 """Pictures of a page in a browser, which keep their colours in the dark; the others are charts on white."""
 PICTURE = re.compile(r'<img [^>]*?src="([^":]+)"[^>]*>')
 
-BOOSTS = {"reference/": 0.5, "tasks/": 0.6, "notes/": 0.5, "CHANGELOG": 0.3}
+BOOSTS = {"reference/": 0.5, "tasks/": 0.6, "benchmarks/": 0.6, "CHANGELOG": 0.3}
 """How much the search weighs pages with these beginnings: a question finds the guide first, a name its entry."""
 
+NOTEBOOKS = ("howto/loops.md", "howto/graphs.md", "howto/research.md", "howto/data.md")
+"""Recipes with a link to their notebook."""
 
 SEARCH_DIALOG = 'class="md-search" data-md-component="search" role="dialog" aria-label="Search"'
 
@@ -47,7 +50,7 @@ def public_address(remote: str) -> str | None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """With the pages of the tasks, the changelog and the guide for contributors, KaTeX, and the gallery's notebooks."""
+    """With the pages of the tasks, the changelog and the guide for contributors, KaTeX, and notebooks of recipes."""
     katex = links.ROOT / "dgltree/explore/static/vendor/katex"  # the page of `dgltree explore` brings it
     for path in filter(Path.is_file, katex.rglob("*")):
         where = f"assets/katex/{path.relative_to(katex).as_posix()}"
@@ -55,10 +58,9 @@ def on_files(files: Any, config: Any) -> Any:
     for path in links.outside():
         where = path.relative_to(links.ROOT).as_posix()
         files.append(File.generated(config, where, abs_src_path=str(path)))
-    for path in sorted((links.ROOT / "docs/gallery").glob("*.md")):
-        if path.name != "index.md":
-            text = notebooks.written(path.read_text(encoding="utf-8"))
-            files.append(File.generated(config, f"gallery/{path.stem}.ipynb", content=text))
+    for page in NOTEBOOKS:
+        text = notebooks.written((links.ROOT / "docs" / page).read_text(encoding="utf-8"))
+        files.append(File.generated(config, page.replace(".md", ".ipynb"), content=text))
     return files
 
 
@@ -70,7 +72,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri.startswith("reference/"):
         markdown = public.overview(markdown)
     markdown = links.of_the_site(markdown, page.file.src_uri)
-    if page.file.src_uri.startswith("gallery/") and page.file.name != "index":
+    if page.file.src_uri in NOTEBOOKS:
         markdown = markdown.replace("\n", f"\n\n[Download this page as a notebook]({page.file.name}.ipynb)\n", 1)
     [boost] = [boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)] or [1.0]
     page.meta["search"] = {"boost": boost}
@@ -102,7 +104,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Put our rewriting of questions in front of the search of the theme, which has no place for one."""
+    """Put our rewriting of questions in front of the search of the theme, and a page at each old address."""
     rewriting = Path(__file__).with_name("search.js").read_text(encoding="utf-8")
     [worker] = Path(config.site_dir).glob("assets/javascripts/workers/search.*.min.js")
     worker.write_text(rewriting + worker.read_text(encoding="utf-8"), encoding="utf-8")
+    redirects.write(Path(config.site_dir))

@@ -20,7 +20,12 @@ LINK = re.compile(
 
 def outside() -> list[Path]:
     """The files next to docs/ that the site shows."""
-    tasks = sorted((ROOT / "tasks").rglob("README.md")) + sorted((ROOT / "tasks").rglob("pictures/*.png"))
+    folders = (ROOT / "tasks", ROOT / "benchmarks")
+    tasks = [
+        path
+        for folder in folders
+        for path in sorted(folder.rglob("README.md")) + sorted(folder.rglob("pictures/*.png"))
+    ]
     return [*(ROOT / page for page in PAGES), *tasks]
 
 

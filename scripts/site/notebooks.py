@@ -1,4 +1,4 @@
-"""Notebooks of the gallery's pages, made while the site is built."""
+"""Notebooks of recipes, made while the site is built."""
 
 import re
 

@@ -1,9 +1,8 @@
-"""Equations and code that pages show, as they are in the library's files.
+"""Equations that pages show, as they are in the library's files.
 
 A page has them itself, so that any viewer shows them; ``scripts/docs update`` renews them. In a page, the block
 below a line such as one of these is a quotation::
 
-    [`TreeRNN.combine`](../dgltree/cells/tree_rnn.py):       code of a class, function or method
     <!-- dgltree/cells/tree_rnn.py TreeRNN -->               the first equation of a docstring
     [CITATION.cff](../CITATION.cff):                         a whole file
 """
@@ -20,7 +19,7 @@ MATH = re.compile(r"^( *)\.\. math::(.*)\n((?:\1 +.*\n|\n)*)", re.MULTILINE)
 WORD = re.compile(r"\\text\{[^}]*\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 
 QUOTATION = re.compile(
-    r"^(?P<head><!-- (?P<file>\S+) (?P<owner>\S+) -->|\[`(?P<name>[\w.]+)`\]\((?P<link>[\w./]+\.py)\):|"
+    r"^(?P<head><!-- (?P<file>\S+) (?P<owner>\S+) -->|"
     r"\[[\w.]+\]\((?P<whole>[\w./]+)\):)\n\n```(?P<kind>\w+)\n.*?^```$",
     re.DOTALL | re.MULTILINE,
 )
@@ -32,8 +31,6 @@ def quoted(markdown: str, folder: Path) -> str:
     def written(block: re.Match[str]) -> str:
         if block["owner"]:
             text = equation(ROOT / block["file"], block["owner"])
-        elif block["name"]:
-            text = code(folder / block["link"], block["name"])
         else:
             text = (folder / block["whole"]).read_text(encoding="utf-8").rstrip("\n")
         return f"{block['head']}\n\n```{block['kind']}\n{text}\n```"
@@ -48,15 +45,6 @@ def equation(path: Path, name: str) -> str:
     if found is None:
         raise ValueError(f"{name} in {path} has no equation in its docstring")
     return aligned(found)
-
-
-def code(path: Path, name: str) -> str:
-    """The source of a class, function or method, without its docstring."""
-    text = path.read_text(encoding="utf-8").splitlines()
-    found = _definition(path, name)
-    first = found.body[1] if ast.get_docstring(found) is not None else found.body[0]
-    lines = text[found.lineno - 1 : found.body[0].lineno - 1] + text[first.lineno - 1 : found.end_lineno]
-    return textwrap.dedent("\n".join(lines))
 
 
 def aligned(math: re.Match[str]) -> str:

@@ -26,8 +26,7 @@ GUIDE: dict[str, tuple[set[str], str | None]] = {
     "training.md": (ALL, "training"),
     "commands.md": (ALL, None),
     "completing.md": (set(), "equations"),
-    "equations.md": (ALL - {"text", "read"}, "equations"),
-    "plotting.md": ({"answer"}, "plotting"),
+    "ranking.md": (ALL - {"text", "read"}, "ranking"),
 }
 """Pages to the steps, if there are any, and the package that they are about."""
 

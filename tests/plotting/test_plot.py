@@ -16,9 +16,8 @@ from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
-from dgltree.plotting.charts import GAP, LABEL, apart, free_place
+from dgltree.plotting.charts import COLOURS, GAP, LABEL, MODEL_COLOURS, apart, free_place, line_colours
 from dgltree.plotting.trees import coloured
-from dgltree.plotting.charts import COLOURS, MODEL_COLOURS, line_colours
 from dgltree.trees.tree import Tree
 
 GIVEN = balanced(list("abcd"))

@@ -28,8 +28,8 @@ pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installe
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.scale import Encode, run  # noqa: E402
-from dgltree.scale.running import ANY_ADDRESS, start_cluster  # noqa: E402
 from dgltree.scale.equation_jobs import Complete  # noqa: E402
+from dgltree.scale.running import ANY_ADDRESS, start_cluster  # noqa: E402
 from dgltree.scale.tree_jobs import TreeJob  # noqa: E402
 from dgltree.training.own_cells import register  # noqa: E402
 from dgltree.training.trained_model import TrainedModel  # noqa: E402

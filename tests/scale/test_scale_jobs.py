@@ -21,10 +21,12 @@ from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats import Bad  # noqa: E402
 from dgltree.scale import Complete, Encode, Evaluate, Predict, run, tree_jobs  # noqa: E402
-from dgltree.scale.running import _check  # noqa: E402
 from dgltree.scale.job import TableJob, join_rows  # noqa: E402
+from dgltree.scale.running import _check  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 from dgltree.scale.tree_jobs import TreeJob  # noqa: E402
+from dgltree.training.objectives.threshold import Threshold  # noqa: E402
+from dgltree.training.trained_model import TrainedModel  # noqa: E402
 
 TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
 
@@ -139,14 +141,16 @@ def test_a_run_knows_all_the_files_of_its_model(fitted: Path, tmp_path: Path) ->
     """One that goes on with another model, way of reading or baseline would mix answers."""
     model = tmp_path / "model"
     shutil.copytree(fitted / "model", model)
-    names = ["model.safetensors", "reading.json", "baseline.skops", "largest_class.json"]
-    digests = [hashlib.sha256((model / name).read_bytes()).hexdigest() for name in names]
-    assert Predict(model).settings()["model"] == digests
-    (model / names[2]).unlink()
-    assert Predict(model).settings()["model"] == [*digests[:2], digests[3]]
-    (model / "threshold.json").write_text('{"class": "pos", "probability": 0.25}')
-    assert len(Predict(model).settings()["model"]) == 4
-    (model / "threshold.json").unlink()
+    before = Predict(model).settings()["model"]
+    assert before == hashlib.sha256((model / "reading.json").read_bytes()).hexdigest(), (
+        "it has the digests of the others"
+    )
+    TrainedModel.load(model).save(model)
+    assert Predict(model).settings()["model"] == before
+    trained = TrainedModel.load(model)
+    trained.predict_from(Threshold(0, 0.25))
+    trained.save(model)
+    assert Predict(model).settings()["model"] != before
     kinds_of_rows = [Encode(model, nodes=nodes).settings()["kind of rows"] for nodes in (False, True)]
     assert kinds_of_rows == ["trees", "nodes"]
 

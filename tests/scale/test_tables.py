@@ -1,6 +1,5 @@
 """Parquet files in any file system of fsspec, and the folder of the output."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,22 +143,6 @@ def test_a_block_of_the_output_is_whole_or_not_there(place: str) -> None:
     assert folder.written() == {"a.parquet"}
     folder.sweep()
     assert not [name for name in fsspec.open(f"{place}/out").fs.ls(f"{place}/out") if "part" in str(name)[-5:]]
-
-
-def test_a_folder_of_before_goes_on_and_its_record_of_the_run_is_renamed(place: str) -> None:
-    settings = {"model": "a", "data": "b"}
-    with fsspec.open(f"{place}/out/run.json", "wb", auto_mkdir=True) as file:
-        file.write(json.dumps(settings).encode())
-    write(f"{place}/out/000000-000000000001.parquet", TREES)
-    folder = OutFolder(f"{place}/out")
-    with pytest.raises(ValueError, match=r"out holds another run \(another data\); give another --out"):
-        folder.claim({"model": "a", "data": "c"})
-    for _ in range(2):
-        folder.claim(settings)
-    assert folder.written() == {"000000-000000000001.parquet"}
-    files = fsspec.open(f"{place}/out").fs
-    names = sorted(str(name).rsplit("/", 1)[-1] for name in files.ls(f"{place}/out", detail=False))
-    assert names == ["000000-000000000001.parquet", "_run.json"]
 
 
 def test_a_folder_of_the_output_opens_as_one_data_set(tmp_path: Path) -> None:

@@ -1,31 +1,24 @@
-#!/usr/bin/env -S python3
+"""Commands in trouble: each runs under each fault, and is done, is refused with a line, or shows a defect.
 
-"""Put each command into trouble, and print a table of what it says and leaves.
-
-    .venv/bin/python scripts/faults FOLDER [--only FAULT ...]
-
-Every command of a terminal runs under each fault: a disk that fills up at one of several places, a folder that cannot be
-written to, a second run of the same command at the same time, an input that changes while it is read, names of 200 kB,
-a clock that goes back, closed standard streams, ``python -O``, warnings as errors, and the locale C. A row of the
-table counts how the runs ended: done; refused, with a line on the standard error; and wrong, which is all else, such as
-a traceback, silence, or half a file of vectors, and is printed below.
-
-Exits with 1 where something is wrong. Disks of some sizes are mounted (tmpfs), so it needs Linux and root.
+A disk fills up, a folder cannot be written to, the same command runs at the same time, an input changes while it is
+read, names have 200 kB, a clock goes back, standard streams are closed, and Python runs with other settings.
+``scripts/fuzz --only faults`` draws a fault and tries every command under it. Disks of some sizes are mounted (tmpfs),
+which needs Linux and root.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from fuzzing import SlowTarget
 from pyarrow.parquet import read_table
 
 DGLTREE = (sys.executable, "-m", "dgltree")
@@ -176,7 +169,11 @@ def changing(place: Place) -> Iterator[tuple[str, Ended]]:
 def long_names(place: Place) -> Iterator[tuple[str, Ended]]:
     file, long = place.folder / "long.tsv", "a" * 200_000
     rows = place.trees.read_text("utf-8").splitlines()
-    for what, row in (("function", f"({long} 1 2)\tone"), ("token", f"(max {long} 2)\tone"), ("label", f"(max 1 2)\t{long}")):
+    for what, row in (
+        ("function", f"({long} 1 2)\tone"),
+        ("token", f"(max {long} 2)\tone"),
+        ("label", f"(max 1 2)\t{long}"),
+    ):
         file.write_text("\n".join([*rows[:300], row, row]) + "\n", "utf-8")
         for name, command in place.commands(place.out, file).items():
             if str(file) in command:
@@ -197,7 +194,9 @@ def closed_output(place: Place) -> Iterator[tuple[str, Ended]]:
         for name, command in place.commands(place.out).items():
             shutil.rmtree(place.out, ignore_errors=True)
             place.out.mkdir()
-            ended = run(place, ["-c", f'exec "$@" {sign}', "sh", *DGLTREE, *command], ["/bin/sh"], stdout=subprocess.PIPE)
+            ended = run(
+                place, ["-c", f'exec "$@" {sign}', "sh", *DGLTREE, *command], ["/bin/sh"], stdout=subprocess.PIPE
+            )
             if sign == "2>&-" and ended.code:
                 ended.err = "nowhere to say it"
             yield f"{name} {sign}", ended
@@ -219,30 +218,24 @@ FAULTS: dict[str, Callable[[Place], Iterator[tuple[str, Ended]]]] = {
 }
 
 
-def main() -> None:
-    """Run the script."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="+", default=[], help="of the faults, parts of their names")
-    options = parser.parse_args()
-    place, wrong = Place(options.folder.resolve()), list[str]()
-    print("| fault | runs | done | refused in a line | wrong |\n| --- | ---: | ---: | ---: | ---: |", flush=True)
-    for fault, runs in FAULTS.items():
-        if options.only and not any(part in fault for part in options.only):
-            continue
-        counts = Counter[str]()
-        for name, ended in runs(place):
-            why = ended.wrong
-            counts["wrong" if why else "refused" if ended.code else "done"] += 1
-            said = (ended.err.strip().splitlines() or [""])[-1][:200]
-            if why:
-                wrong.append(f"{fault}: {name}: {why}: {said}")
-            print(f"{name}: {ended.code} {said}", file=sys.stderr, flush=True)
-        row = [sum(counts.values()), counts["done"], counts["refused"], counts["wrong"]]
-        print(f"| {fault} | {' | '.join(map(str, row))} |", flush=True)
-    print(*wrong, sep="\n")
-    sys.exit(bool(wrong))
+MOUNTED = {full, read_only}
+_opened: "list[tuple[Place, TemporaryDirectory[str]]]" = []
 
 
-if __name__ == "__main__":
-    main()
+def tried(fault: str) -> bool:
+    """Whether all commands are done under a fault; none is a refusal, and any other end a defect."""
+    if not _opened:
+        folder = TemporaryDirectory()
+        _opened.append((Place(Path(folder.name).resolve()), folder))
+    ended = list(FAULTS[fault](_opened[0][0]))
+    for name, one in ended:
+        why, said = one.wrong, (one.err.strip().splitlines() or [""])[-1][:200]
+        assert not why, f"{fault}: {name}: {why}: {said}"
+    return not any(one.code for _, one in ended)
+
+
+def fault_targets() -> dict[str, SlowTarget]:
+    """By name."""
+    can_mount = sys.platform == "linux" and os.geteuid() == 0
+    known = [fault for fault in FAULTS if can_mount or not MOUNTED.intersection([FAULTS[fault]])]
+    return {f"faults: {fault}": SlowTarget(lambda _, fault=fault: fault, tried) for fault in known}

@@ -11,8 +11,8 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")  # the generators of the tasks
 
+from benchmarks import dgl_programs, sst_example, topo
 from benchmarks import main as program
-from benchmarks import sst_example, topo
 from benchmarks.autobatching import CLASSES, drawn
 from benchmarks.downward import TwoSweeps
 from benchmarks.inputs import equations, formulas, treebank
@@ -86,6 +86,22 @@ def test_calls_whose_rows_are_ready_compute_what_a_pass_computes(binary: bool) -
         if "h" in rows and "iou" in given.data
     )
     assert nodes == trees.num_nodes
+
+
+@pytest.mark.slow
+def test_each_program_has_a_row_for_time_and_one_for_memory_and_both_have_a_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    monkeypatch.setattr(topo, "PROGRAMS", [dgl_programs.n_ary_tree_lstm, dgl_programs.sentence_graphs])
+    monkeypatch.setattr(topo, "GRAPHS", 1)
+    rows = [row for row in topo._programs(1) if isinstance(row, Row)]
+    assert [row.name for row in rows[:3]] == ["n_ary_tree_lstm", "sentence_graphs", "2 programs, geometric mean"]
+    assert rows[2].ratio == pytest.approx((rows[0].ratio * rows[1].ratio) ** 0.5)
+    if sys.platform != "linux":
+        return  # memory is read from /proc
+    assert [row.unit for row in rows[3:]] == ["of DGL's"] * 3
+    assert rows[5].ratio == pytest.approx((rows[3].ratio * rows[4].ratio) ** 0.5)
 
 
 def test_the_example_of_dgl_has_the_same_losses_by_all_ways() -> None:

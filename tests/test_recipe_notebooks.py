@@ -1,4 +1,4 @@
-"""The notebooks of the gallery run in a kernel, and print what their pages show."""
+"""The notebooks of recipes run in a kernel, and print what their pages show."""
 
 import sys
 from pathlib import Path
@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 from transcripts import differences
 
+pytest.importorskip("mkdocstrings_handlers.python", reason="the docs extra is not installed")
 nbclient = pytest.importorskip("nbclient", reason="the test extra is not installed")
 pytest.importorskip("ipykernel", reason="the test extra is not installed")
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "scripts" / "site"))
 
+import hooks  # noqa: E402
 import notebooks  # noqa: E402
 
-PAGES = [path for path in sorted((ROOT / "docs" / "gallery").glob("*.md")) if path.name != "index.md"]
-NEEDED = {"dgl_model": "dgl", "molecules": "rdkit"}
+PAGES = [ROOT / "docs" / page for page in hooks.NOTEBOOKS]
+NEEDED = {"graphs": "dgl", "data": "rdkit"}
 PAGE = """# A
 
 See [b](b.md) and [c](https://c.example).
