@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.run_lengths import ranges
+from dgltree.engine.frames import MessageFunction, NodeFunction
 from dgltree.engine.frontiers import as_numpy, numbers_of, single_frontier
 from dgltree.engine.message_graph import (
     EDGE,
@@ -21,15 +22,7 @@ from dgltree.engine.message_graph import (
     batch_fields,
     open_graph,
 )
-from dgltree.engine.runner import (
-    EdgeFunctions,
-    MessageFunction,
-    NodeFunction,
-    apply_function,
-    prop_nodes,
-    run_plan,
-    send_messages,
-)
+from dgltree.engine.runner import EdgeFunctions, apply_function, prop_nodes, run_plan, send_messages
 from dgltree.support.torch_internals import exclude_from_compile, outside_transforms
 
 

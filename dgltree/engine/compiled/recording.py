@@ -21,8 +21,8 @@ from dgltree.engine.autograd import device_generator_state, restore_generator
 from dgltree.engine.compiled.counts import CountMode, CountQuestion
 from dgltree.engine.compiled.equations import Equations
 from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.frames import EdgeBatch, Frame, NodeBatch
 from dgltree.engine.message_graph import EDGE, NODE
-from dgltree.engine.runner import EdgeBatch, Frame, NodeBatch
 
 FEW_NUMBERS = 64
 """Of a tensor that a function makes of a list at each call: it is known again by them."""

@@ -14,9 +14,9 @@ from dgltree.engine.compiled.catalogue import Catalogue
 from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.recording import MOST_FIELDS, Kind, PassFunctions, record
 from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.frames import NodeBatch
 from dgltree.engine.frontiers import topo_plan
 from dgltree.engine.message_graph import open_graph
-from dgltree.engine.runner import NodeBatch
 
 WIDE = Kind((H,), torch.float64)
 NODES = {"h": WIDE, "x": WIDE}
