@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.autograd import device_generator_state, restore_generator
+from dgltree.engine.compiled.recording import PassFunctions
+from dgltree.engine.compiled.run_functions import compiled_fields, why_not_compiled
 from dgltree.engine.frames import ChangedInPlaceError, EdgeBatch, Frame, MessageFunction, NodeBatch, NodeFunction
 from dgltree.engine.frontiers import Bucket, Frontier, FrontierPart, TopoPlan, topo_plan
 from dgltree.engine.function import message_function, reduce_function
@@ -189,6 +191,42 @@ def prop_nodes(
     return run_plan(opened, plan, functions, apply)
 
 
+@exclude_from_compile
+def why_not(
+    graph: Any,
+    message_func: MessageFunction | Any,
+    reduce_func: NodeFunction | Any = None,
+    apply_node_func: NodeFunction | None = None,
+    *,
+    plan: TopoPlan | None = None,
+) -> str | None:
+    """Why :func:`dgltree.prop_nodes_topo` computes these functions by torch's operations; None for machine code.
+
+    Examples:
+        >>> import torch
+        >>> from dgltree.engine import why_not
+        >>> graph = torch.tensor([[0, 1], [2, 2]]), {"h": torch.tensor([1.0, 2.0, 0.0])}
+        >>> send = lambda edges: {"m": edges.src["h"]}
+        >>> print(why_not(graph, send, lambda nodes: {"h": nodes.mailbox["m"].sum(1)}))
+        None
+        >>> why_not(graph, send, lambda nodes: {"h": nodes.mailbox["m"].sort(1).values[:, 0]})[:12]
+        'not compiled'
+
+    Args:
+        graph, message_func, reduce_func, apply_node_func, plan: as of :func:`dgltree.prop_nodes_topo`.
+
+    The functions run on made-up nodes, and nothing is written. The line has the reason, and the line of the function
+    that it comes from.
+    """
+    opened = open_graph(graph)
+    functions, _, etypes = _functions_by_type(opened, message_func, reduce_func, apply_node_func)
+    plan = topo_plan(graph, etypes=etypes) if plan is None else plan
+    if len(functions) > 1 or etypes is not None:
+        return "not compiled: functions of edge types"
+    [own] = functions.values()
+    return why_not_compiled(opened, plan, own.pass_functions)
+
+
 class EdgeFunctions:
     """What runs where edges of one type lead.
 
@@ -201,6 +239,11 @@ class EdgeFunctions:
         self.apply = apply_function(graph, apply_node_func)
         check_reads_no_graph("message_func", message_func, graph.owner)
         check_reads_no_graph("reduce_func", reduce_func, graph.owner)
+
+    @property
+    def pass_functions(self) -> PassFunctions:
+        """The same for the compiler."""
+        return PassFunctions(self.message, self.reduce, self.reduces_all, self.apply)
 
 
 def apply_function(graph: MessageGraph, given: Any) -> NodeFunction | None:
@@ -249,10 +292,28 @@ def run_plan(
 
     ``call`` names what a single frontier is computed for, in messages.
     """
-    written = _restarting(plan, lambda clone: _Pass(graph, plan, functions, apply, clone, call).run())
+
+    def by_torch(graph: MessageGraph) -> dict[str, Fields]:
+        return _restarting(plan, lambda clone: _Pass(graph, plan, functions, apply, clone, call).run())
+
+    written = (_compiled(graph, plan, functions, by_torch) if call is None else None) or by_torch(graph)
     for ntype, fields in written.items():
         graph.nodes[ntype].write(fields)
     return written if len(graph.nodes) > 1 else written.get(next(iter(graph.nodes)), {})
+
+
+def _compiled(
+    graph: MessageGraph,
+    plan: TopoPlan,
+    functions: Mapping[EdgeType, EdgeFunctions],
+    by_torch: Callable[[MessageGraph], dict[str, Fields]],
+) -> dict[str, Fields] | None:
+    """What is written, by node type, if there is machine code for the functions."""
+    if len(functions) > 1 or len(graph.nodes) > 1:
+        return None
+    [ntype], [own] = graph.nodes, functions.values()
+    fields = compiled_fields(graph, plan, own.pass_functions, lambda given: by_torch(given)[ntype])
+    return None if fields is None else {ntype: fields}
 
 
 def send_messages(

@@ -70,6 +70,16 @@ def inside_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
+def inside_dual_level() -> bool:
+    """Whether derivatives go forward (``torch.autograd.forward_ad``)."""
+    return int(torch.autograd.forward_ad._current_level) >= 0
+
+
+def inside_mode() -> bool:
+    """Whether something sees each operation, as what counts or fakes them does."""
+    return int(torch._C._len_torch_dispatch_stack()) > 0
+
+
 def failing_backward(
     message: str, tensors: Sequence[Tensor | None], origins: Sequence[Tensor]
 ) -> tuple[Tensor | None, ...]:

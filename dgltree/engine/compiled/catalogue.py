@@ -6,10 +6,12 @@ two degrees, show which of their numbers follow which count; the program of one 
 nodes, if the recording there has the same operations, and the numbers that the probes foretell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isclose
 from typing import NamedTuple
+
+from torch import Tensor
 
 from dgltree.engine.compiled.follows import Follows, followed_numbers
 from dgltree.engine.compiled.programs import NodeProgram
@@ -29,18 +31,44 @@ PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 SMALL_PRIMES = (13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 
 
-class KnownProgram(NamedTuple):
-    """A program, and what a recording must be like for it to hold there."""
+class Situation(NamedTuple):
+    """All but values that decides what the functions of a node compute."""
 
-    program: NodeProgram
-    probe: Recording
-    followed: dict[int, Follows]
+    nodes: Mapping[str, Kind]
+    """The fields that nodes have by then."""
+    degree: int
+    zeros: Mapping[str, Kind] | None = None
+    """What is reduced as 0 where others of a frontier have messages, and the node has none."""
+
+
+class KnownProgram:
+    """A program, and what a recording must be like for it to hold there.
+
+    It keeps no tensor of the recording that it was made of but those that the functions made of a few numbers.
+
+    Args:
+        program: of nodes.
+        probe: the recording that it was made of.
+        followed: the numbers of that which follow the counts.
+        situation: one of those for which it holds.
+    """
+
+    def __init__(
+        self, program: NodeProgram, probe: Recording, followed: dict[int, Follows], situation: Situation
+    ) -> None:
+        self.program, self.followed, self.situation = program, followed, situation
+        self.skeleton, self.numbers, self.degree = probe.skeleton, probe.numbers, probe.degree
+        self.outside: Sequence[Tensor] = probe.outside
+        """What the functions hold now."""
+        self.fresh = probe.fresh
 
     def holds_for(self, recording: Recording) -> bool:
-        """Whether functions did the same there as the program says."""
-        if recording.skeleton != self.probe.skeleton or len(recording.numbers) != len(self.probe.numbers):
+        """Whether functions did the same there as the program says, with the tensors that they hold now."""
+        if recording.skeleton != self.skeleton or len(recording.numbers) != len(self.numbers):
             return False
-        for place, (number, probed) in enumerate(zip(recording.numbers, self.probe.numbers, strict=True)):
+        if not recording.holds(self.outside):
+            return False
+        for place, (number, probed) in enumerate(zip(recording.numbers, self.numbers, strict=True)):
             follows = self.followed.get(place)
             if follows is None:
                 if number != probed and not (number != number and probed != probed):
@@ -57,16 +85,6 @@ def _equal(number: float, foretold: Fraction | float) -> bool:
     return isclose(number, foretold, rel_tol=1e-14)
 
 
-class Situation(NamedTuple):
-    """All but values that decides what the functions of a node compute."""
-
-    nodes: Mapping[str, Kind]
-    """The fields that nodes have by then."""
-    degree: int
-    zeros: Mapping[str, Kind] | None = None
-    """What is reduced as 0 where others of a frontier have messages, and the node has none."""
-
-
 class Catalogue:
     """The programs of one set of functions, by in-degree.
 
@@ -74,16 +92,26 @@ class Catalogue:
         functions: of a pass.
         nodes: the fields that were given for nodes: their kinds.
         edges: those of edges.
+        has_leaves: whether nodes without in-edges are computed before all others, which then have what those wrote.
     """
 
-    def __init__(self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind]) -> None:
-        self.functions, self.given, self.edges = functions, dict(nodes), dict(edges)
+    def __init__(
+        self,
+        functions: PassFunctions,
+        nodes: Mapping[str, Kind],
+        edges: Mapping[str, Kind],
+        has_leaves: bool = True,
+    ) -> None:
+        self.has_leaves = has_leaves
+        self.functions: PassFunctions | None = functions
+        """Those to record, where there are new degrees."""
+        self.given, self.edges = dict(nodes), dict(edges)
         self.entries: list[KnownProgram] = []
         self.written: dict[str, Kind] = {}
         """The fields that programs write."""
         self._found: dict[tuple[int, bool], KnownProgram | None] = {}
         self._reduced: dict[str, Kind] | None = None
-        self._one_by_one: dict[tuple[object, ...], NotAProgramError] = {}
+        self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
         sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
         first, second, *_ = [prime for prime in PRIMES if all(size % prime for size in sizes)]
@@ -99,21 +127,29 @@ class Catalogue:
 
         Raises :class:`NotAProgramError` with the reason, and the user's line where there is one.
         """
+        entry = self.entry(degree, others)
+        return None if entry is None else entry.program
+
+    def entry(self, degree: int, others: int = 0) -> KnownProgram | None:
+        """The same, with what it was made of."""
         key = degree, bool(others)
         if key not in self._found:
             self._found[key] = self._entry(self._situation(degree, others))
-        entry = self._found[key]
-        return entry and entry.program
+        return self._found[key]
+
+    def has(self, degree: int, others: int = 0) -> bool:
+        """Whether it is known already what is written at nodes of a degree."""
+        return (degree, bool(others)) in self._found
 
     def programs(self) -> dict[int, NodeProgram]:
         """By the degrees that were met, of nodes that do not keep what they have."""
         return {degree: entry.program for (degree, others), entry in self._found.items() if entry and not others}
 
     def _situation(self, degree: int, others: int) -> Situation:
-        """Of nodes of a degree. Those that have in-edges come after leaves, and have what leaves wrote."""
+        """Of nodes of a degree."""
         if degree == 0 and not others:
             return Situation(self.given, 0)
-        leaf = self.program(0)
+        leaf = self.program(0) if self.has_leaves else None
         nodes = self.given if leaf is None else {**self.given, **leaf.kinds}
         if others:
             self.program(others)
@@ -121,6 +157,7 @@ class Catalogue:
 
     def _entry(self, situation: Situation) -> KnownProgram | None:
         functions, degree = self.functions, situation.degree
+        assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
             return None
         recording = self._record(self._probed_rows[0], situation)
@@ -154,6 +191,7 @@ class Catalogue:
     def _record(self, rows: int, situation: Situation) -> Recording:
         """A recording. What the functions raise at made-up nodes is a reason like others."""
         nodes, degree, zeros = situation
+        assert self.functions is not None
         try:
             return record(self.functions, nodes, self.edges, rows, degree, zeros)
         except NotAProgramError:
@@ -171,19 +209,19 @@ class Catalogue:
         try:
             corners = [self._record(*places[0])]
             if (known := self._one_by_one.get(corners[0].skeleton)) is not None:
-                return None, known
+                return None, NotAProgramError(known)
             corners += [self._record(*place) for place in places[1:]]
         except NotAProgramError as error:  # functions for some degrees alone
             return None, error
         followed = followed_numbers(corners)
-        if followed is None or any(corner.skeleton != recording.skeleton for corner in corners):
+        if followed is None or not all(_is_alike(corner, recording) for corner in corners):
             return None, None
         try:
             first, last = (translate(corner, followed, by_child=False) for corner in (corners[0], corners[-1]))
         except NotAProgramError as error:
-            self._one_by_one[corners[0].skeleton] = error
+            self._one_by_one[corners[0].skeleton] = str(error)
             return None, error
-        entry = KnownProgram(first, corners[0], followed)
+        entry = KnownProgram(first, corners[0], followed, situation)
         return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
 
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
@@ -195,11 +233,11 @@ class Catalogue:
         other = self._record(self._probed_rows[1], situation)
         followed = followed_numbers([recording, recording, other, other])
         first = translate(recording, followed or {}, by_child=True)
-        if followed is None or other.skeleton != recording.skeleton:
+        if followed is None or not _is_alike(other, recording):
             raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
         if translate(other, followed, by_child=True).text() != first.text():
             raise NotAProgramError(f"the number of nodes goes into what is computed{_asked(recording)}")
-        return KnownProgram(first, recording, followed)
+        return KnownProgram(first, recording, followed, situation)
 
     def _check_fields(self, recording: Recording) -> None:
         """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
@@ -219,11 +257,16 @@ class Catalogue:
 
     def _probed_degrees(self, degree: int) -> tuple[int, int]:
         """Two degrees that are no size of a field; above those of a program that does not hold for this one."""
-        taken = any(entry.probe.degree >= SMALL_PRIMES[0] for entry in self.entries)
+        taken = any(entry.degree >= SMALL_PRIMES[0] for entry in self.entries)
         least = degree if taken or degree > SMALL_PRIMES[0] else 0
         sizes = {size for kind in (*self.given.values(), *self.edges.values()) for size in kind.shape}
         first, second, *_ = [prime for prime in (*SMALL_PRIMES, *PRIMES) if prime > least and prime not in sizes]
         return first, second
+
+
+def _is_alike(recording: Recording, other: Recording) -> bool:
+    """Whether two recordings have the same operations and tensors."""
+    return recording.skeleton == other.skeleton and recording.holds(other.outside)
 
 
 def _asked(recording: Recording) -> str:

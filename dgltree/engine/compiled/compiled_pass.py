@@ -1,253 +1,358 @@
 """A pass of message functions as one call forward and one backward."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
-from dgltree.engine.compiled.catalogue import Catalogue
+from dgltree.engine.autograd import differentiable_gradients
 from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.driver import DRIVEN, RUN, PassPrinter, Wanted
+from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import PlainGraph, bunches
+from dgltree.engine.compiled.rows import Numbers, PlanRows
 from dgltree.engine.compiled.values import Space
-from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
+from dgltree.support.torch_internals import graph_is_kept
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+class OutsideTableError(Exception):
+    """A look-up of a row that a table does not have."""
 
 
 class ProgramRuns(NamedTuple):
-    """A plan for compiled programs: rows of one frontier and one program, one after the other."""
+    """Which rows of a plan each program computes, one frontier after the other."""
 
     table: Numbers
     """(runs, 5): see :data:`dgltree.engine.compiled.driver.RUN`."""
-    first_edge: Numbers
-    """(N + 1,), where the edges that lead to each row begin."""
-    child: Numbers
-    """(E',), the row that each edge leads from."""
-    first_out: Numbers
-    """(N + 1,), where the edges that lead from each row begin among ``out_edges``."""
-    out_edges: Numbers
-    """(E',)"""
     slots: list[int]
     """Of each program: how many rows it has."""
     edge_slots: list[int]
     """How many edges lead to them."""
 
-
-def runs_of(plan: TopoPlan, catalogue: Catalogue) -> tuple[ProgramRuns, list[NodeProgram]]:
-    """The runs of a plan, and the programs by their numbers."""
-    programs: list[NodeProgram] = []
-    degrees = np.zeros(len(plan.nodes), np.int64)
-    rows: list[tuple[int, int, int]] = []
-    last = -1
-    for bunch in bunches(plan):
-        low, high = bunch.rows.start, bunch.rows.stop
-        degrees[low:high] = bunch.degree
-        program = catalogue.program(bunch.degree, bunch.others) if bunch.is_computed else None
-        if program is not None and program not in programs:
-            programs.append(program)
-        which = -1 if program is None else programs.index(program)
-        if rows and (bunch.frontier, which) == (last, rows[-1][2]):
-            rows[-1] = (rows[-1][0], high, which)
-        else:
-            rows.append((low, high, which))
-        last = bunch.frontier
-    first_edge = np.concatenate([[0], np.cumsum(degrees)])
-    assert plan.row is not None
-    child = plan.row.numpy()[plan.source.numpy()[plan.edges.numpy()]]
-    slots, edge_slots = [0] * len(programs), [0] * len(programs)
-    table = np.empty((len(rows), len(RUN)), np.int64)
-    for place, (low, high, which) in enumerate(rows):
-        table[place] = low, high, which, 0, 0
-        if which >= 0:
-            table[place, 3:] = slots[which] - low, edge_slots[which] - first_edge[low]
-            slots[which] += high - low
-            edge_slots[which] += int(first_edge[high] - first_edge[low])
-    out_edges = np.argsort(child, kind="stable")
-    first_out = np.concatenate([[0], np.cumsum(np.bincount(child, minlength=len(plan.nodes)))])
-    return ProgramRuns(table, first_edge, child, first_out, out_edges, slots, edge_slots), programs
-
-
-@dataclass
-class Compiled:
-    """The code of some programs."""
-
-    programs: list[tuple[NodeProgram, Derivative]]
-    states: dict[str, Kind]
-    """The fields that they write."""
-    printer: PassPrinter
-    module: CompiledModule
-
     @classmethod
-    def of(cls, catalogue: Catalogue, programs: Sequence[NodeProgram], wanted: Wanted | None) -> "Compiled":
-        pairs = [(program, derivative(program)) for program in programs]
-        is_double = programs[0].dtype == torch.float64
-        states = frozenset(catalogue.written)
-        printer = PassPrinter(is_double, pairs, states, wanted)
-        names = ("forward",) if wanted is None else ("forward", "backward")
-        module = CompiledModule(str(printer.module), names)
-        return cls(pairs, dict(catalogue.written), printer, module)
+    def of(cls, rows: PlanRows, programs: Sequence[int]) -> "ProgramRuns":
+        """For the program of each thing met in a plan, -1 for none. Rows of a frontier and program are one run."""
+        low, high, frontier, met = rows.bunches.T
+        which = np.array([*programs, -1], np.int64)[met]
+        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2))
+        low, which = low[begins], which[begins]
+        high = np.append(low[1:], high[-1:])
+        edges = rows.first_edge[high] - rows.first_edge[low]
+        table = np.zeros((len(low), len(RUN)), np.int64)
+        table[:, 0], table[:, 1], table[:, 2] = low, high, which
+        slots, edge_slots = [], []
+        for program in range(max(programs, default=-1) + 1):
+            mine = which == program
+            before, edges_before = np.cumsum((high - low)[mine]), np.cumsum(edges[mine])
+            table[mine, 3] = before - high[mine]
+            table[mine, 4] = edges_before - rows.first_edge[high[mine]]
+            slots.append(int(before[-1]))
+            edge_slots.append(int(edges_before[-1]))
+        return cls(table, slots, edge_slots)
 
 
-class Memory:
-    """The arrays of a pass, (rows, columns) each, by their names."""
+class PassCode:
+    """The machine code of some programs.
 
-    def __init__(self, compiled: Compiled, runs: ProgramRuns) -> None:
-        self.compiled, self.runs = compiled, runs
-        self.dtype = compiled.programs[0][0].dtype
+    Args:
+        programs: by their numbers.
+        wanted: what needs a gradient, apart from what is held; None for a pass without gradients.
+    """
+
+    def __init__(self, programs: Sequence[NodeProgram], wanted: Wanted | None) -> None:
+        self.programs = list(programs)
+        self.dtype = programs[0].dtype
+        self.states: dict[str, Kind] = {}
+        """The fields that are written."""
+        for program in programs:
+            self.states |= program.kinds
+        pairs: list[tuple[NodeProgram, Derivative]] = [(program, derivative(program)) for program in programs]
+        self.printer = PassPrinter(self.dtype == torch.float64, pairs, frozenset(self.states), wanted)
+        self.text = str(self.printer.module)
+        self.calls = ("forward",) if wanted is None else ("forward", "backward")
+        self.arrays = {array.name for array in self.printer.arrays}
+        self.module: CompiledModule | None = None
+
+    def compile(self) -> None:
+        """Makes machine code, or reads it from disk. It is made once."""
+        if self.module is None:
+            self.module = CompiledModule(self.text, self.calls)
+
+
+class FunctionPass:
+    """One pass: the code, the rows, and the tensors that come in.
+
+    Args:
+        code: of the programs.
+        rows: of the plan.
+        runs: of the plan by program.
+        bound: the programs, with what the functions hold.
+        fields: (rows, *shape) each in the order of the plan, by ``node NAME`` and ``edge NAME``.
+        again: the same pass by torch's operations: gives (rows, *shape) of what is written, from the fields.
+    """
+
+    def __init__(
+        self,
+        code: PassCode,
+        rows: PlanRows,
+        runs: ProgramRuns,
+        bound: Sequence[BoundProgram],
+        fields: Mapping[str, Tensor],
+        again: Callable[[Mapping[str, Tensor]], list[Tensor]],
+    ) -> None:
+        self.code, self.rows, self.runs, self.again = code, rows, runs, again
+        self.bound = bound
+        self.names = list(fields)
+        self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
+        """What the functions hold, each once."""
+        self.given = [*fields.values(), *self.outside]
         self.arrays: dict[str, Tensor] = {}
+        """The memory of the pass, (rows, columns) each, by name."""
 
-    def new(self, name: str, rows: int, columns: int, zero: bool = False, is_whole: bool = False) -> Tensor:
-        make = torch.zeros if zero else torch.empty
-        self.arrays[name] = make(rows, columns, dtype=torch.int64 if is_whole else self.dtype)
+    def run(self) -> dict[str, Tensor]:
+        """(rows, *shape) of each field that is written."""
+        return dict(zip(self.code.states, _Differentiable.apply(self, *self.given), strict=True))
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Forward.
+
+    def forward(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """(rows, *shape) of each field that is written.
+
+        Raises :class:`OutsideTableError`.
+        """
+        fields, outside = given[: len(self.names)], given[len(self.names) :]
+        for name, tensor in zip(self.names, fields, strict=True):
+            self.arrays[name] = _as_rows(tensor)
+        for array in self.code.printer.arrays:
+            kind, _, name = array.name.partition(" ")
+            if kind == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
+                self._new(array.name, len(self.rows), prod(self.code.states[name].shape), array.is_whole)
+        self._hold(outside)
+        self._draw_masks()
+        written = [self._state(name, kind) for name, kind in self.code.states.items()]
+        self._make_products(("input", "product"))
+        self._call("forward")
+        return written
+
+    def _hold(self, outside: Sequence[Tensor]) -> None:
+        """What torch makes of the tensors that functions hold, with a graph of its own for their gradients."""
+        with torch.enable_grad():
+            self.leaves = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in outside]
+            by_id = {id(tensor): leaf for tensor, leaf in zip(self.outside, self.leaves, strict=True)}
+            self.held = [
+                program.known.program.hold([by_id[id(each)] for each in program.outside]) for program in self.bound
+            ]
+        for number, held in enumerate(self.held):
+            for k, tensor in enumerate(held):
+                flat = tensor.detach().contiguous()
+                self.arrays[f"held {number} {k}"] = flat if flat.dim() == 2 else flat.view(1, -1)
+
+    def _draw_masks(self) -> None:
+        for number, program in enumerate(self.code.programs):
+            for k, mask in enumerate(program.masks):
+                rows = self._slots(number, mask.space) * mask.rows
+                chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
+                self.arrays[f"mask {number} {k}"] = torch.bernoulli(chances)
+
+    def _state(self, name: str, kind: Kind) -> Tensor:
+        """Room for a field that is written, with what was there before."""
+        initial, whole = self.arrays.get(f"node {name}"), not kind.dtype.is_floating_point
+        if initial is None:
+            state = self._new(f"state {name}", len(self.rows), prod(kind.shape), whole)
+        else:
+            state = self.arrays[f"state {name}"] = initial.clone()
+        return state.view(len(self.rows), *kind.shape)
+
+    def _slots(self, program: int, space: Space) -> int:
+        return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]
+
+    def _new(self, name: str, rows: int, columns: int, is_whole: bool = False) -> Tensor:
+        """Zeros."""
+        self.arrays[name] = torch.zeros(rows, columns, dtype=torch.int64 if is_whole else self.code.dtype)
         return self.arrays[name]
 
-    def make_products(self, kinds: Sequence[str]) -> None:
+    def _make_products(self, kinds: Sequence[str]) -> None:
         """Rows of all products: of what goes in (``input``), comes out (``product``), and of their gradients."""
-        for number, (program, _) in enumerate(self.compiled.programs):
+        for number, program in enumerate(self.code.programs):
             for k, product in enumerate(program.products):
-                slots = self.runs.edge_slots if product.space == Space.EDGE else self.runs.slots
-                rows = slots[number] * len(product.rows)
+                rows = self._slots(number, product.space) * len(product.rows)
                 for kind in kinds:
-                    width = product.fan_in if kind in ("input", "product_input") else product.fan_out
-                    self.new(f"{kind} {number} {k}", rows, width)
+                    columns = product.fan_in if kind in ("input", "product_input") else product.fan_out
+                    self.arrays[f"{kind} {number} {k}"] = torch.empty(rows, columns, dtype=self.code.dtype)
 
-    def call(self, name: str) -> None:
-        printer, runs = self.compiled.printer, self.runs
+    def _call(self, name: str) -> None:
+        printer = self.code.printer
         count = len(printer.arrays)
-        bases, strides = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        bases, strides, lengths = (np.zeros(count, np.int64) for _ in range(3))
         for array, place in printer.arrays.items():
             tensor = self.arrays.get(array.name)
             if tensor is not None:
-                bases[place], strides[place] = tensor.data_ptr(), tensor.shape[1]
-        sizes = np.array(printer.sizes, np.int64)
+                bases[place], (lengths[place], strides[place]) = tensor.data_ptr(), tensor.shape
+        wrong = np.zeros(1, np.int64)
         scratch = np.empty((max(printer.scratch, 1), max(printer.widest, 1)), np.float64)
-        product = product_address(self.dtype)
-        assert product is not None
         given = {
-            "runs": runs.table,
+            "runs": self.runs.table,
             "bases": bases,
             "strides": strides,
-            "sizes": sizes,
-            "first_edge": runs.first_edge,
-            "child": runs.child,
+            "lengths": lengths,
+            "sizes": np.array(printer.sizes, np.int64),
+            "first_edge": self.rows.first_edge,
+            "child": self.rows.child,
             "scratch": scratch,
-            "out_edges": runs.out_edges,
-            "first_out": runs.first_out,
+            "wrong": wrong,
+            "out_edges": self.rows.out_edges,
+            "first_out": self.rows.first_out,
         }
         addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(runs.table), "product": product}
-        self.compiled.module.call(name, *(addresses[argument] for argument in DRIVEN))
+        addresses |= {"count": len(self.runs.table), "product": product_address(self.code.dtype) or 0}
+        assert self.code.module is not None
+        self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
+        if wrong[0]:
+            raise OutsideTableError
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Backward.
+
+    def backward(self, gradients: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
+        """Those of all that was given."""
+        printer = self.code.printer
+        for (name, kind), gradient in zip(self.code.states.items(), gradients, strict=True):
+            if kind.dtype.is_floating_point:
+                to = self._new(f"d state {name}", len(self.rows), prod(kind.shape))
+                if gradient is not None:
+                    to.copy_(gradient.reshape(to.shape))
+        fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
+        written = {name for name in self.code.arrays if name.startswith(("d node ", "d edge ", "d held "))}
+        for name in fields | written:
+            self._new(name, *self.arrays[name.removeprefix("d ")].shape)
+        for name, columns in printer.sent.items():
+            self._new(f"sent {name}", len(self.rows.child), columns)
+        self._make_products(("product_input", "d product"))
+        self._call("backward")
+        self._add_unwritten()
+        found = [self.arrays[f"d {name}"] if f"d {name}" in fields else None for name in self.names]
+        return [*found, *self._to_outside()]
+
+    def _add_unwritten(self) -> None:
+        """Gives fields the gradients of rows that no program wrote."""
+        for name in self.code.states:
+            to_node = self.arrays.get(f"d node {name}")
+            if to_node is None:
+                continue
+            writes = np.array([*(name in program.kinds for program in self.code.programs), False])
+            low, high, which = self.runs.table[:, 0], self.runs.table[:, 1], self.runs.table[:, 2]
+            kept = torch.from_numpy(np.repeat(~writes[which], high - low))
+            to_node[kept] += self.arrays[f"d state {name}"][kept]
+
+    def _to_outside(self) -> list[Tensor | None]:
+        """The gradients of what functions hold, through what torch made of it."""
+        pairs: list[tuple[Tensor, Tensor]] = []
+        for number, program in enumerate(self.code.programs):
+            to_held = {
+                k: self.arrays[f"d held {number} {k}"]
+                for k in range(len(program.held))
+                if f"d held {number} {k}" in self.arrays
+            }
+            for k, product in enumerate(program.products):
+                if not self.held[number][product.weight].requires_grad:
+                    continue
+                rows, to_rows = self.arrays[f"input {number} {k}"], self.arrays[f"d product {number} {k}"]
+                known = to_held.get(product.weight)
+                if known is None:
+                    to_held[product.weight] = rows.t() @ to_rows
+                else:
+                    known.view(product.fan_in, product.fan_out).addmm_(rows.t(), to_rows)
+            for k, gradient in to_held.items():
+                held = self.held[number][k]
+                if held.requires_grad:
+                    pairs.append((held, gradient.view(held.shape)))
+        leaves = [leaf for leaf in self.leaves if leaf.requires_grad]
+        if not pairs or not leaves:
+            return [None] * len(self.leaves)
+        tensors, to = zip(*pairs, strict=True)
+        found = iter(torch.autograd.grad(tensors, leaves, to, retain_graph=True, allow_unused=True))
+        return [next(found) if leaf.requires_grad else None for leaf in self.leaves]
+
+    def differentiable(self, saved: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The gradients as values that autograd can differentiate, by torch's operations."""
+        if any(program.masks for program in self.code.programs):
+            raise RuntimeError(
+                "a second derivative of functions that draw a mask, such as dropout: compute the pass within "
+                'dgltree.engine.kernels.dispatch.kernels("off")'
+            )
+
+        def compute(*given: Tensor) -> list[Tensor]:
+            fields, outside = given[: len(self.names)], given[len(self.names) :]
+            views = {id(own): view for own, view in zip(self.outside, outside, strict=True) if own.requires_grad}
+            replaced = _Replaced(views)
+            with replaced:
+                written = self.again(dict(zip(self.names, fields, strict=True)))
+            if not views.keys() <= replaced.met:
+                raise RuntimeError("the functions hold other tensors than in the pass that is differentiated")
+            return written
+
+        return differentiable_gradients(compute, saved, gradients)
 
 
-class FunctionPass(torch.autograd.Function):
-    """What is written, of fields in the order of rows and of what is held."""
+class _Differentiable(torch.autograd.Function):
+    """A pass, with a backward pass by hand."""
 
     @staticmethod
-    def forward(
-        context: Any, compiled: Compiled, runs: ProgramRuns, names: list[str], *given: Tensor
-    ) -> tuple[Tensor, ...]:
-        memory = Memory(compiled, runs)
-        for name, tensor in zip(names, given, strict=True):
-            memory.arrays[name] = _as_rows(name, tensor)
-        count = len(runs.first_edge) - 1
-        written = []
-        for name, kind in compiled.states.items():
-            initial = memory.arrays.get(f"node {name}")
-            if initial is None:
-                is_whole = not kind.dtype.is_floating_point
-                state = memory.new(f"state {name}", count, prod(kind.shape), zero=True, is_whole=is_whole)
-            else:
-                state = memory.arrays[f"state {name}"] = initial.clone()
-            written.append(state.view(count, *kind.shape))
-        memory.make_products(("input", "product"))
-        memory.call("forward")
-        context.memory, context.names = memory, names
-        context.kinds = [(tensor.shape, tensor.requires_grad) for tensor in given]
+    def forward(context: Any, passed: FunctionPass, *given: Tensor) -> tuple[Tensor, ...]:
+        written = passed.forward(given)
+        context.passed = passed
+        context.save_for_backward(*given)  # also to notice what was changed or freed
+        context.set_materialize_grads(False)
         context.mark_non_differentiable(*(each for each in written if not each.is_floating_point()))
         return tuple(written)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        memory: Memory = context.memory
-        compiled, runs = memory.compiled, memory.runs
-        count = len(runs.first_edge) - 1
-        for (name, kind), gradient in zip(compiled.states.items(), gradients, strict=True):
-            to = memory.new(f"d state {name}", count, prod(kind.shape), zero=gradient is None)
-            if gradient is not None:
-                to.copy_(gradient.reshape(to.shape))
-        for name, (_, is_wanted) in zip(context.names, context.kinds, strict=True):
-            rows, columns = memory.arrays[name].shape
-            if is_wanted or name.startswith("held"):
-                memory.new(f"d {name}", rows, columns, zero=True)
-        for name, columns in compiled.printer.sent.items():
-            memory.new(f"sent {name}", len(runs.child), columns, zero=True)
-        memory.make_products(("product_input", "d product"))
-        memory.call("backward")
-        for number, (program, _) in enumerate(compiled.programs):
-            for k, product in enumerate(program.products):
-                weight = memory.arrays[f"d held {number} {product.weight}"].view(product.fan_in, product.fan_out)
-                weight.addmm_(memory.arrays[f"input {number} {k}"].t(), memory.arrays[f"d product {number} {k}"])
-        kept = torch.cat(
-            [torch.arange(0), *(torch.arange(run[0], run[1]) for run in runs.table.tolist() if run[2] < 0)]
-        )
-        for name in compiled.states:
-            to_node = memory.arrays.get(f"d node {name}")
-            if to_node is not None:
-                to_node[kept] += memory.arrays[f"d state {name}"][kept]
-        return (
-            None,
-            None,
-            None,
-            *(
-                memory.arrays[f"d {name}"].view(shape) if is_wanted else None
-                for name, (shape, is_wanted) in zip(context.names, context.kinds, strict=True)
-            ),
-        )
+        saved = context.saved_tensors
+        passed: FunctionPass = context.passed
+        if torch.is_grad_enabled():
+            return None, *passed.differentiable(saved, gradients)
+        found = passed.backward(gradients, context.needs_input_grad[1:])
+        if not graph_is_kept():
+            context.passed = None
+        pairs = zip(found, saved, strict=True)
+        return None, *(None if gradient is None else gradient.view(given.shape) for gradient, given in pairs)
 
 
-def _as_rows(name: str, tensor: Tensor) -> Tensor:
-    """(rows, columns) of a field; a held table as it is, and other held tensors as one row."""
-    if tensor.dtype in (torch.bool, torch.int32, torch.int16, torch.int8, torch.uint8):
+class _Replaced(TorchFunctionMode):
+    """While it is on, functions compute with other tensors in place of those that they hold."""
+
+    def __init__(self, tensors: Mapping[int, Tensor]) -> None:
+        super().__init__()
+        self.tensors = tensors
+        """By the id of what they stand for."""
+        self.met: set[int] = set()
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return function(*self._given(args), **self._given(kwargs or {}))
+
+    def _given(self, argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            if id(argument) in self.tensors:
+                self.met.add(id(argument))
+            return self.tensors.get(id(argument), argument)
+        if type(argument) in (tuple, list):
+            return type(argument)(self._given(each) for each in argument)
+        if isinstance(argument, dict):
+            return {name: self._given(each) for name, each in argument.items()}
+        return argument
+
+
+def _as_rows(tensor: Tensor) -> Tensor:
+    """(rows, columns) of a field, whole numbers and truths as int64."""
+    if not tensor.is_floating_point():
         tensor = tensor.long()
-    tensor = tensor.detach().contiguous()
-    if name.startswith("held"):
-        return tensor if tensor.dim() == 2 else tensor.view(1, -1)
-    return tensor.view(len(tensor), prod(tensor.shape[1:]))
-
-
-def run(graph: PlainGraph, plan: TopoPlan, catalogue: Catalogue) -> dict[str, Tensor]:
-    """What is written, (N, *shape) each."""
-    runs, programs = runs_of(plan, catalogue)
-    if not programs:
-        return {}
-    names, given = [], []
-    for kind, fields, order in (("node", graph.ndata, plan.nodes), ("edge", graph.edata, plan.edges)):
-        for name, column in fields.items():
-            names.append(f"{kind} {name}")
-            given.append(column.index_select(0, order))
-    for number, program in enumerate(programs):
-        for k, tensor in enumerate(program.hold()):
-            names.append(f"held {number} {k}")
-            given.append(tensor)
-    wanted = None
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given):
-        wanted = Wanted(
-            frozenset(name for name, column in graph.ndata.items() if column.requires_grad),
-            frozenset(name for name, column in graph.edata.items() if column.requires_grad),
-        )
-    compiled = Compiled.of(catalogue, programs, wanted)
-    written = FunctionPass.apply(compiled, runs, names, *given)
-    assert plan.row is not None
-    return {
-        name: state.index_select(0, plan.row).to(catalogue.written[name].dtype)
-        for name, state in zip(compiled.states, written, strict=True)
-    }
+    return tensor.detach().contiguous().view(len(tensor), prod(tensor.shape[1:]))

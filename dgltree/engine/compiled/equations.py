@@ -3,6 +3,7 @@
 Recurrent cells add in place inside; an einsum does something else where a size is 1.
 """
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -10,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 from torch.overrides import TorchFunctionMode
+
+from dgltree.engine.compiled.tensors import NotAProgramError
 
 
 def gru_cell(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None) -> Tensor:
@@ -101,8 +104,29 @@ WRITTEN_OUT: dict[Any, Any] = {
 }
 
 
+_attributes: Any = Tensor
+NOT_SEEN: dict[Any, str] = {
+    torch._C._set_grad_enabled: "gradients are switched on or off: use detach()",
+    _attributes.data.__get__: "a tensor is taken out of the graph by .data: use detach()",
+    _attributes.requires_grad.__get__: "requires_grad is asked for",
+    _attributes.grad_fn.__get__: "grad_fn is asked for",
+    _attributes.is_leaf.__get__: "is_leaf is asked for",
+}
+"""What decides about gradients and is no operation on numbers."""
+
+
 class Equations(TorchFunctionMode):
-    """While it is on, these operations are computed by the functions above."""
+    """While it is on, these operations are computed by the functions above, and what a program cannot say is refused.
+
+    Args:
+        line: gives the line of the user's function that runs.
+    """
+
+    def __init__(self, line: Callable[[], object]) -> None:
+        super().__init__()
+        self.line = line
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in NOT_SEEN:
+            raise NotAProgramError(f"{NOT_SEEN[function]}: {self.line()}")
         return WRITTEN_OUT.get(function, function)(*args, **(kwargs or {}))

@@ -10,7 +10,7 @@ import scipy.special
 import torch
 from torch import Tensor
 
-from dgltree.engine.compiled.catalogue import Catalogue
+from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram
 from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.programs import NodeProgram, Product, Segment
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
@@ -106,7 +106,7 @@ def interpret(
     catalogue = Catalogue(functions, kinds_of(plain.ndata), kinds_of(plain.edata))
     passed = _Pass(plain, plan, catalogue)
     columns = [*plain.ndata.values(), *plain.edata.values()]
-    held = [tensor for program in passed.programs for tensor in program.hold()]
+    held = [tensor for entry in passed.entries for tensor in entry.program.hold(entry.outside)]
     written = _Differentiable.apply(passed, *columns, *held)
     return dict(zip(passed.states, written, strict=True)), catalogue
 
@@ -152,7 +152,7 @@ class _Pass:
 
     def __post_init__(self) -> None:
         self.node_fields, self.edge_fields = list(self.graph.ndata), list(self.graph.edata)
-        self.programs: list[NodeProgram] = []
+        self.entries: list[KnownProgram] = []
         self.groups = list(self._grouped())
         self.source = self.graph.source.numpy()
 
@@ -160,12 +160,13 @@ class _Pass:
         """The nodes of each frontier by program, in the order of the frontiers."""
         derivatives: dict[NodeProgram, Derivative] = {}
         for bunch in bunches(self.plan):
-            program = self.catalogue.program(bunch.degree, bunch.others) if bunch.is_computed else None
-            if program is None:
+            entry = self.catalogue.entry(bunch.degree, bunch.others) if bunch.is_computed else None
+            if entry is None:
                 continue
+            program = entry.program
             if program not in derivatives:
                 derivatives[program] = derivative(program)
-                self.programs.append(program)
+                self.entries.append(entry)
             nodes, edges = self.plan.nodes[bunch.rows].numpy(), self.plan.edges[bunch.edges].numpy()
             degree = np.full(len(nodes), bunch.degree)
             yield Group(program, derivatives[program], nodes, edges, np.arange(len(nodes)) * bunch.degree, degree)
@@ -176,8 +177,8 @@ class _Pass:
         self.edges = dict(zip(self.edge_fields, given[n:], strict=False))
         self.held: dict[int, list[Array]] = {}
         rest = iter(given[n + e :])
-        for program in self.programs:
-            self.held[id(program)] = [next(rest) for _ in program.held]
+        for entry in self.entries:
+            self.held[id(entry.program)] = [next(rest) for _ in entry.program.held]
         self.states: dict[str, Array] = {}
         for name, kind in self.catalogue.written.items():
             zeros = np.zeros((len(self.plan.nodes), prod(kind.shape)))
@@ -209,7 +210,7 @@ class _Pass:
                 self.given[name][evaluation.group.nodes] = 0
         for name in self.nodes.keys() & self.given.keys():
             self.to_nodes[name] += self.given[name]
-        held = [gradient for program in self.programs for gradient in self.to_held[id(program)]]
+        held = [gradient for entry in self.entries for gradient in self.to_held[id(entry.program)]]
         return [*self.to_nodes.values(), *self.to_edges.values(), *held]
 
 

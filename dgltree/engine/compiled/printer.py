@@ -95,14 +95,16 @@ ARGUMENTS = {
     "edge_slots": I64,
     "bases": I8.as_pointer().as_pointer(),
     "strides": I64.as_pointer(),
+    "lengths": I64.as_pointer(),
     "sizes": I64.as_pointer(),
     "first_edge": I64.as_pointer(),
     "child": I64.as_pointer(),
     "scratch": I8.as_pointer(),
+    "wrong": I64.as_pointer(),
 }
 """Of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of products
-of its program, the arrays and their strides, sizes, where the edges of each row begin, and the row of each edge's
-child."""
+of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row begin, the row
+of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not have."""
 
 
 class Function:
@@ -374,6 +376,14 @@ class _RowsFunction(Function):
         start = self.builder.add(self.builder.mul(index, stride), self.size(first))
         return self.builder.gep(memory, [self.builder.add(start, column)])
 
+    def checked(self, access: Access, index: ir.Value) -> ir.Value:
+        """An index into a table, 0 instead of one that it does not have, which is told."""
+        place = self.number(self.printer.array(access.array, access.is_whole))
+        is_there = self.builder.icmp_unsigned("<", index, self.at(self.given["lengths"], place))
+        with self.builder.if_then(self.builder.not_(is_there), likely=False):
+            self.builder.store(self.number(1), self.given["wrong"])
+        return self.builder.select(is_there, index, self.number(0))
+
     def _row_of(self, access: Access) -> ir.Value:
         builder = self.builder
         if access.row == "row":
@@ -466,7 +476,9 @@ class _Memo:
             return builder.icmp_signed("!=", number, function.number(0)) if kind == "truth" else number
         if operation == "look_up":
             index, _, first = value.arguments
-            return builder.load(function.table(function.place(value), self.found[index], first, column))
+            access = function.place(value)
+            row = function.checked(access, self.found[index])
+            return builder.load(function.table(access, row, first, column))
         return _arithmetic(function, value, [self.found[each] for each in value.operands])
 
 

@@ -1,6 +1,6 @@
 """Programs: what is written at a node of some degree, as values, with the products and parameters that they need."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -72,8 +72,6 @@ class NodeProgram:
     kinds: dict[str, Kind]
     products: list[Product]
     masks: list[Mask]
-    outside: list[Tensor]
-    """The tensors that the functions hold."""
     hoisted: list[Hoisted]
     held: list[Ref]
     """What values load: tensors from outside, or what was hoisted."""
@@ -95,6 +93,12 @@ class NodeProgram:
         """What is read of fields, parameters, products and masks; tables that are looked up, too."""
         return [each for each in ordered(self.roots()) if each.operation in ("load", "look_up")]
 
+    def reads(self) -> set[tuple[str, str]]:
+        """The fields that are read, as ``node`` or ``edge`` and their names."""
+        kinds = {"node": "node", "source": "node", "child": "node", "edge": "edge", "child_edge": "edge"}
+        places = [each.arguments[0] for each in self.loads() if each.operation == "load"]
+        return {(kinds[place.array], place.name) for place in places if place.array in kinds}
+
     def levels(self) -> list[int]:
         """For each product, how many lie between it and the fields."""
         found: list[int] = []
@@ -104,13 +108,13 @@ class NodeProgram:
             found.append(1 + max(below, default=-1))
         return found
 
-    def hold(self) -> list[Tensor]:
-        """What is held, computed by torch from the tensors outside; gradients flow to them."""
+    def hold(self, outside: Sequence[Tensor]) -> list[Tensor]:
+        """What is held, computed by torch from the tensors that the functions hold; gradients flow to them."""
         results: list[Any] = []
 
         def given(argument: Any) -> Any:
             if isinstance(argument, Ref):
-                return self.outside[argument.number] if argument.origin == "outside" else _part(results, argument)
+                return outside[argument.number] if argument.origin == "outside" else _part(results, argument)
             if isinstance(argument, tuple | list):
                 return type(argument)(given(each) for each in argument)
             return argument

@@ -6,7 +6,7 @@ and its *numbers* are those that may follow the number of nodes and the degree.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from linecache import getline
 from pathlib import Path
@@ -22,6 +22,7 @@ from dgltree.engine.compiled.counts import CountMode, CountQuestion
 from dgltree.engine.compiled.equations import Equations
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frames import EdgeBatch, Frame, NodeBatch
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.message_graph import EDGE, NODE
 
 FEW_NUMBERS = 64
@@ -122,24 +123,53 @@ class Recording:
     """What the reduce function returned."""
     questions: list[CountQuestion]
     """What the functions asked about numbers of nodes and messages."""
+    fresh: frozenset[int] = field(init=False)
+    """Which tensors of ``outside`` are made of a few numbers at each call."""
     skeleton: tuple[Any, ...] = field(init=False)
-    """All that is equal in recordings of one program."""
+    """All that is equal in recordings of one program, but for the tensors that are held."""
     numbers: list[float] = field(init=False)
     """What may follow the numbers of nodes and messages: sizes, bounds of slices, factors."""
 
     def __post_init__(self) -> None:
         self.numbers = []
         bones: list[Any] = [tuple(self.outputs.items()), tuple(self.kinds.items()), tuple(self.reduced.items())]
-        fresh = {operation.arguments[0] for operation in self.operations if operation.name.startswith("lift_fresh")}
+        lifted = {operation.arguments[0] for operation in self.operations if operation.name.startswith("lift_fresh")}
+        self.fresh = frozenset(
+            number
+            for number, tensor in enumerate(self.outside)
+            if Ref("outside", number) in lifted and tensor.numel() <= FEW_NUMBERS
+        )
         for number, tensor in enumerate(self.outside):
-            is_fresh = Ref("outside", number) in fresh and tensor.numel() <= FEW_NUMBERS
-            bones.append((tensor.dtype, tuple(tensor.shape), str(tensor.tolist())) if is_fresh else id(tensor))
+            numbers = str(tensor.tolist()) if number in self.fresh else ""
+            bones.append((tensor.dtype, tuple(tensor.shape), numbers))
         for operation in self.operations:
             shapes = [tuple(result.shape) for result in operation.results]
             dtypes = tuple(result.dtype for result in operation.results)
             bone = _bone((operation.arguments, operation.options, shapes), self.numbers)
             bones.append((operation.function, dtypes, bone))
         self.skeleton = tuple(bones)
+
+    def read(self) -> list[Input]:
+        """The fields that operations read."""
+        arguments = [*self.outputs.values(), *((each.arguments, each.options) for each in self.operations)]
+        numbers = {ref.number for ref in _refs(arguments) if ref.origin == "input"}
+        return [self.inputs[number] for number in sorted(numbers)]
+
+    def holds(self, outside: Sequence[Tensor]) -> bool:
+        """Whether these are the tensors that it holds, but for those made at each call."""
+        pairs = zip(self.outside, outside, strict=True)
+        return all(own is other or number in self.fresh for number, (own, other) in enumerate(pairs))
+
+
+def _refs(argument: Any) -> Iterator[Ref]:
+    """Those within an argument."""
+    if isinstance(argument, Ref):
+        yield argument
+    elif isinstance(argument, tuple | list):
+        for each in argument:
+            yield from _refs(each)
+    elif isinstance(argument, dict):
+        yield from _refs(list(argument.values()))
 
 
 def _bone(argument: Any, numbers: list[float]) -> Any:
@@ -179,10 +209,7 @@ def record(
     """
     if len(nodes) + len(edges) > MOST_FIELDS:
         raise NotAProgramError(f"{len(nodes) + len(edges)} fields; a program has at most {MOST_FIELDS}")
-    inputs = [Input("node", name, kind) for name, kind in nodes.items()]
-    if degree or functions.reduces_all:
-        inputs += [Input(array, name, kind) for array in ("source", "target") for name, kind in nodes.items()]
-        inputs += [Input("edge", name, kind) for name, kind in edges.items()]
+    inputs = read_fields(functions, nodes, edges, degree)
     counts = CountMode(rows, degree, user_line)
     recorder = _Recorder()
     device = torch.device("cpu")
@@ -192,14 +219,13 @@ def record(
 
     def run(*given: Tensor) -> tuple[Tensor, ...]:
         reduced.update(zeros or {})
-        written = _run(functions, inputs, given, counts.of(rows), degree, reduced)
+        written = run_functions(functions, inputs, given, counts.of(rows), degree, reduced)
         names[:] = written
         return tuple(written.values())
 
     try:
-        count = rows * max(degree, 1)
-        tensors = [_sample(each.kind, rows if each.array == "node" else count) for each in inputs]
-        with torch.no_grad(), counts, Equations(), recorder:
+        tensors = samples(inputs, rows, degree)
+        with counts, Equations(user_line), recorder:
             results = torch.func.functionalize(run, remove="mutations_and_views")(*tensors)
     finally:
         restore_generator(generator, device)
@@ -219,6 +245,23 @@ def record(
     )
 
 
+def read_fields(
+    functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], degree: int
+) -> list[Input]:
+    """The fields that functions may read at nodes of a degree."""
+    inputs = [Input("node", name, kind) for name, kind in nodes.items()]
+    if degree or functions.reduces_all:
+        inputs += [Input(array, name, kind) for array in ("source", "target") for name, kind in nodes.items()]
+        inputs += [Input("edge", name, kind) for name, kind in edges.items()]
+    return inputs
+
+
+def samples(inputs: Sequence[Input], rows: int, degree: int) -> list[Tensor]:
+    """Made-up rows of fields, of nodes and of the edges that lead to them."""
+    edges = rows * max(degree, 1)
+    return [_sample(each.kind, rows if each.array == "node" else edges) for each in inputs]
+
+
 def _sample(kind: Kind, count: int) -> Tensor:
     """Rows of a field. Whole numbers are 0, which every table has."""
     if kind.dtype.is_floating_point:
@@ -226,15 +269,30 @@ def _sample(kind: Kind, count: int) -> Tensor:
     return torch.zeros(count, *kind.shape, dtype=kind.dtype)
 
 
-def _run(
+def run_functions(
     functions: PassFunctions,
-    inputs: list[Input],
-    given: tuple[Tensor, ...],
+    inputs: Sequence[Input],
+    given: Sequence[Tensor],
     rows: int,
     degree: int,
     reduced_kinds: dict[str, Kind],
 ) -> Mapping[str, Tensor]:
-    """What the functions write. Each gets copies of its fields, as what it changes in place is its own."""
+    """What the functions write. Each gets copies of its fields, as what it changes in place is its own.
+
+    Passes within them are by torch's operations.
+    """
+    with kernels("off"):
+        return _run_functions(functions, inputs, given, rows, degree, reduced_kinds)
+
+
+def _run_functions(
+    functions: PassFunctions,
+    inputs: Sequence[Input],
+    given: Sequence[Tensor],
+    rows: int,
+    degree: int,
+    reduced_kinds: dict[str, Kind],
+) -> Mapping[str, Tensor]:
     fields: dict[str, dict[str, Tensor]] = {"node": {}, "source": {}, "target": {}, "edge": {}}
     for each, tensor in zip(inputs, given, strict=True):
         fields[each.array][each.name] = tensor

@@ -1,13 +1,16 @@
 """Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.message_graph import Fields, MessageGraph
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class PlainGraph(NamedTuple):
@@ -57,3 +60,52 @@ def bunches(plan: TopoPlan) -> Iterator[Bunch]:
             others = 0 if bucket.degree else least
             yield Bunch(number, True, bucket.degree, others, slice(low, low + bucket.rows), slice(begin, end))
             begin = end
+
+
+class Met(NamedTuple):
+    """What tells which program rows have: see :class:`Bunch`."""
+
+    degree: int
+    others: int
+
+
+class PlanRows:
+    """What a compiled pass reads of a plan, whatever the functions.
+
+    Args:
+        plan: of one node type and one edge type.
+    """
+
+    def __init__(self, plan: TopoPlan) -> None:
+        degrees = np.zeros(len(plan.nodes), np.int64)
+        met: dict[Met, int] = {}
+        bunch_rows = []
+        for bunch in bunches(plan):
+            degrees[bunch.rows] = bunch.degree
+            number = met.setdefault(Met(bunch.degree, bunch.others), len(met)) if bunch.is_computed else -1
+            bunch_rows.append((bunch.rows.start, bunch.rows.stop, bunch.frontier, number))
+        self.met = list(met)
+        """All that is met in the plan."""
+        self.bunches = np.array(bunch_rows, np.int64).reshape(-1, 4)
+        """(bunches, 4): first row, last row + 1, frontier, and number in ``met`` or -1 where nothing is computed."""
+        self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degrees)])
+        """(N + 1,), where the edges that lead to each row begin."""
+        assert plan.row is not None
+        self.child: Numbers = plan.row.numpy()[plan.source.numpy()[plan.edges.numpy()]]
+        """(E',), the row that each edge leads from."""
+        self.out_edges: Numbers = np.argsort(self.child, kind="stable")
+        """(E',), edges by the row that they lead from."""
+        counts = np.bincount(self.child, minlength=len(plan.nodes))
+        self.first_out: Numbers = np.concatenate([[0], np.cumsum(counts)])
+        """(N + 1,), where the edges that lead from each row begin among ``out_edges``."""
+
+    def __len__(self) -> int:
+        return len(self.first_edge) - 1
+
+
+def rows_of(plan: TopoPlan) -> PlanRows:
+    """The rows of a plan, made once."""
+    found = vars(plan).get("_rows")
+    if found is None:  # not a field, so it does not travel
+        found = plan.__dict__["_rows"] = PlanRows(plan)
+    return found

@@ -720,6 +720,8 @@ def _embedding(
 ) -> ValueTensor:
     if not isinstance(table, Held) or not isinstance(index, ValueTensor):
         raise NotAProgramError("an embedding that is computed")
+    if not len(table.tensor):
+        raise NotAProgramError("an embedding without rows")
     number = t.hold(table)
     width = table.tensor.shape[1]
     if index.columns_at is not None:

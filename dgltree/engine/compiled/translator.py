@@ -59,7 +59,8 @@ class ValueTranslator:
         self.masks: list[Mask] = []
         self.lines: dict[Value, Any] = {}
         self.inputs = [self._load(each) for each in recording.inputs]
-        floats = [each.kind.dtype for each in recording.inputs if each.kind.dtype.is_floating_point]
+        read = recording.read()
+        floats = [each.kind.dtype for each in read if each.kind.dtype.is_floating_point]
         floats += [each.dtype for each in recording.outside if each.is_floating_point()]
         self.dtype = floats[0] if floats else torch.get_default_dtype()
         if self.dtype not in (torch.float32, torch.float64):
@@ -264,7 +265,6 @@ class ValueTranslator:
             kinds=self.recording.kinds,
             products=self.products,
             masks=self.masks,
-            outside=self.recording.outside,
             hoisted=self.hoisted,
             held=self.held,
             dtype=self.dtype,

@@ -155,7 +155,7 @@ BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 """By the type of a device."""
 
 
-MODES = ("on", "cached", "off")
+MODES = ("on", "cached", "off", "required")
 PASSES: dict[str, dict[str, type[CellPass]]] = {
     "Numba": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
     "Triton": {"stack": StepwisePass, "lstm": StepwisePass},
@@ -164,12 +164,20 @@ PASSES: dict[str, dict[str, type[CellPass]]] = {
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 
+
+class NoKernelError(RuntimeError):
+    """There is no kernel for a pass, within ``kernels("required")``."""
+
+
 _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
 
 
 @contextmanager
 def kernels(mode: str) -> Iterator[None]:
     """Within it passes run through kernels: "on", "cached" (those alone that need not be compiled first) or "off".
+
+    With "required" a pass that has no kernel raises :class:`NoKernelError` with the reason; else torch's operations
+    compute it.
 
     Elsewhere they are as ``DGLTREE_KERNELS`` in the environment says, or on; "off" there is off everywhere. It holds
     for the thread that enters it. Raises ``ValueError`` for another mode.
@@ -235,7 +243,7 @@ def has_kernel(cell: CellContract) -> bool:
     backend = BACKENDS.get(weight.device.type)
     if fused is None or backend is None or fused.family not in PASSES[backend.package]:
         return False
-    return _has_products(backend, weight) and _mode_now() != "off" and backend.installed()
+    return _has_products(backend, weight) and mode_now() != "off" and backend.installed()
 
 
 def computes_in_parts(cell: CellContract) -> bool:
@@ -292,11 +300,11 @@ def step_kernel(
 
     Raises ``ValueError`` if ``DGLTREE_KERNELS`` is not a mode.
     """
-    mode = _mode_now()
+    mode = mode_now()
     backend = BACKENDS.get(weight.device.type)
     if mode == "off" or backend is None or not are_taken([weight]):
         return None
-    return backend.kernel(family, options, weight.dtype, backward, mode == "on", shapes)
+    return backend.kernel(family, options, weight.dtype, backward, mode != "cached", shapes)
 
 
 def get_fused(cell: CellContract) -> Fused | None:
@@ -314,7 +322,8 @@ def get_fused(cell: CellContract) -> Fused | None:
     raise AssertionError("CellContract has it")
 
 
-def _mode_now() -> str:
+def mode_now() -> str:
+    """What passes do here: one of ``MODES``. ``ValueError`` if ``DGLTREE_KERNELS`` is none."""
     environment = _checked(os.environ.get("DGLTREE_KERNELS", "on"))
     return "off" if environment == "off" else _mode.get() or environment
 

@@ -13,6 +13,7 @@ from dgltree.engine.compiled.catalogue import Catalogue
 from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import topo_plan
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.message_graph import open_graph
 
 H = 8
@@ -289,8 +290,10 @@ class Outcome(NamedTuple):
     catalogue: Catalogue | None
 
 
-def outcome(feature: Feature, is_interpreted: bool, given: tuple[Fields, Fields] | None = None) -> Outcome:
-    """States and gradients of functions, by their programs or by torch's operations."""
+def outcome(feature: Feature, by: str, given: tuple[Fields, Fields] | None = None) -> Outcome:
+    """States and gradients of functions, ``by`` their programs as NumPy computes them ("interpreter"), or by kernels of
+    a mode: torch's operations ("off"), machine code ("required").
+    """
     nodes, edges = given or fields()
     leaves = {
         f"{what} {name}": column
@@ -301,10 +304,11 @@ def outcome(feature: Feature, is_interpreted: bool, given: tuple[Fields, Fields]
     leaves |= {f"parameter {name}": parameter for name, parameter in NET.named_parameters()}
     graph = (torch.stack(EDGES), dict(nodes), dict(edges))
     catalogue = None
-    if is_interpreted:
+    if by == "interpreter":
         states, catalogue = interpret(open_graph(graph), topo_plan(graph), *feature[:3])
     else:
-        states = dgltree.prop_nodes_topo(graph, feature.message, feature.reduce, apply_node_func=feature.apply)
+        with kernels(by):
+            states = dgltree.prop_nodes_topo(graph, feature.message, feature.reduce, apply_node_func=feature.apply)
     loss = sum(state.sin().sum() for state in states.values() if state.is_floating_point())
     assert isinstance(loss, Tensor)
     found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
@@ -327,7 +331,7 @@ def largest_difference(found: Mapping[str, Tensor], expected: Mapping[str, Tenso
 def reason(feature: Feature) -> str:
     """Why functions are no programs."""
     try:
-        outcome(feature, is_interpreted=True)
+        outcome(feature, "interpreter")
     except NotAProgramError as error:
         return str(error)
     return ""

@@ -18,13 +18,13 @@ WITHOUT = {"detach", "sign", "as_float"}
 
 @cache
 def expected(name: str) -> Any:
-    return outcome(FEATURES[name], is_interpreted=False).gradients
+    return outcome(FEATURES[name], "off").gradients
 
 
 @cache
 def known(name: str) -> Catalogue:
     """The programs of a feature, which do not depend on how they are differentiated."""
-    catalogue = outcome(FEATURES[name], is_interpreted=True).catalogue
+    catalogue = outcome(FEATURES[name], "interpreter").catalogue
     assert catalogue is not None
     return catalogue
 
@@ -38,7 +38,7 @@ def operations(name: str) -> set[str]:
 def is_wrong(operation: str) -> bool:
     for name in (name for name in COMPILED if operation in operations(name)):
         with patch.object(interpreter, "Catalogue", lambda *_, name=name: known(name)):
-            found = outcome(FEATURES[name], is_interpreted=True)
+            found = outcome(FEATURES[name], "interpreter")
         if largest_difference(found.gradients, expected(name)) > 1e-6:
             return True
     return False

@@ -10,12 +10,12 @@ COMPILED = [name for name, feature in FEATURES.items() if feature.kind in ("any 
 
 @cache
 def interpreted(name: str) -> Outcome:
-    return outcome(FEATURES[name], is_interpreted=True)
+    return outcome(FEATURES[name], "interpreter")
 
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_feature_has_the_states_and_gradients_of_torchs_operations(name: str) -> None:
-    found, expected = interpreted(name), outcome(FEATURES[name], is_interpreted=False)
+    found, expected = interpreted(name), outcome(FEATURES[name], "off")
     assert largest_difference(found.states, expected.states) < 1e-12
     assert largest_difference(found.gradients, expected.gradients) < 1e-11
 

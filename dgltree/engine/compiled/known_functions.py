@@ -1,0 +1,175 @@
+"""Functions that were recorded before: their programs are found again, with the tensors that they hold now."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from threading import RLock
+from types import MethodType
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram
+from dgltree.engine.compiled.recording import Kind, PassFunctions, read_fields
+from dgltree.engine.compiled.rows import Met
+from dgltree.engine.compiled.shadow import Shadow
+from dgltree.engine.compiled.tensors import NotAProgramError
+
+MOST_FUNCTIONS = 64
+"""Sets of functions that are remembered."""
+MOST_ALIKE = 4
+"""What is remembered of one set of functions that do different things, as in training and in evaluation."""
+MOST_RECORDED = 16
+"""Times that one set of functions is recorded: what changes with every pass is not worth a compiled program."""
+
+
+class BoundProgram(NamedTuple):
+    """A program, and the tensors that its functions hold in this pass."""
+
+    known: KnownProgram
+    outside: Sequence[Tensor]
+
+
+class KnownFunctions:
+    """What was found about functions that do one thing.
+
+    Args:
+        functions, nodes, edges, has_leaves: as of :class:`dgltree.engine.compiled.catalogue.Catalogue`.
+    """
+
+    def __init__(
+        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], has_leaves: bool
+    ) -> None:
+        self.catalogue = Catalogue(functions, nodes, edges, has_leaves)
+        self.shadows: dict[KnownProgram, Shadow] = {}
+        self.refused: dict[Met, str] = {}
+        """The reasons why there is no program."""
+        self.codes: dict[Any, Any] = {}
+        """Machine code by the programs that it is of, and by what is wanted."""
+
+    def programs(self, functions: PassFunctions, met: Sequence[Met]) -> list[BoundProgram | None] | None:
+        """The program of each degree; None if the functions do something else than what was recorded.
+
+        Raises :class:`NotAProgramError`.
+        """
+        catalogue = self.catalogue
+        is_recorded = all(catalogue.has(*each) for each in met)
+        known = [catalogue.entry(*each) for each in met] if is_recorded else catalogue.entries
+        bound = {entry: self.shadows[entry].bound(functions) for entry in dict.fromkeys(known) if entry in self.shadows}
+        if any(outside is None for outside in bound.values()):
+            return None
+        for why in (self.refused[each] for each in met if each in self.refused):
+            raise NotAProgramError(why)
+        for entry, outside in bound.items():
+            assert outside is not None
+            entry.outside = outside
+        catalogue.functions = functions
+        try:
+            return [self._bound(functions, each) for each in met]
+        finally:  # what is kept holds no tensor of a model
+            for entry in catalogue.entries:
+                entry.outside = ()
+            catalogue.functions = None
+
+    def _bound(self, functions: PassFunctions, met: Met) -> BoundProgram | None:
+        try:
+            entry = self.catalogue.entry(*met)
+            for new in self.catalogue.entries[len(self.shadows) :]:
+                self.shadows[new] = self._shadow(functions, new)
+        except NotAProgramError as error:
+            self.refused[met] = str(error)
+            raise NotAProgramError(str(error)) from None
+        return None if entry is None else BoundProgram(entry, entry.outside)
+
+    def _shadow(self, functions: PassFunctions, entry: KnownProgram) -> Shadow:
+        nodes, degree, zeros = entry.situation
+        found = Shadow(
+            functions, read_fields(functions, nodes, self.catalogue.edges, degree), degree, dict(zeros or {})
+        )
+        if not found.trace(entry.outside, entry.fresh):
+            raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
+        return found
+
+
+class Memory:
+    """All functions that were recorded in this process."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        """Functions that are recorded may run passes of their own."""
+        self._known: OrderedDict[Any, list[KnownFunctions]] = OrderedDict()
+        self._recorded: dict[Any, int] = {}
+        self._refused: dict[Any, dict[Any, str]] = {}
+        """The reasons why functions have no program at all, by what they are: to run them again to see whether they do
+        what they did would show those that write lists or files more made-up nodes."""
+
+    def find(
+        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], met: Sequence[Met]
+    ) -> tuple[KnownFunctions, list[BoundProgram | None]]:
+        """What is known of functions, and the programs of each degree, recorded now if they were not before.
+
+        Raises :class:`NotAProgramError`.
+        """
+        has_leaves = bool(met) and met[0] == Met(0, 0)
+        key = (
+            has_leaves,
+            *map(_code, (functions.message, functions.reduce, functions.apply)),
+            functions.reduces_all,
+            tuple(nodes.items()),
+            tuple(edges.items()),
+            torch.is_grad_enabled(),
+        )
+        identity = tuple(map(_identity, (functions.message, functions.reduce, functions.apply)))
+        with self._lock:
+            refused = self._refused.setdefault(key, {})
+            if identity in refused or len(refused) > MOST_ALIKE:
+                raise NotAProgramError(refused.get(identity) or next(iter(refused.values())))
+            alike = self._known.setdefault(key, [])
+            self._known.move_to_end(key)
+            for place, known in enumerate(alike):
+                programs = known.programs(functions, met)
+                if programs is not None:
+                    alike.insert(0, alike.pop(place))
+                    return known, programs
+            self._recorded[key] = self._recorded.get(key, 0) + 1
+            if self._recorded[key] > MOST_RECORDED:
+                raise NotAProgramError(f"the functions did something else in each of {MOST_RECORDED} passes")
+            new = KnownFunctions(functions, nodes, edges, has_leaves)
+            try:
+                programs = new.programs(functions, met)
+            except NotAProgramError as error:
+                if not new.shadows:
+                    refused[identity] = str(error)
+                    raise
+                alike.insert(0, new)
+                raise
+            finally:
+                self._forget()
+            assert programs is not None
+            alike.insert(0, new)
+            del alike[MOST_ALIKE:]
+            return new, programs
+
+    def _forget(self) -> None:
+        """Of too many functions, those that were used longest ago."""
+        while len(self._known) > MOST_FUNCTIONS:
+            oldest, _ = self._known.popitem(last=False)
+            self._recorded.pop(oldest, None)
+            self._refused.pop(oldest, None)
+
+
+def _code(function: Any) -> Any:
+    """What functions that are written at the same place have in common; what else they are shows in a shadow run."""
+    if isinstance(function, MethodType):
+        return _code(function.__func__)
+    if isinstance(function, partial):
+        return partial, _code(function.func)
+    return getattr(function, "__code__", type(function))
+
+
+def _identity(function: Any) -> tuple[int, ...]:
+    """Of a function as it is now; a method is another object whenever it is read."""
+    if isinstance(function, MethodType):
+        return id(function.__self__), id(function.__func__)
+    return (id(function),)

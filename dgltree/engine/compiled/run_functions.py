@@ -1,0 +1,232 @@
+"""Passes of message functions by machine code, where there is some; else the reason why there is none."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import chain
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
+from dgltree.engine.compiled.recording import PassFunctions, kinds_of
+from dgltree.engine.compiled.rows import PlainGraph, PlanRows, plain_graph, rows_of
+from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.frontiers import TopoPlan
+from dgltree.engine.kernels.blas import product_address
+from dgltree.engine.kernels.dispatch import NoKernelError, mode_now
+from dgltree.engine.message_graph import Fields, MessageGraph
+from dgltree.support.torch_internals import inside_dual_level, inside_mode, inside_transform
+
+if TYPE_CHECKING:
+    from dgltree.engine.compiled.compiled_pass import PassCode
+
+WHOLE = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+"""Fields that are read as whole numbers."""
+_logger = logging.getLogger("dgltree")
+_memory = Memory()
+_told: set[str] = set()
+
+
+class Prepared(NamedTuple):
+    """All of a pass but its memory."""
+
+    known: KnownFunctions
+    code: "PassCode"
+    bound: list[BoundProgram]
+    numbers: list[int]
+    """The program of each thing that is met in the plan, -1 for none."""
+    rows: PlanRows
+    fields: Fields
+    """(rows, *shape) each in the order of the plan, by ``node NAME`` and ``edge NAME``."""
+
+
+def compiled_fields(
+    graph: MessageGraph, plan: TopoPlan, functions: PassFunctions, by_torch: Callable[[MessageGraph], Fields]
+) -> Fields | None:
+    """What a pass writes, (N, *shape) each, as torch's operations would; None where these have to.
+
+    Args:
+        graph, plan, functions: of the pass.
+        by_torch: the same pass by torch's operations, for second derivatives.
+
+    Raises :class:`NoKernelError` within ``kernels("required")``.
+    """
+    mode = mode_now()
+    if mode == "off":
+        return None
+    try:
+        prepared = prepare(graph, plan, functions)
+    except NotAProgramError as error:
+        _tell(functions, f"not compiled: {error}")
+        if mode == "required":
+            raise NoKernelError(f"not compiled: {error}") from None
+        return None
+    from dgltree.engine.compiled.compiled_pass import FunctionPass, OutsideTableError, ProgramRuns
+
+    if not _compile(prepared.code, functions, mode):
+        return None
+    passed = FunctionPass(
+        code=prepared.code,
+        rows=prepared.rows,
+        runs=ProgramRuns.of(prepared.rows, prepared.numbers),
+        bound=prepared.bound,
+        fields=prepared.fields,
+        again=lambda fields: _again(graph, plan, list(prepared.code.states), fields, by_torch),
+    )
+    try:
+        written = passed.run()
+    except OutsideTableError:  # torch's operations say which row it is, and where
+        return None
+    assert plan.row is not None
+    return {name: rows.index_select(0, plan.row).to(prepared.code.states[name].dtype) for name, rows in written.items()}
+
+
+def why_not_compiled(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> str | None:
+    """The reason why torch's operations compute a pass; None for machine code."""
+    if mode_now() == "off":
+        return "not compiled: kernels are off"
+    try:
+        prepare(graph, plan, functions)
+    except NotAProgramError as error:
+        return f"not compiled: {error}"
+    return None
+
+
+def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Prepared:
+    """The programs of a pass and their code. Raises :class:`NotAProgramError`."""
+    if (why := _hindrance(graph, plan)) is not None:
+        raise NotAProgramError(why)
+    plain, rows = plain_graph(graph), rows_of(plan)
+    known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), rows.met)
+    bound = list({each.known: each for each in programs if each is not None}.values())
+    if not bound:
+        raise NotAProgramError("no node is computed")
+    places = {each.known: number for number, each in enumerate(bound)}
+    numbers = [-1 if each is None else places[each.known] for each in programs]
+    fields = _fields(plain, plan, bound)
+    _check_tensors(fields, bound)
+    code = _code(known, fields, bound)
+    [nodes] = graph.nodes.values()
+    for name in code.states:
+        if name not in nodes.data and nodes.initializer(name) is not None:
+            raise NotAProgramError(f"the new field {name!r} has an initializer")
+    return Prepared(known, code, bound, numbers, rows, fields)
+
+
+def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
+    """Why a pass cannot be by machine code, whatever the functions."""
+    hindrances = {
+        "llvmlite is not installed (pip install llvmlite)": find_spec("llvmlite") is None,
+        f"the graph is on {graph.device}; machine code is for CPUs": graph.device.type != "cpu",
+        "functions of edge types": plan.is_typed,
+        f"reverse={plan.reverse}": plan.reverse,
+        f"by={plan.by!r}": plan.by is not None,
+        "a transform of torch.func is under way": inside_transform() or inside_dual_level(),
+        "a mode of torch sees each operation": inside_mode(),
+        "autocast is on": torch.is_autocast_enabled("cpu"),
+        "a single frontier is computed": plan.row is None,
+    }
+    return next((why for why, is_so in hindrances.items() if is_so), None)
+
+
+def _fields(graph: PlainGraph, plan: TopoPlan, bound: list[BoundProgram]) -> Fields:
+    """What is read or written of fields, in the order of the plan."""
+    found: Fields = {}
+    written = [("node", name) for each in bound for name in each.known.program.kinds]
+    read = [field for each in bound for field in each.known.program.reads()]
+    for kind, name in dict.fromkeys(written + read):
+        columns, order = (graph.ndata, plan.nodes) if kind == "node" else (graph.edata, plan.edges)
+        if name in columns:
+            found[f"{kind} {name}"] = columns[name].index_select(0, order)
+    return found
+
+
+def _check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> None:
+    """:class:`NotAProgramError` for tensors that machine code does not read."""
+    dtype = bound[0].known.program.dtype
+    for program in bound:
+        if program.known.program.dtype != dtype:
+            raise NotAProgramError(f"numbers are {dtype} and {program.known.program.dtype}")
+    for name, column in fields.items():
+        if column.dtype != dtype and column.dtype not in WHOLE:
+            raise NotAProgramError(f"the field {name.partition(' ')[2]!r} is {column.dtype}; others are {dtype}")
+    outside = [tensor for program in bound for tensor in program.outside]
+    for tensor in chain(fields.values(), outside):
+        if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
+            raise NotAProgramError(f"a tensor is a {type(tensor).__name__} of layout {tensor.layout}")
+        if tensor.device.type != "cpu":
+            raise NotAProgramError(f"a tensor is on {tensor.device}")
+        if tensor.is_inference() and not torch.is_inference_mode_enabled():
+            raise NotAProgramError("a tensor was made in inference mode")
+    if product_address(dtype) is None:
+        raise NotAProgramError("the BLAS of this torch is not known")
+
+
+def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> "PassCode":
+    """The code of programs for what needs gradients now."""
+    from dgltree.engine.compiled.compiled_pass import PassCode
+    from dgltree.engine.compiled.driver import Wanted
+
+    wanted = None
+    outside = (tensor for program in bound for tensor in program.outside)
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in chain(fields.values(), outside)):
+        names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
+        nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
+        wanted = Wanted(nodes, edges)
+    key = tuple(program.known for program in bound), wanted
+    if key not in known.codes:
+        known.codes[key] = PassCode([program.known.program for program in bound], wanted)
+    return known.codes[key]
+
+
+def _compile(code: "PassCode", functions: PassFunctions, mode: str) -> bool:
+    """Makes machine code; False if there is none yet, and none may be made."""
+    from dgltree.engine.compiled.module import is_known
+
+    if code.module is not None:
+        return True
+    if mode == "cached" and not is_known(code.text):
+        return False
+    start = perf_counter()
+    code.compile()
+    _tell(functions, f"compiled in {perf_counter() - start:.2f} s")
+    return True
+
+
+def _tell(functions: PassFunctions, what: str) -> None:
+    """A line in the log, once for each set of functions."""
+    names = [_name(each) for each in (functions.message, functions.reduce, functions.apply) if each is not None]
+    line = f"{', '.join(names)}: {what}"
+    if line not in _told:
+        _told.add(line)
+        _logger.info(line)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", type(function).__name__)
+
+
+def _again(
+    graph: MessageGraph,
+    plan: TopoPlan,
+    states: list[str],
+    fields: Mapping[str, Tensor],
+    by_torch: Callable[[MessageGraph], Fields],
+) -> list[Tensor]:
+    """(rows, *shape) of what is written, by torch's operations from fields in the order of the plan."""
+    [(ntype, nodes)], [(etype, edges)] = graph.nodes.items(), graph.relations.items()
+    ndata, edata = dict(nodes.data), dict(edges.data)
+    assert plan.row is not None
+    for name, rows in fields.items():
+        kind, _, field = name.partition(" ")
+        if kind == "node":
+            ndata[field] = rows.index_select(0, plan.row)
+        else:
+            edata[field] = torch.zeros_like(edata[field]).index_copy(0, plan.edges, rows)
+    replaced = MessageGraph({ntype: replace(nodes, data=ndata)}, {etype: replace(edges, data=edata)}, graph.owner)
+    written = by_torch(replaced)
+    return [written[name].index_select(0, plan.nodes) for name in states]
