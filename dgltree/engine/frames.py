@@ -47,7 +47,8 @@ class Frame(MutableMapping[str, Tensor]):
             if self.clone or rows.is_inference():  # torch counts no changes of those
                 rows = rows.clone()
             self._read[name] = rows
-            self._lent.append((rows, version_of(rows)))
+            if not self.clone:
+                self._lent.append((rows, version_of(rows)))
         return rows
 
     def __setitem__(self, name: str, rows: Tensor) -> None:
@@ -71,7 +72,7 @@ class Frame(MutableMapping[str, Tensor]):
 
     def check_unchanged(self) -> None:
         """``ChangedInPlaceError`` if a field that others may read was changed in place since it was read."""
-        if not self.clone and any(version_of(rows) != version for rows, version in self._lent):
+        if any(version_of(rows) != version for rows, version in self._lent):
             raise ChangedInPlaceError
 
 

@@ -16,10 +16,11 @@ from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import Numbers, PlanRows
+from dgltree.engine.compiled.rows import Numbers, PlanRows, rows_of
 from dgltree.engine.compiled.values import Space
+from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
-from dgltree.support.torch_internals import graph_is_kept
+from dgltree.support.torch_internals import graph_is_kept, version_of
 
 
 class OutsideTableError(Exception):
@@ -91,23 +92,24 @@ class FunctionPass:
 
     Args:
         code: of the programs.
-        rows: of the plan.
-        runs: of the plan by program.
+        plan: of the graph.
+        runs: its rows by program.
         bound: the programs, with what the functions hold.
-        fields: (rows, *shape) each in the order of the plan, by ``node NAME`` and ``edge NAME``.
-        again: the same pass by torch's operations: gives (rows, *shape) of what is written, from the fields.
+        fields: (N, *shape) or (E, *shape) each, by ``node NAME`` and ``edge NAME``.
+        again: the same pass by torch's operations: gives (N, *shape) of what is written, from the fields.
     """
 
     def __init__(
         self,
         code: PassCode,
-        rows: PlanRows,
+        plan: TopoPlan,
         runs: ProgramRuns,
         bound: Sequence[BoundProgram],
         fields: Mapping[str, Tensor],
         again: Callable[[Mapping[str, Tensor]], list[Tensor]],
     ) -> None:
-        self.code, self.rows, self.runs, self.again = code, rows, runs, again
+        self.code, self.plan, self.runs, self.again = code, plan, runs, again
+        self.rows = rows_of(plan)
         self.bound = bound
         self.names = list(fields)
         self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
@@ -117,30 +119,37 @@ class FunctionPass:
         """The memory of the pass, (rows, columns) each, by name."""
 
     def run(self) -> dict[str, Tensor]:
-        """(rows, *shape) of each field that is written."""
+        """(N, *shape) of each field that is written."""
         return dict(zip(self.code.states, _Differentiable.apply(self, *self.given), strict=True))
 
     # -----------------------------------------------------------------------------------------------------------------
     # Forward.
 
     def forward(self, given: Sequence[Tensor]) -> list[Tensor]:
-        """(rows, *shape) of each field that is written.
+        """(N, *shape) of each field that is written.
 
         Raises :class:`OutsideTableError`.
         """
         fields, outside = given[: len(self.names)], given[len(self.names) :]
         for name, tensor in zip(self.names, fields, strict=True):
-            self.arrays[name] = _as_rows(tensor)
+            order = self.plan.nodes if name.startswith("node ") else self.plan.edges
+            self.arrays[name] = _as_columns(tensor).index_select(0, order)
         for array in self.code.printer.arrays:
-            kind, _, name = array.name.partition(" ")
-            if kind == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
+            of, _, name = array.name.partition(" ")
+            if of == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
                 self._new(array.name, len(self.rows), prod(self.code.states[name].shape), array.is_whole)
         self._hold(outside)
         self._draw_masks()
-        written = [self._state(name, kind) for name, kind in self.code.states.items()]
+        for name, kind in self.code.states.items():
+            self._begin_state(name, kind)
         self._make_products(("input", "product"))
         self._call("forward")
-        return written
+        return [self._in_order(f"state {name}", kind) for name, kind in self.code.states.items()]
+
+    def _in_order(self, name: str, kind: Kind) -> Tensor:
+        """(N, *shape) of an array, a row for each node in the order of the graph."""
+        assert self.plan.row is not None
+        return self.arrays[name].index_select(0, self.plan.row).view(len(self.rows), *kind.shape).to(kind.dtype)
 
     def _hold(self, outside: Sequence[Tensor]) -> None:
         """What torch makes of the tensors that functions hold, with a graph of its own for their gradients."""
@@ -162,14 +171,13 @@ class FunctionPass:
                 chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
                 self.arrays[f"mask {number} {k}"] = torch.bernoulli(chances)
 
-    def _state(self, name: str, kind: Kind) -> Tensor:
-        """Room for a field that is written, with what was there before."""
-        initial, whole = self.arrays.get(f"node {name}"), not kind.dtype.is_floating_point
+    def _begin_state(self, name: str, kind: Kind) -> None:
+        """Makes room for a field that is written, with what was there before."""
+        initial = self.arrays.get(f"node {name}")
         if initial is None:
-            state = self._new(f"state {name}", len(self.rows), prod(kind.shape), whole)
+            self._new(f"state {name}", len(self.rows), prod(kind.shape), not kind.dtype.is_floating_point)
         else:
-            state = self.arrays[f"state {name}"] = initial.clone()
-        return state.view(len(self.rows), *kind.shape)
+            self.arrays[f"state {name}"] = initial.clone()
 
     def _slots(self, program: int, space: Space) -> int:
         return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]
@@ -226,9 +234,10 @@ class FunctionPass:
         printer = self.code.printer
         for (name, kind), gradient in zip(self.code.states.items(), gradients, strict=True):
             if kind.dtype.is_floating_point:
-                to = self._new(f"d state {name}", len(self.rows), prod(kind.shape))
-                if gradient is not None:
-                    to.copy_(gradient.reshape(to.shape))
+                if gradient is None:
+                    self._new(f"d state {name}", len(self.rows), prod(kind.shape))
+                else:
+                    self.arrays[f"d state {name}"] = _as_columns(gradient).index_select(0, self.plan.nodes)
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
         written = {name for name in self.code.arrays if name.startswith(("d node ", "d edge ", "d held "))}
         for name in fields | written:
@@ -238,8 +247,16 @@ class FunctionPass:
         self._make_products(("product_input", "d product"))
         self._call("backward")
         self._add_unwritten()
-        found = [self.arrays[f"d {name}"] if f"d {name}" in fields else None for name in self.names]
+        found = [self._to_field(name) if f"d {name}" in fields else None for name in self.names]
         return [*found, *self._to_outside()]
+
+    def _to_field(self, name: str) -> Tensor:
+        """The gradient of a field, (N, columns) or (E, columns)."""
+        gradient = self.arrays[f"d {name}"]
+        if name.startswith("node "):
+            assert self.plan.row is not None
+            return gradient.index_select(0, self.plan.row)
+        return gradient.new_zeros(len(self.plan.source), gradient.shape[1]).index_copy_(0, self.plan.edges, gradient)
 
     def _add_unwritten(self) -> None:
         """Gives fields the gradients of rows that no program wrote."""
@@ -309,20 +326,27 @@ class _Differentiable(torch.autograd.Function):
     def forward(context: Any, passed: FunctionPass, *given: Tensor) -> tuple[Tensor, ...]:
         written = passed.forward(given)
         context.passed = passed
-        context.save_for_backward(*given)  # also to notice what was changed or freed
+        fields = len(passed.names)
+        context.save_for_backward(*given[fields:])  # also to notice what was changed or freed
+        context.fields = given[:fields]
+        context.versions = [version_of(field) for field in context.fields]
         context.set_materialize_grads(False)
         context.mark_non_differentiable(*(each for each in written if not each.is_floating_point()))
         return tuple(written)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        saved = context.saved_tensors
+        saved = context.fields + context.saved_tensors
         passed: FunctionPass = context.passed
         if torch.is_grad_enabled():
+            if context.versions != [version_of(field) for field in context.fields]:  # first derivatives have copies
+                raise RuntimeError(
+                    "a field was modified by an inplace operation before a second derivative of the pass"
+                )
             return None, *passed.differentiable(saved, gradients)
         found = passed.backward(gradients, context.needs_input_grad[1:])
         if not graph_is_kept():
-            context.passed = None
+            context.passed = context.fields = None
         pairs = zip(found, saved, strict=True)
         return None, *(None if gradient is None else gradient.view(given.shape) for gradient, given in pairs)
 
@@ -351,8 +375,8 @@ class _Replaced(TorchFunctionMode):
         return argument
 
 
-def _as_rows(tensor: Tensor) -> Tensor:
+def _as_columns(tensor: Tensor) -> Tensor:
     """(rows, columns) of a field, whole numbers and truths as int64."""
     if not tensor.is_floating_point():
         tensor = tensor.long()
-    return tensor.detach().contiguous().view(len(tensor), prod(tensor.shape[1:]))
+    return tensor.detach().reshape(len(tensor), prod(tensor.shape[1:]))

@@ -66,10 +66,12 @@ class PassPrinter(Printer):
         def place(of: Value | Store) -> Access:
             if isinstance(of, Store):
                 array, name, _ = of.location
+                if of.row_index is not None:
+                    return Access(f"d held {number} {name}", "table")
                 is_whole = array == "state" and not program.kinds[str(name)].dtype.is_floating_point
                 return self._access(number, program, of.location, is_whole)
             if of.operation == "look_up":
-                return Access(f"held {number} {of.arguments[1]}", "one")
+                return Access(f"held {number} {of.arguments[1]}", "table")
             return self._access(number, program, of.arguments[0], of.kind != "float")
 
         return place
@@ -140,7 +142,7 @@ class PassPrinter(Printer):
             steps.append(self._rows(f"gradients {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
         stores = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
-        steps.append(self._rows(f"loads {number}", stores, place))
+        steps.append(self._rows(f"loads {number}", _written_once(stores), place))
         return [step for step in steps if step is not None]
 
     def _gradient(self, loaded: Value, gradient: Value) -> list[Store]:
@@ -160,6 +162,23 @@ class PassPrinter(Printer):
             is_wanted = array == "held" or name in (self.wanted.nodes if array == "node" else self.wanted.edges)
         store = Store(Location(f"d {array}", name, part), space, first, loaded.width, gradient, True)
         return [store] if is_wanted else []
+
+
+def _written_once(stores: Sequence[Store]) -> list[Store]:
+    """Gradients that nothing else is added to, of columns that are loaded once, are written without being read."""
+    found = []
+    for store in stores:
+        array, name, part = store.location
+        alike = [other for other in stores if other.location.name == name and other is not store]
+        has_others = any(
+            (other.location.array, other.location.part) == (array, part)
+            and other.first < store.first + store.width
+            and store.first < other.first + other.width
+            for other in alike
+        )
+        is_mixed = any(other.location.array != array for other in alike)
+        found.append(store._replace(adds=array == "d held" or has_others or is_mixed))
+    return found
 
 
 class DriverStep(NamedTuple):

@@ -1,9 +1,10 @@
 """Programs printed as LLVM IR: one call for a pass forward, one for a pass backward, the same text for all widths."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding, ir
@@ -81,11 +82,58 @@ class Access(NamedTuple):
 
     array: str
     row: str
-    """``row``, ``edge``, ``child``, ``part_child``, ``part_edge``, ``slot``, ``edge_slot`` or ``one``."""
+    """``row``, ``edge``, ``child``, ``part_child``, ``part_edge``, ``slot``, ``edge_slot``, ``one``, or ``table`` where
+    a row is looked up."""
     part: int = 0
     rows: int = 1
     """Of each node or edge, for products and masks."""
     is_whole: bool = False
+
+    @property
+    def is_of_child(self) -> bool:
+        return self.row in ("child", "part_child")
+
+
+Columns = tuple[Access, int, int]
+"""What is read or written of each row: the place, the first column and how many."""
+
+
+class Scopes:
+    """Which reads and writes of one call share no memory, so that loops over columns need not find out.
+
+    Arrays are apart; in one array a node and its children, which are of earlier calls; the rows of products; and
+    columns that do not overlap.
+
+    Args:
+        accessed: all of a function.
+    """
+
+    def __init__(self, accessed: Iterable[Columns]) -> None:
+        self._ranges: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+        """The columns of each group that may overlap, merged."""
+        accessed = list(accessed)
+        kinds: dict[tuple[str, bool], set[str]] = {}
+        for access, _, _ in accessed:
+            kinds.setdefault((access.array, access.is_of_child), set()).add(access.row)
+        self._mixed = {key for key, rows in kinds.items() if len(rows) > 1}
+        for access, first, width in sorted(accessed, key=lambda each: each[1]):
+            ranges = self._ranges.setdefault(self._group(access), [])
+            if self._group(access) in self._mixed:
+                ranges[:] = [(0, sys.maxsize)]
+            elif ranges and first < ranges[-1][1]:
+                ranges[-1] = ranges[-1][0], max(ranges[-1][1], first + width)
+            else:
+                ranges.append((first, first + width))
+
+    def _group(self, access: Access) -> tuple[Any, ...]:
+        key = access.array, access.is_of_child
+        return key if key in self._mixed else (*key, access.part)
+
+    def of(self, access: Access, first: int) -> str:
+        """The scope of columns from a first one on."""
+        group = self._group(access)
+        number = next(k for k, (low, high) in enumerate(self._ranges[group]) if low <= first < high)
+        return f"{' '.join(map(str, group))} {number}"
 
 
 ARGUMENTS = {
@@ -124,7 +172,10 @@ class Function:
         return ir.Constant(I64, value)
 
     def at(self, array: ir.Value, index: ir.Value) -> ir.Value:
-        return self.builder.load(self.builder.gep(array, [index]))
+        """A number of a table that nobody changes during a call, so that loops need not read it at each turn."""
+        number = self.builder.load(self.builder.gep(array, [index]))
+        number.set_metadata("invariant.load", self.printer.module.add_metadata([]))
+        return number
 
     @contextmanager
     def loop(self, low: ir.Value, high: ir.Value, down: bool = False) -> Iterator[ir.Value]:
@@ -165,14 +216,20 @@ class _RowsFunction(Function):
         self.bases: dict[str, tuple[ir.Value, ir.Value]] = {}
         """Of each array: its memory and its stride."""
         self.sized: dict[int, ir.Value] = {}
-        for accessed in self._accessed(values):
-            self._open(accessed)
+        accessed = self._accessed(values)
+        self.apart = Scopes(accessed)
+        for access, _, _ in accessed:
+            self._open(access)
+        self.scopes: list[tuple[str, ir.Value]] = []
+        """Reads and writes, and what each may share memory with."""
+        self.function.attributes.add("noinline")
         self.row: ir.Value = self.number(0)
         self.edge = self.begin = self.degree = self.row
 
-    def _accessed(self, values: Iterable[Value]) -> list[Access]:
-        loads = [self.place(value) for value in values if value.operation in ("load", "look_up")]
-        return loads + [self.place(store) for store in self.stores]
+    def _accessed(self, values: Iterable[Value]) -> list[Columns]:
+        loads = [value for value in values if value.operation in ("load", "look_up")]
+        read = [(self.place(value), value.arguments[-1], value.width) for value in loads]
+        return read + [(self.place(store), store.first, store.width) for store in self.stores]
 
     def _open(self, access: Access) -> None:
         if access.array in self.bases:
@@ -209,6 +266,7 @@ class _RowsFunction(Function):
                 with self.loop(self.begin, end) as self.edge:
                     self._columns(part.edge_stores, [], part.folds)
         self.builder.ret_void()
+        self._tell_scopes()
 
     # -----------------------------------------------------------------------------------------------------------------
     # Columns of one node or one edge.
@@ -305,16 +363,14 @@ class _RowsFunction(Function):
     # -----------------------------------------------------------------------------------------------------------------
     # Scratch memory and sums over edges.
 
-    def _scratch(self, value: Value, column: ir.Value) -> ir.Value:
-        return self._slot(self.sweep.scratch[value], column)
-
     def _slot(self, slot: int, column: ir.Value) -> ir.Value:
         offset = self.builder.mul(self.number(slot), self.widest)
         return self.builder.gep(self.scratch, [self.builder.add(offset, column)])
 
     def kept(self, value: Value, column: ir.Value) -> ir.Value:
         """A value from scratch memory, which has floats alone."""
-        number = self.builder.load(self._scratch(value, column if value.width > 1 else self.number(0)))
+        slot = self.sweep.scratch[value]
+        number = self.read(self._slot(slot, column if value.width > 1 else self.number(0)), f"scratch {slot}")
         if value.kind == "whole":
             return self.builder.fptosi(number, I64)
         if value.kind == "truth":
@@ -323,19 +379,20 @@ class _RowsFunction(Function):
 
     def _keeping(self, value: Value) -> "Put":
         def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
-            self.builder.store(self.as_float(number), self._scratch(value, column))
+            slot = self.sweep.scratch[value]
+            self.write(self.as_float(number), self._slot(slot, column), f"scratch {slot}")
 
         return put
 
     def _begin_fold(self, fold: Value) -> None:
         with self.loop(self.number(0), self.size(fold.width)) as column:
-            for memory in self._of_fold(fold, column):
-                self.builder.store(self._neutral(fold.operation), memory)
+            for slot in self._of_fold(fold):
+                self.write(self._neutral(fold.operation), self._slot(slot, column), f"scratch {slot}")
 
-    def _of_fold(self, fold: Value, column: ir.Value) -> list[ir.Value]:
+    def _of_fold(self, fold: Value) -> list[int]:
         """Scratch memory of a sum or an extreme; for the place of an extreme also that of the extreme itself."""
         slots = [self.sweep.extremes[fold]] if fold in self.sweep.extremes else []
-        return [self._slot(slot, column) for slot in [*slots, self.sweep.scratch[fold]]]
+        return [*slots, self.sweep.scratch[fold]]
 
     def _folding(self, fold: Value) -> "Put":
         """Adds an edge's number to a sum over edges, or takes it for the extreme."""
@@ -343,16 +400,18 @@ class _RowsFunction(Function):
         def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
             builder = self.builder
             number = self.as_float(number)
-            memory, *places = self._of_fold(fold, column)
-            before = builder.load(memory)
+            slot, *places = self._of_fold(fold)
+            memory, scope = self._slot(slot, column), f"scratch {slot}"
+            before = self.read(memory, scope)
             if fold.operation == "sum_edges":
-                builder.store(builder.fadd(before, number, flags=SUMMED), memory)
+                self.write(builder.fadd(before, number, flags=SUMMED), memory, scope)
                 return
             beyond = self._beyond(fold.operation, number, before)
-            builder.store(builder.select(beyond, number, before), memory)
+            self.write(builder.select(beyond, number, before), memory, scope)
             for place in places:
+                memory, scope = self._slot(place, column), f"scratch {place}"
                 position = builder.sitofp(self.position(), self.float)
-                builder.store(builder.select(beyond, position, builder.load(place)), place)
+                self.write(builder.select(beyond, position, self.read(memory, scope)), memory, scope)
 
         return put
 
@@ -362,6 +421,32 @@ class _RowsFunction(Function):
 
     # -----------------------------------------------------------------------------------------------------------------
     # Memory of the pass.
+
+    def read(self, memory: ir.Value, scope: str) -> ir.Value:
+        """What is there, in memory that shares nothing with that of other scopes."""
+        number = self.builder.load(memory)
+        self.scopes.append((scope, number))
+        return number
+
+    def write(self, number: ir.Value, memory: ir.Value, scope: str) -> None:
+        self.scopes.append((scope, self.builder.store(number, memory)))
+
+    def _tell_scopes(self) -> None:
+        """Says which memory is apart: LLVM would find out at every loop, and gives up where there are many arrays.
+
+        It holds for the rows of one call, so these functions are never put into their caller, whose loop over frontiers
+        would read what an earlier turn wrote.
+        """
+        module = self.printer.module
+        domain = module.add_metadata([f"{self.function.name}"])
+        names = sorted({scope for scope, _ in self.scopes})
+        nodes = {name: module.add_metadata([name, domain]) for name in names}
+        own = {name: module.add_metadata([nodes[name]]) for name in names}
+        others = {name: module.add_metadata([nodes[other] for other in names if other != name]) for name in names}
+        for name, instruction in self.scopes:
+            instruction.set_metadata("alias.scope", own[name])
+            if len(names) > 1:
+                instruction.set_metadata("noalias", others[name])
 
     def address(self, access: Access, first: int, column: ir.Value) -> ir.Value:
         builder = self.builder
@@ -412,13 +497,14 @@ class _RowsFunction(Function):
                 memory = self.address(access, store.first, column)
             else:
                 memory = self.table(access, memo.of(store.row_index, self.number(0)), store.first, column)
+            scope = self.apart.of(access, store.first)
             if access.is_whole:
-                builder.store(self.as_whole(number), memory)
+                self.write(self.as_whole(number), memory, scope)
                 return
             number = self.as_float(number)
             if store.adds:
-                number = builder.fadd(builder.load(memory), number, flags=SUMMED)
-            builder.store(number, memory)
+                number = builder.fadd(self.read(memory, scope), number, flags=SUMMED)
+            self.write(number, memory, scope)
 
         return put
 
@@ -472,13 +558,14 @@ class _Memo:
         if operation == "column_numbers":
             return builder.add(column, function.size(value.arguments[0]))
         if operation == "load":
-            number = builder.load(function.address(function.place(value), value.arguments[1], column))
+            access, first = function.place(value), value.arguments[1]
+            number = function.read(function.address(access, first, column), function.apart.of(access, first))
             return builder.icmp_signed("!=", number, function.number(0)) if kind == "truth" else number
         if operation == "look_up":
             index, _, first = value.arguments
             access = function.place(value)
             row = function.checked(access, self.found[index])
-            return builder.load(function.table(access, row, first, column))
+            return function.read(function.table(access, row, first, column), function.apart.of(access, first))
         return _arithmetic(function, value, [self.found[each] for each in value.operands])
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.engine.compiled.recording import Kind, Ref, UserLine
 from dgltree.engine.compiled.tensors import ValueTensor
 from dgltree.engine.compiled.values import Location, Space, Value, load, ordered
+from dgltree.support.lazy import cached_property
 
 
 class Segment(NamedTuple):
@@ -93,6 +94,7 @@ class NodeProgram:
         """What is read of fields, parameters, products and masks; tables that are looked up, too."""
         return [each for each in ordered(self.roots()) if each.operation in ("load", "look_up")]
 
+    @cached_property
     def reads(self) -> set[tuple[str, str]]:
         """The fields that are read, as ``node`` or ``edge`` and their names."""
         kinds = {"node": "node", "source": "node", "child": "node", "edge": "edge", "child_edge": "edge"}

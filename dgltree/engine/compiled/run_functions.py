@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
-from dgltree.engine.compiled.rows import PlainGraph, PlanRows, plain_graph, rows_of
+from dgltree.engine.compiled.rows import PlainGraph, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
@@ -39,9 +39,8 @@ class Prepared(NamedTuple):
     bound: list[BoundProgram]
     numbers: list[int]
     """The program of each thing that is met in the plan, -1 for none."""
-    rows: PlanRows
     fields: Fields
-    """(rows, *shape) each in the order of the plan, by ``node NAME`` and ``edge NAME``."""
+    """What is read or written, by ``node NAME`` and ``edge NAME``."""
 
 
 def compiled_fields(
@@ -71,18 +70,16 @@ def compiled_fields(
         return None
     passed = FunctionPass(
         code=prepared.code,
-        rows=prepared.rows,
-        runs=ProgramRuns.of(prepared.rows, prepared.numbers),
+        plan=plan,
+        runs=ProgramRuns.of(rows_of(plan), prepared.numbers),
         bound=prepared.bound,
         fields=prepared.fields,
-        again=lambda fields: _again(graph, plan, list(prepared.code.states), fields, by_torch),
+        again=lambda fields: _again(graph, list(prepared.code.states), fields, by_torch),
     )
     try:
-        written = passed.run()
+        return passed.run()
     except OutsideTableError:  # torch's operations say which row it is, and where
         return None
-    assert plan.row is not None
-    return {name: rows.index_select(0, plan.row).to(prepared.code.states[name].dtype) for name, rows in written.items()}
 
 
 def why_not_compiled(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> str | None:
@@ -100,21 +97,21 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     """The programs of a pass and their code. Raises :class:`NotAProgramError`."""
     if (why := _hindrance(graph, plan)) is not None:
         raise NotAProgramError(why)
-    plain, rows = plain_graph(graph), rows_of(plan)
-    known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), rows.met)
+    plain, met = plain_graph(graph), rows_of(plan).met
+    known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), met)
     bound = list({each.known: each for each in programs if each is not None}.values())
     if not bound:
         raise NotAProgramError("no node is computed")
     places = {each.known: number for number, each in enumerate(bound)}
     numbers = [-1 if each is None else places[each.known] for each in programs]
-    fields = _fields(plain, plan, bound)
+    fields = _fields(plain, bound)
     _check_tensors(fields, bound)
     code = _code(known, fields, bound)
     [nodes] = graph.nodes.values()
     for name in code.states:
         if name not in nodes.data and nodes.initializer(name) is not None:
             raise NotAProgramError(f"the new field {name!r} has an initializer")
-    return Prepared(known, code, bound, numbers, rows, fields)
+    return Prepared(known, code, bound, numbers, fields)
 
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
@@ -133,16 +130,12 @@ def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
     return next((why for why, is_so in hindrances.items() if is_so), None)
 
 
-def _fields(graph: PlainGraph, plan: TopoPlan, bound: list[BoundProgram]) -> Fields:
-    """What is read or written of fields, in the order of the plan."""
-    found: Fields = {}
+def _fields(graph: PlainGraph, bound: list[BoundProgram]) -> Fields:
+    """What is read or written of fields that are there."""
+    columns = {"node": graph.ndata, "edge": graph.edata}
     written = [("node", name) for each in bound for name in each.known.program.kinds]
-    read = [field for each in bound for field in each.known.program.reads()]
-    for kind, name in dict.fromkeys(written + read):
-        columns, order = (graph.ndata, plan.nodes) if kind == "node" else (graph.edata, plan.edges)
-        if name in columns:
-            found[f"{kind} {name}"] = columns[name].index_select(0, order)
-    return found
+    read = [field for each in bound for field in sorted(each.known.program.reads)]
+    return {f"{kind} {name}": columns[kind][name] for kind, name in written + read if name in columns[kind]}
 
 
 def _check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> None:
@@ -211,22 +204,16 @@ def _name(function: Any) -> str:
 
 
 def _again(
-    graph: MessageGraph,
-    plan: TopoPlan,
-    states: list[str],
-    fields: Mapping[str, Tensor],
-    by_torch: Callable[[MessageGraph], Fields],
+    graph: MessageGraph, states: list[str], fields: Mapping[str, Tensor], by_torch: Callable[[MessageGraph], Fields]
 ) -> list[Tensor]:
-    """(rows, *shape) of what is written, by torch's operations from fields in the order of the plan."""
+    """What is written by torch's operations, from fields by ``node NAME`` and ``edge NAME``."""
     [(ntype, nodes)], [(etype, edges)] = graph.nodes.items(), graph.relations.items()
-    ndata, edata = dict(nodes.data), dict(edges.data)
-    assert plan.row is not None
-    for name, rows in fields.items():
+    data = {"node": dict(nodes.data), "edge": dict(edges.data)}
+    for name, column in fields.items():
         kind, _, field = name.partition(" ")
-        if kind == "node":
-            ndata[field] = rows.index_select(0, plan.row)
-        else:
-            edata[field] = torch.zeros_like(edata[field]).index_copy(0, plan.edges, rows)
-    replaced = MessageGraph({ntype: replace(nodes, data=ndata)}, {etype: replace(edges, data=edata)}, graph.owner)
+        data[kind][field] = column
+    replaced = MessageGraph(
+        {ntype: replace(nodes, data=data["node"])}, {etype: replace(edges, data=data["edge"])}, graph.owner
+    )
     written = by_torch(replaced)
-    return [written[name].index_select(0, plan.nodes) for name in states]
+    return [written[name] for name in states]

@@ -21,6 +21,8 @@ from dgltree.engine.compiled.recording import Input, PassFunctions, run_function
 from dgltree.engine.compiled.tensors import NotAProgramError
 
 ROWS = 2
+PLAIN = {int, bool, str, type(None), torch.dtype, torch.device}
+"""Arguments that are compared as they are."""
 
 
 class Shadow:
@@ -108,8 +110,8 @@ class _Calls(CountMode):
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = super().__torch_function__(function, types, args, kwargs)
-        given = self.plain(args), self.plain(kwargs or {})
-        self.calls.append((function, *given, self.plain(result, is_made=True)))
+        given = self.plain(args), self.plain(kwargs) if kwargs else ()
+        self.calls.append((function, given, self.plain(result, is_made=True)))
         return result
 
     def asked(self) -> list[tuple[Any, ...]]:
@@ -118,6 +120,9 @@ class _Calls(CountMode):
 
     def plain(self, argument: Any, is_made: bool = False) -> Any:
         """What an argument or a result is compared by: numbers as they are, tensors by their place."""
+        kind = type(argument)
+        if kind in PLAIN:
+            return argument
         if isinstance(argument, Tensor):
             place = self._places.get(id(argument))
             if place is None:
@@ -126,13 +131,13 @@ class _Calls(CountMode):
                 of.append(argument)
             return place
         if isinstance(argument, tuple | list):
-            return tuple(self.plain(each, is_made) for each in argument)
+            return tuple([self.plain(each, is_made) for each in argument])
         if isinstance(argument, dict):
-            return tuple((name, self.plain(each)) for name, each in argument.items())
-        if isinstance(argument, int) and not isinstance(argument, bool):
+            return tuple([(name, self.plain(each)) for name, each in argument.items()])
+        if isinstance(argument, int):
             return int(argument)  # a count, which would be asked again
-        if isinstance(argument, float):
-            return repr(argument)
-        if isinstance(argument, slice):
+        if kind is float:
+            return repr(argument)  # NaN is equal to itself
+        if kind is slice:
             return "slice", self.plain((argument.start, argument.stop, argument.step))
-        return argument if isinstance(argument, str | bool | torch.dtype | torch.device) else id(argument)
+        return id(argument)

@@ -1,9 +1,11 @@
 """Drawn functions, by someone who had not seen the compiler, mean the same as programs and by torch's operations."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from drawn_cases import Fields, difference
 from drawn_functions import draw_case
 from torch import Tensor
@@ -12,6 +14,8 @@ import dgltree
 from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import topo_plan
+from dgltree.engine.kernels.blas import product_address
+from dgltree.engine.kernels.dispatch import NoKernelError, kernels
 from dgltree.engine.message_graph import open_graph
 
 TOLERANCE = 1e-11
@@ -19,7 +23,13 @@ Edges = tuple[Tensor, Tensor]
 
 
 def by_torch(edges: Edges, ndata: Fields, edata: Fields, message: Any, reduce: Any, apply: Any) -> None:
-    dgltree.prop_nodes_topo((edges, ndata, edata), message, reduce, apply_node_func=apply)
+    with kernels("off"):
+        dgltree.prop_nodes_topo((edges, ndata, edata), message, reduce, apply_node_func=apply)
+
+
+def by_machine_code(edges: Edges, ndata: Fields, edata: Fields, message: Any, reduce: Any, apply: Any) -> None:
+    with kernels("required"):
+        dgltree.prop_nodes_topo((edges, ndata, edata), message, reduce, apply_node_func=apply)
 
 
 def by_programs(edges: Edges, ndata: Fields, edata: Fields, message: Any, reduce: Any, apply: Any) -> None:
@@ -28,14 +38,14 @@ def by_programs(edges: Edges, ndata: Fields, edata: Fields, message: Any, reduce
     ndata.update(written)
 
 
-def check(seeds: range) -> Counter[str]:
+def check(seeds: range, run: Any = by_programs) -> Counter[str]:
     """Compares what becomes programs; returns the reasons why others do not."""
     refused: Counter[str] = Counter()
     for seed in seeds:
         case = draw_case(seed)
         try:
-            found = case.run(by_programs)
-        except NotAProgramError as error:
+            found = case.run(run)
+        except (NotAProgramError, NoKernelError) as error:
             refused[str(error).partition(': "')[0]] += 1
             continue
         off, where = difference(found, case.run(by_torch))
@@ -51,3 +61,13 @@ def test_twenty_drawn_functions_are_the_same_as_programs() -> None:
 def test_a_hundred_drawn_functions_are_the_same_as_programs() -> None:
     refused = check(range(1000, 1100))
     assert refused.total() <= 25, refused
+
+
+@pytest.mark.slow
+def test_fifty_drawn_functions_are_the_same_as_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
+    if product_address(torch.float64) is None:
+        pytest.skip("the BLAS of this torch is not known")
+    monkeypatch.setenv("DGLTREE_CACHE", str(tmp_path))
+    refused = check(range(2000, 2050), by_machine_code)
+    assert refused.total() <= 15, refused
