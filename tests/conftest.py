@@ -23,6 +23,8 @@ else:  # compiled code of these very files: Numba itself looks at one file a ker
     sources += importlib.metadata.version("numba").encode()  # scripts/lowest tests with another one
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "kernels" / f"{zlib.crc32(sources):08x}"))
 
+os.environ.setdefault("DGLTREE_CACHE", str(ROOT / "build"))  # no test writes into the home of whoever runs it
+
 try:
     from hypothesis import HealthCheck, settings
 except ModuleNotFoundError:  # the tests of a GPU need torch, numpy and pytest alone

@@ -123,6 +123,10 @@ def prop_nodes_topo(
     all fields and parameters. Time and memory are O(N + E): a frontier gathers the rows that its edges lead from, and
     what was written is joined at the end.
 
+    On a CPU functions run as machine code where they can be compiled (:func:`dgltree.engine.why_not`), with the same
+    results up to rounding. They then also run on made-up nodes, before they are compiled and once before each pass, so
+    what they print, count or append is more than there are frontiers.
+
     A function may change what it reads in place (``nodes.data["x"][:, :3] += y``, ``relu_``). The first time that one
     does, the pass starts again from its inputs and the same random numbers, and functions get copies.
 

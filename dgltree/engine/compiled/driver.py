@@ -51,6 +51,9 @@ class PassPrinter(Printer):
     ) -> None:
         super().__init__(is_double)
         self.programs, self.states, self.wanted = programs, states, wanted
+        loads = (load.arguments[0] for program, _ in programs for load in program.loads() if load.operation == "load")
+        self.sources = {place.name for place in loads if place.array in ("source", "child")} - states
+        """Fields whose gradient comes along edges, and from the node's own functions."""
         self.sent: dict[str, int] = {}
         """Fields whose gradient goes along edges, and how many columns they have."""
         forward = [self._forward(number, program) for number, (program, _) in enumerate(programs)]
@@ -142,8 +145,21 @@ class PassPrinter(Printer):
             steps.append(self._rows(f"gradients {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
         stores = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
-        steps.append(self._rows(f"loads {number}", _written_once(stores), place))
+        stores = [store._replace(adds=self._is_added_to(store, stores)) for store in stores]
+        steps.append(self._rows(f"loads {number}", stores, place))
         return [step for step in steps if step is not None]
+
+    def _is_added_to(self, store: Store, stores: Sequence[Store]) -> bool:
+        """Whether a gradient has other parts; otherwise it is written without reading what is there."""
+        array, name, part = store.location
+        alike = [other for other in stores if other.location.name == name and other is not store]
+        overlaps = any(
+            other.first < store.first + store.width and store.first < other.first + other.width
+            for other in alike
+            if (other.location.array, other.location.part) == (array, part)
+        )
+        is_pulled = array == "d node" and name in self.sources
+        return array == "d held" or is_pulled or overlaps or any(other.location.array != array for other in alike)
 
     def _gradient(self, loaded: Value, gradient: Value) -> list[Store]:
         """Adds a gradient to that of what was loaded, if it is wanted."""
@@ -162,23 +178,6 @@ class PassPrinter(Printer):
             is_wanted = array == "held" or name in (self.wanted.nodes if array == "node" else self.wanted.edges)
         store = Store(Location(f"d {array}", name, part), space, first, loaded.width, gradient, True)
         return [store] if is_wanted else []
-
-
-def _written_once(stores: Sequence[Store]) -> list[Store]:
-    """Gradients that nothing else is added to, of columns that are loaded once, are written without being read."""
-    found = []
-    for store in stores:
-        array, name, part = store.location
-        alike = [other for other in stores if other.location.name == name and other is not store]
-        has_others = any(
-            (other.location.array, other.location.part) == (array, part)
-            and other.first < store.first + store.width
-            and store.first < other.first + other.width
-            for other in alike
-        )
-        is_mixed = any(other.location.array != array for other in alike)
-        found.append(store._replace(adds=array == "d held" or has_others or is_mixed))
-    return found
 
 
 class DriverStep(NamedTuple):

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 SUMMED = ("reassoc", "nsz")
 """Freedoms of sums, so that they are taken several columns at a time. All other arithmetic is as written: a value is
 computed again in each loop that needs it, and an extreme must be equal to one of the numbers that it is of."""
+LN_2 = Fraction("0.6931471805599453094172321214581765680755")
 LIBRARY = {"erf": "erf", "expm1": "expm1", "log1p": "log1p"}
 INTRINSIC = {"sqrt": "sqrt", "norm": "sqrt", "log": "log", "sin": "sin", "cos": "cos", "absolute": "fabs"}
 FMA = {True: "llvm.fma.f64", False: "llvm.fma.f32"}
@@ -666,21 +668,20 @@ class _Exponentials:
         x = builder.select(builder.fcmp_ordered("<", x, self._number(low)), self._number(low), x)
         return builder.select(builder.fcmp_ordered(">", x, self._number(high)), self._number(high), x)
 
-    def _reduced(self, builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """2^k, and f."""
-        high = math.log(2) if self.is_double else float(np.float32(math.log(2)))
+    def _reduced(self, builder: ir.IRBuilder, x: ir.Value, less: int = 0) -> tuple[ir.Value, ir.Value]:
+        """2^(k - less), and f."""
         bits = 26 if self.is_double else 9  # so many of ln 2 that k times them is exact
-        high = math.ldexp(math.floor(math.ldexp(high, bits)), -bits)
-        low = math.log(2) - high
+        high = math.ldexp(math.floor(math.ldexp(math.log(2), bits)), -bits)
+        low = float(LN_2 - Fraction(high))  # k times the error of a rounded ln 2 would be 100 last bits
         scaled = builder.fadd(builder.fmul(x, self._number(1 / math.log(2))), self._number(0.5))
         k = builder.call(self.floor, [scaled])
         f = builder.fsub(x, builder.fmul(k, self._number(high)))
         f = builder.fsub(f, builder.fmul(k, self._number(low)))
         whole = builder.fptosi(k, I32)
         if self.is_double:
-            shifted = builder.shl(builder.add(builder.sext(whole, I64), ir.Constant(I64, 1023)), ir.Constant(I64, 52))
+            shifted = builder.shl(builder.add(builder.sext(whole, I64), ir.Constant(I64, 1023 - less)), ir.Constant(I64, 52))
         else:
-            shifted = builder.shl(builder.add(whole, ir.Constant(I32, 127)), ir.Constant(I32, 23))
+            shifted = builder.shl(builder.add(whole, ir.Constant(I32, 127 - less)), ir.Constant(I32, 23))
         return builder.bitcast(shifted, self.kind), f
 
     def _polynomial(self, builder: ir.IRBuilder, f: ir.Value, first: int) -> ir.Value:
@@ -699,9 +700,9 @@ class _Exponentials:
 
     def _exp(self) -> ir.Function:
         builder, x, function = self._begin("exp")
-        low, high = (-708.0, 709.7) if self.is_double else (-87.0, 88.7)
-        power, f = self._reduced(builder, self._clamped(builder, x, low, high))
-        found = builder.fmul(self._polynomial(builder, f, 0), power)
+        low, high = (-708.0, 709.7) if self.is_double else (-86.9, 88.7)
+        power, f = self._reduced(builder, self._clamped(builder, x, low, high), less=1)  # 2^k itself may be infinite
+        found = builder.fmul(builder.fmul(self._polynomial(builder, f, 0), power), self._number(2.0))
         found = builder.select(builder.fcmp_ordered(">", x, self._number(high)), self._number(math.inf), found)
         found = builder.select(builder.fcmp_ordered("<", x, self._number(low)), self._number(0.0), found)
         builder.ret(builder.select(builder.fcmp_ordered("ord", x, x), found, x))
