@@ -30,7 +30,7 @@ MAX_FORM_NODES = 120
 """Nodes that a form may have."""
 
 START_BYTES, BYTES = 2 << 30, 192 << 20
-"""The address space that the process may have while it starts, and that its answers may take besides: 55 MB are the
+"""The address space that the process may have while it starts, and that answers may take beyond that: 55 MB are the
 most that a question took in its 5 s."""
 _UNIT_NAME = "imaginary_unit_of_sympy"
 
