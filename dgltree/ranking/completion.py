@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 GUESS_DEPTH = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
+OPENING, GUESSING = 3.0, 0.1
+"""Seconds in which torch and a model are loaded and the list is encoded, and in which it is ranked for an equation."""
 BATCH_SIZE = 64
 """Equations that are ranked together."""
 
@@ -102,6 +104,10 @@ class ListGuesser(Guesser):
         if isinstance(model, str):
             model_file(model)
         self.model = model
+
+    @property
+    def seconds(self) -> float:
+        return GUESSING if "_fillers" in vars(self) else OPENING
 
     def guess(self, equation: Equation) -> list[Tree]:
         if not is_small(equation, GUESS_DEPTH) or self._fillers is None:

@@ -51,6 +51,17 @@ def test_where_nothing_holds_nothing_refuted_is_listed() -> None:
     assert "nothing was found that holds" in str(found)
 
 
+def test_guesses_that_take_longer_than_there_is_time_are_not_begun() -> None:
+    class Slow(Guesser):
+        seconds = 60.0
+
+        def guess(self, equation: Equation) -> list[Tree]:
+            raise AssertionError("it is asked")
+
+    found = Completer(Slow(), budget=500, seconds=30).complete(read_equation("0*_ = x^2 + 1"))
+    assert found.stopped and not found.found
+
+
 @pytest.mark.parametrize(
     ("text", "answers", "said"),
     [

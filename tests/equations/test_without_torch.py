@@ -71,6 +71,14 @@ print(*(warning.message for warning in told))
     ]
 
 
+def test_torch_is_not_loaded_for_guesses_if_there_is_no_time_for_that() -> None:
+    code = """
+import dgltree
+print(dgltree.complete("0*_ = x^2 + 1", budget=500, seconds=2.5).stopped)
+"""
+    assert run(code + "print(any('torch' in name for name in sys.modules))").split() == ["True", "False"]
+
+
 def test_a_model_says_that_torch_is_missing() -> None:
     assert "ModuleNotFoundError" in run(
         """

@@ -6,11 +6,13 @@ logarithms and powers are those of positive numbers, and it may be wrong: caller
 """
 
 import json
+import mmap
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dgltree.read.infix import read_infix
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 MAX_FORM_NODES = 120
 """Nodes that a form may have."""
 
-BYTES = 2 << 30
-"""The address space that the process may have."""
+START_BYTES, BYTES = 2 << 30, 192 << 20
+"""The address space that the process may have while it starts, and that answers may take beyond that: 55 MB are the
+most that a question took in its 5 s."""
 _UNIT_NAME = "imaginary_unit_of_sympy"
 
 
@@ -121,12 +124,13 @@ def main() -> None:
     """Answer until the input ends; null for a question that SymPy cannot answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     end_with_input()
-    limit_memory()
+    limit_memory(START_BYTES)
     try:
         import sympy  # noqa: F401 - loaded before the first question
     except Exception as error:  # of a broken installation, or without memory
         print(" ".join(f"{type(error).__name__} {error}".split()), flush=True)
         return
+    limit_memory(_address_space() + BYTES)
     print("ready", flush=True)
     for line in sys.stdin:
         question = json.loads(line)
@@ -139,15 +143,23 @@ def main() -> None:
         print(json.dumps(found), flush=True)
 
 
-def limit_memory() -> None:
-    """Lower the address space to ``BYTES``, where the system can and it is not lower already."""
+def limit_memory(size: int) -> None:
+    """Lower the address space to some bytes, where the system can and it is not lower already."""
     try:
         import resource
     except ModuleNotFoundError:  # on Windows
         return
     _, most = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY or most > BYTES:
-        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    if most == resource.RLIM_INFINITY or most > size:
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def _address_space() -> int:
+    """Bytes of this process; where the system does not tell, those that it may have."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * mmap.PAGESIZE
+    except OSError:
+        return START_BYTES
 
 
 def limit_time(wait: int, seconds: float) -> None:

@@ -42,6 +42,11 @@ LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only
 class Guesser:
     """Guesses if nothing is found; this one does not."""
 
+    @property
+    def seconds(self) -> float:
+        """Those that the next guesses take, on an idle core."""
+        return 0.0
+
     def guess(self, equation: Equation) -> list[Tree]:
         """Fillers, best first."""
         return []
@@ -116,7 +121,7 @@ class Completer:
         _check(equation, blanks)
         asked = _Asked(equation, tuple(blanks), unknown, clock)
         if clock.too_late_to_begin:
-            clock.deadline = min(clock.deadline, 0.0)
+            clock.end()
             return asked.completion([], SearchResult({}, 0, True, 0))
         if len(blanks) > 1:
             return self._several(asked, top)
@@ -159,11 +164,14 @@ class Completer:
 
     def _guesses(self, asked: "_Asked", lines: Lines, found: dict[Tree, str], top: int) -> list[Filler]:
         """Guesses, if nothing holds: what is undecided, what agreed at points of the search, what the network likes."""
-        liked = [] if asked.clock.late else self.guesser.guess(asked.equation)
+        has_time = not asked.clock.late and asked.clock.allows(self.guesser.seconds)
+        liked = self.guesser.guess(asked.equation) if has_time else []
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
         valued = [filler for filler in fillers if filler.verdict.doubt in (None, Doubt.NO_TIME)]
         kept = [filler for filler in valued if filler.verdict.grade is not Grade.REFUTED]
+        if not has_time:
+            asked.clock.end()
         return sorted(kept, key=lambda filler: filler.verdict.rank)
 
 

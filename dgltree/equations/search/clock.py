@@ -59,11 +59,14 @@ class Clock:
         except OutOfTime:
             return None
 
+    def end(self) -> None:
+        """Be late from now on."""
+        self.deadline = min(self.deadline, time.monotonic() - 1e-9)
+
     def _left(self) -> float:
-        now = time.monotonic()
-        if now <= self.deadline and self.told():
-            self.deadline = min(self.deadline, now - 1e-9)
-        return self.deadline - now
+        if time.monotonic() <= self.deadline and self.told():
+            self.end()
+        return self.deadline - time.monotonic()
 
     @property
     def to_search(self) -> float:

@@ -1,5 +1,6 @@
 """SymPy in a process of its own: what it answers, and that nothing is waited for in vain."""
 
+import mmap
 import os
 import subprocess
 import sys
@@ -125,7 +126,8 @@ def shadowed(folder: Path, module: str, text: str) -> dict[str, str]:
 
 
 def test_where_a_system_has_no_limits_of_its_own_sympy_answers(tmp_path: Path) -> None:
-    gone = "import signal\ndel signal.setitimer, signal.alarm\nraise ModuleNotFoundError(name='resource')\n"
+    gone = "import signal\nfor name in ('setitimer', 'alarm'):\n    vars(signal).pop(name, None)\n"
+    gone += "raise ModuleNotFoundError(name='resource')\n"
     done = solved(env=shadowed(tmp_path, "resource", gone))
     assert (done.stdout, done.stderr) == ("2 3\n2 3\n", "")
 
@@ -134,6 +136,16 @@ def test_a_lower_limit_of_memory_that_is_there_already_is_kept() -> None:
     most = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))\n"
     done = solved(most, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert (done.stdout, done.stderr) == ("2 3\n2 3\n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is of Linux")
+def test_answers_may_take_little_memory_besides_that_of_the_start(algebra: Algebra) -> None:
+    algebra.forms(read_infix("x"))
+    assert algebra._process is not None
+    process = Path(f"/proc/{algebra._process.pid}")
+    _, _, limit = (process / "limits").read_text().partition("Max address space")
+    taken = int((process / "statm").read_text().split()[0]) * mmap.PAGESIZE
+    assert taken < int(limit.split()[0]) < taken + 250e6
 
 
 def test_sympy_is_asked_by_a_process_with_more_open_files_than_select_can_watch() -> None:
