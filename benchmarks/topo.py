@@ -1,4 +1,4 @@
-"""Message functions of a user along trees, by us and by DGL, next to a bare loop over the same functions."""
+"""Message functions of a user along trees: compiled, by torch's operations, by DGL, and next to a bare loop."""
 
 import importlib.util
 import multiprocessing
@@ -23,7 +23,8 @@ from benchmarks.scale import STATUS, resident
 from benchmarks.sst_example import BATCH, CLASSES, SIZE, AsCell, Fields, Sentiment, TreeLSTM, by_dgl, training_step
 from dgltree import Tree, TreeBatch, Vocabulary, batch, prop_nodes_topo, topo_plan
 from dgltree.cells import TreeSMU
-from dgltree.engine import Graph
+from dgltree.engine import Graph, NoKernelError
+from dgltree.engine.kernels.dispatch import kernels
 
 BATCHES = (BATCH, 256, 1024)
 CHAINS, LEVELS = 16, (200, 800)
@@ -68,7 +69,8 @@ def _rows(name: str, model: Any, trees: TreeBatch, repeats: int) -> Iterator[Row
     calls = recorded(model, trees)
     times = in_turn({**steps(model, trees), "bare loop": lambda: replay(calls)}, repeats, clock=time.process_time)
     yield against(name, "dgl", times, work={"nodes": trees.num_nodes / times["ours"].median})
-    row = against(name, "bare loop", times, aim=1.3, least=1.5, falling=True)
+    yield against(name, "torch", times)
+    row = against(name, "bare loop", {**times, "ours": times["torch"]}, aim=1.3, least=1.5, falling=True)
     row.ratio, row.unit = 1 / row.ratio, "times the bare loop"
     yield row
 
@@ -109,7 +111,7 @@ def _example(repeats: int) -> Iterator[Row]:
 
 
 def steps(model: nn.Module, trees: TreeBatch) -> dict[str, Callable[[], None]]:
-    """A forward and a backward pass by each; plans and DGL's graph are made before."""
+    """A forward and a backward pass by each, ours compiled and by torch's operations; plans are made before."""
     graph, plan = trees.graph, topo_plan(trees)
 
     given = model.fields(trees) if isinstance(model, TreeLSTM) else None
@@ -123,7 +125,16 @@ def steps(model: nn.Module, trees: TreeBatch) -> dict[str, Callable[[], None]]:
         graph.ndata["h"].sum().backward()
 
     ours = partial(prop_nodes_topo, plan=plan)
-    return {"ours": lambda: step(ours, Graph(trees)), "dgl": lambda: step(by_dgl, graph)}
+    return {
+        "ours": lambda: step(ours, Graph(trees)),
+        "torch": lambda: uncompiled(lambda: step(ours, Graph(trees))),
+        "dgl": lambda: step(by_dgl, graph),
+    }
+
+
+def uncompiled(run: Callable[[], object]) -> None:
+    with kernels("off"):
+        run()
 
 
 Call = tuple[Callable[[Any], Fields], SimpleNamespace, list[Tensor]]
@@ -146,7 +157,8 @@ def recorded(model: Any, trees: TreeBatch) -> list[Call]:
     graph.ndata.update(model.fields(trees)) if isinstance(model, TreeLSTM) else model.prepare(graph)
     message = kept(model.message_func, ("src", "dst", "data"))
     reduce = kept(model.reduce_func, ("data", "mailbox"))
-    prop_nodes_topo(graph, message, reduce, apply_node_func=kept(model.apply_node_func, ("data",)))
+    apply = kept(model.apply_node_func, ("data",))
+    uncompiled(lambda: prop_nodes_topo(graph, message, reduce, apply_node_func=apply))
     return calls
 
 
@@ -155,7 +167,7 @@ def _ready(frame: Any) -> Fields:
 
 
 def replay(calls: list[Call]) -> None:
-    """The calls without a traversal: no program that runs these functions can be faster."""
+    """The calls without a traversal: no program that runs these functions one by one can be faster."""
     ends, flows = [], []
     for function, given, flow in calls:
         for rows, back in zip(function(given).values(), flow, strict=True):
@@ -175,29 +187,38 @@ def _operations() -> Row:
     model, plan, graph = TreeLSTM(binary=True), topo_plan(trees), Graph(trees)
     graph.ndata.update(model.fields(trees))
     functions = model.message_func, model.reduce_func
-    found = operations_of(lambda: prop_nodes_topo(graph, *functions, apply_node_func=model.apply_node_func, plan=plan))
+    step = partial(prop_nodes_topo, graph, *functions, apply_node_func=model.apply_node_func, plan=plan)
+    found = operations_of(lambda: uncompiled(step))
     return Row("binary Tree-LSTM, forward", found.per_frontier, "operations a frontier", falling=True)
 
 
 def _programs(repeats: int) -> Iterator[Row | Skipped]:
     """Programs written for DGL, in training: by DGL, and by ours without DGL; nothing is planned in advance."""
-    ratios = []
+    ratios: dict[str, list[float]] = {"dgl": [], "torch": []}
+    compiled = 0
     for make in PROGRAMS:
         program = make(STATES, GRAPHS)
         steps = {peer: partial(_program_step, program, library) for peer, library in _libraries().items()}
-        row = against(make.__name__, "dgl", in_turn(steps, repeats, clock=time.process_time))
-        ratios.append(row.ratio)
-        yield row
-    yield Row(f"{len(PROGRAMS)} programs, geometric mean", statistics.geometric_mean(ratios), "times dgl")
+        steps["torch"] = partial(uncompiled, steps["ours"])
+        is_compiled = _is_compiled(steps["ours"])
+        compiled += is_compiled
+        times = in_turn(steps, repeats, clock=time.process_time)
+        for peer, of in ratios.items():
+            row = against(f"{make.__name__}{', compiled' if is_compiled else ''}", peer, times)
+            of.append(row.ratio)
+            yield row
+    for peer, of in ratios.items():
+        yield Row(f"{len(PROGRAMS)} programs, geometric mean", statistics.geometric_mean(of), f"times {peer}")
+    yield Row(f"of {len(PROGRAMS)} programs", compiled, "are compiled whole")
     if not STATUS.exists():
         yield Skipped("memory of the programs", "it is read from /proc")
         return
-    ratios = []
+    means = []
     for number, make in enumerate(PROGRAMS):
         used = {peer: _in_new_process(_peak_of_program, number, peer) for peer in ("ours", "dgl")}
-        ratios.append(used["ours"] / used["dgl"])
-        yield Row(f"{make.__name__}: memory of a step", ratios[-1], "of DGL's", falling=True)
-    mean = statistics.geometric_mean(ratios)
+        means.append(used["ours"] / used["dgl"])
+        yield Row(f"{make.__name__}: memory of a step", means[-1], "of DGL's", falling=True)
+    mean = statistics.geometric_mean(means)
     yield Row(f"{len(PROGRAMS)} programs, memory, geometric mean", mean, "of DGL's", falling=True)
 
 
@@ -205,6 +226,16 @@ def _libraries() -> dict[str, Library]:
     import dgl
 
     return {"ours": ours(), "dgl": from_dgl(dgl, dgl)}
+
+
+def _is_compiled(step: Callable[[], object]) -> bool:
+    """Whether all passes of a program are compiled."""
+    try:
+        with kernels("required"):
+            step()
+    except NoKernelError:
+        return False
+    return True
 
 
 def _program_step(program: Program, library: Library) -> None:
@@ -231,16 +262,19 @@ def _memory() -> Iterator[Row | Skipped]:
         return
     for name, trees in (("1,024 sentences", "treebank"), (f"{CHAINS} chains of {LEVELS[0]} levels", "chains")):
         used = {}
-        for peer in ("ours", "dgl"):
+        for peer in ("ours", "torch", "dgl"):
             nodes, used[peer] = _in_new_process(_peak, trees, peer)
         what = f"binary Tree-LSTM, {name}: memory of a step, {used['ours'] / nodes:,.0f} bytes per node"
         yield Row(what, used["ours"] / used["dgl"], "of DGL's", 0.8, 1, falling=True)
+        yield Row(what, used["ours"] / used["torch"], "of torch's operations'", falling=True)
 
 
 def _peak(which: str, peer: str, send: Connection) -> None:
     torch.set_num_threads(1)
-    trees = batched(treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS)
-    step = steps(TreeLSTM(SIZE if which == "treebank" else 50, binary=True), trees)[peer]
+    forest = treebank(1024) if which == "treebank" else [chain(LEVELS[0])] * CHAINS
+    model, trees = TreeLSTM(SIZE if which == "treebank" else 50, binary=True), batched(forest)
+    steps(model, trees[:1])[peer]()  # what the first pass of a process loads and compiles is not the step's
+    step = steps(model, trees)[peer]
     send.send((trees.num_nodes, _peak_over(step)))
 
 
