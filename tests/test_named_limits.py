@@ -59,6 +59,18 @@ def recorded(recording: ModuleType, size: int) -> None:
     recording.record(recording.PassFunctions(None, None, False, None), fields, {}, 53, 0)
 
 
+def changed(known_functions: ModuleType, size: int) -> None:
+    """As many passes of a function that multiplies by another number in each."""
+    memory, kinds = known_functions.Memory(), {"h": known_functions.Kind((1,), torch.float64)}
+    for factor in range(size):
+
+        def apply(nodes: Any, factor: float = factor + 0.5) -> dict[str, torch.Tensor]:
+            return {"h": nodes.data["h"] * factor}
+
+        functions = known_functions.PassFunctions(lambda edges: {}, lambda nodes: {}, False, apply)
+        memory.find(functions, kinds, {}, [known_functions.Met(0, 0)])
+
+
 def as_numbers(tensors: ModuleType, size: int) -> None:
     """As many columns, each a number of its own."""
     columns = tensors.ValueTensor(np.full(1, tensors.ZERO), [tensors.COLUMNS], (size,))
@@ -284,6 +296,7 @@ ROWS = [
         "explore.batch_room.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
+    Row("engine.compiled.known_functions.MOST_RECORDED", takes(changed, "did something else"), given=5),
     Row("engine.compiled.recording.MOST_FIELDS", takes(recorded, "fields; a program")),
     Row("engine.compiled.tensors.FEW", takes(as_numbers, "two axes of more than")),
     Row("equations.typed.reader.MAX_LENGTH", takes(lambda m, size: m.check_length("x" * size), "characters; at most")),

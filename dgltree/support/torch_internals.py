@@ -9,6 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 from torch import Tensor, nn
 
+set_grad_enabled = torch._C._set_grad_enabled
+"""What ``torch.no_grad`` and its like call, as a function mode sees it."""
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.support.torch_internals import set_grad_enabled
 
 
 def gru_cell(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor | None, b_h: Tensor | None) -> Tensor:
@@ -106,7 +107,7 @@ WRITTEN_OUT: dict[Any, Any] = {
 
 _attributes: Any = Tensor
 NOT_SEEN: dict[Any, str] = {
-    torch._C._set_grad_enabled: "gradients are switched on or off: use detach()",
+    set_grad_enabled: "gradients are switched on or off: use detach()",
     _attributes.data.__get__: "a tensor is taken out of the graph by .data: use detach()",
     _attributes.requires_grad.__get__: "requires_grad is asked for",
     _attributes.grad_fn.__get__: "grad_fn is asked for",

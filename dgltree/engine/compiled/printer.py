@@ -464,7 +464,7 @@ class _RowsFunction(Function):
         return self.builder.gep(memory, [self.builder.add(start, column)])
 
     def checked(self, access: Access, index: ir.Value) -> ir.Value:
-        """An index into a table, 0 instead of one that it does not have, which is told."""
+        """An index into a table; 0 instead of one that it does not have, which is reported in ``wrong``."""
         place = self.number(self.printer.array(access.array, access.is_whole))
         is_there = self.builder.icmp_unsigned("<", index, self.at(self.given["lengths"], place))
         with self.builder.if_then(self.builder.not_(is_there), likely=False):
@@ -679,7 +679,9 @@ class _Exponentials:
         f = builder.fsub(f, builder.fmul(k, self._number(low)))
         whole = builder.fptosi(k, I32)
         if self.is_double:
-            shifted = builder.shl(builder.add(builder.sext(whole, I64), ir.Constant(I64, 1023 - less)), ir.Constant(I64, 52))
+            shifted = builder.shl(
+                builder.add(builder.sext(whole, I64), ir.Constant(I64, 1023 - less)), ir.Constant(I64, 52)
+            )
         else:
             shifted = builder.shl(builder.add(whole, ir.Constant(I32, 127 - less)), ir.Constant(I32, 23))
         return builder.bitcast(shifted, self.kind), f

@@ -126,7 +126,7 @@ class Recording:
     fresh: frozenset[int] = field(init=False)
     """Which tensors of ``outside`` are made of a few numbers at each call."""
     skeleton: tuple[Any, ...] = field(init=False)
-    """All that is equal in recordings of one program, but for the tensors that are held."""
+    """All that is equal in recordings of one program, except for the tensors that are held."""
     numbers: list[float] = field(init=False)
     """What may follow the numbers of nodes and messages: sizes, bounds of slices, factors."""
 
@@ -156,7 +156,7 @@ class Recording:
         return [self.inputs[number] for number in sorted(numbers)]
 
     def holds(self, outside: Sequence[Tensor]) -> bool:
-        """Whether these are the tensors that it holds, but for those made at each call."""
+        """Whether these are the tensors that it holds, except for those made at each call."""
         pairs = zip(self.outside, outside, strict=True)
         return all(own is other or number in self.fresh for number, (own, other) in enumerate(pairs))
 

@@ -3,7 +3,7 @@
 A program is of functions as they were when they were recorded. Closures, training flags, replaced parameters and
 counters change what they do without a word. So they run once more before each pass, which takes a tenth of the time of
 a recording: torch's calls are compared one by one with those of the first time, and the tensors that the functions hold
-are bound anew. Functions that keep a tensor which they computed, such as the weights of an attention, have to run on
+are bound again. Functions that keep a tensor which they computed, such as the weights of an attention, have to run on
 the true nodes: they are refused.
 """
 
