@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 set_grad_enabled = torch._C._set_grad_enabled
-"""What ``torch.no_grad`` and its like call, as a function mode sees it."""
+"""The call of ``torch.no_grad`` and its like, as a function mode sees it."""
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
 from llvmlite import binding, ir
 
 from dgltree.engine.compiled.sweeps import ACROSS_COLUMNS, Store, sweep
