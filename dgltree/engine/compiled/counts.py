@@ -76,10 +76,13 @@ class CountMode(TorchFunctionMode):
         self.questions: list[CountQuestion] = []
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = function(*args, **(kwargs or {}))
-        if function is Tensor.size or getattr(function, "__self__", None) is Tensor.shape:
-            return torch.Size(map(self.of, result)) if isinstance(result, torch.Size) else self.of(result)
-        return result
+        return self.counted_sizes(function, function(*args, **(kwargs or {})))
+
+    def counted_sizes(self, function: Any, result: Any) -> Any:
+        """What a call of torch returned, with a :class:`Count` for a size that is one."""
+        if isinstance(result, torch.Size):
+            return torch.Size(map(self.of, result))
+        return self.of(result) if function is Tensor.size else result
 
     def of(self, size: int) -> int:
         """A size, as a :class:`Count` if it is one."""

@@ -330,7 +330,7 @@ def _checked(function: str, returned: Any, count: int) -> Mapping[str, Tensor]:
     if not isinstance(returned, Mapping):
         raise NotAProgramError(f"{function} returned {type(returned).__name__}, not a dict of tensors")
     for name, rows in returned.items():
-        if not isinstance(rows, Tensor) or rows.shape[:1] != (int(count),):
+        if not isinstance(rows, Tensor) or [int(size) for size in rows.shape[:1]] != [int(count)]:
             raise NotAProgramError(f"{function} returned {name!r} as what is not a tensor of as many rows")
     return returned
 

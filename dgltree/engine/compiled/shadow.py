@@ -109,7 +109,7 @@ class _Calls(CountMode):
         self._places: dict[int, tuple[str, int]] = {}
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = super().__torch_function__(function, types, args, kwargs)
+        result = self.counted_sizes(function, function(*args, **kwargs) if kwargs else function(*args))
         given = self.plain(args), self.plain(kwargs) if kwargs else ()
         self.calls.append((function, given, self.plain(result, is_made=True)))
         return result
