@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dgltree.equations.marking.check import check
     from dgltree.equations.marking.distractors import distractors
     from dgltree.equations.marking.marks import Checked
+    from dgltree.exporting.export import export
     from dgltree.models.checkpoint import load, save
     from dgltree.ranking.completion import complete
     from dgltree.ranking.pretrained import load_published, open_model
@@ -67,6 +68,7 @@ _MODULES = {
     "equations.marking.check": ("check",),
     "equations.marking.distractors": ("distractors",),
     "equations.marking.marks": ("Checked",),
+    "exporting.export": ("export",),
     "models.checkpoint": (
         "load",
         "save",
@@ -179,6 +181,7 @@ __all__ = [
     "check",
     "complete",
     "distractors",
+    "export",
     "fit",
     "load",
     "load_published",

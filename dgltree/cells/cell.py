@@ -130,6 +130,11 @@ class Vectors(nn.Module):
         return nn.functional.embedding(ids, weight)
 
 
+def computes_all_rows(token: Tensor) -> bool:
+    """Whether rows without a token are computed, too: whether there are any is not known on a GPU or in an export."""
+    return token.device.type != "cpu" or torch.compiler.is_exporting()
+
+
 class Embedding(nn.Module):
     """Vectors of nodes that carry a token or a number.
 
@@ -178,9 +183,10 @@ class Embedding(nn.Module):
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
         """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN if there is none; 0 without either.
 
-        A CPU computes the rows that have one. A GPU computes all, because to know which these are it is waited for.
+        A CPU computes the rows that have one. A GPU computes all, because to know which these are it is waited for,
+        and so does a graph that is exported, which cannot depend on them.
         """
-        known, everywhere = token != NO_TOKEN, token.device.type != "cpu"
+        known, everywhere = token != NO_TOKEN, computes_all_rows(token)
         if everywhere:
             rows = token.new_zeros(len(token), self.weight.shape[1], dtype=self.weight.dtype)
             if len(self.weight):
@@ -342,7 +348,7 @@ class Cell(CellContract):
         """
         if self.input_size is None:
             return None
-        if x is None and token is not None and (value is not None or token.device.type != "cpu" or (token >= 0).any()):
+        if x is None and token is not None and (value is not None or computes_all_rows(token) or (token >= 0).any()):
             x = self.input_embedding(token, value)
         if not self.functions:
             return x
@@ -360,6 +366,10 @@ class Cell(CellContract):
         if self.leaf == "gates":
             x, linear = self.node_inputs(function, token, value, x), self.linear_for(0, segments)
             return self.leaf_gates(len(leaves), None if x is None else linear("input", x), linear)
+        return self.embedded_leaves(token, value)
+
+    def embedded_leaves(self, token: Tensor, value: Tensor | None) -> State:
+        """The states of leaves with these tokens (rows,) int64 and numbers (rows,), unless gates compute them."""
         h = self.embedding(token, value)
         zero = h.new_zeros(())  # one number in memory, since a pass keeps what it begins with
         zeros = {part: zero.expand(len(h), *shape) for part, shape in self.state.items() if part != "h"}

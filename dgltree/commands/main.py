@@ -48,6 +48,7 @@ COMMANDS = {
     "explain": ("explain", "show which subtrees a model's prediction depends on"),
     "parse": ("parse", "find trees over plain sentences with a language model"),
     "explore": ("explore", "look into the networks on a page in your browser"),
+    "export": ("export", "write a model as an ONNX graph, which runs without Python"),
     "similar": ("similar", "find the trees of a file that are most similar to a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does.
@@ -272,7 +273,7 @@ def _size(number: str, unit: str) -> str:
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Modules that packages of other names bring."""
-EXTRAS = ("train", "explore", "code")
+EXTRAS = ("train", "explore", "code", "export")
 """Whose packages are asked for one by one if they are missing."""
 
 

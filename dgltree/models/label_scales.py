@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -33,6 +33,8 @@ class LabelScale:
 
     name: LabelScaleName = "none"
     values: tuple[float, ...] = ()
+    ends: tuple[float, ...] = field(default=(), init=False, repr=False, compare=False)
+    """On this scale, the lowest and the highest number, or the knots: computed once, as no trace computes them."""
 
     def __post_init__(self) -> None:
         least = {"none": 0, "log": 2, "asinh": 4, "rank": 2}
@@ -42,6 +44,11 @@ class LabelScale:
             fits = values[0] <= values[1] and (values[0] > 0 if self.name == "log" else values[3] > 0)
         if not fits or (self.name == "rank" and any(a >= b for a, b in pairwise(values))):
             raise ValueError(f"not a scale of numbers: {self.name!r} with {values!r:.60}")
+        if self.name == "rank":
+            object.__setattr__(self, "ends", _scores(len(values)))
+        elif self.name != "none":
+            ends = self.to(torch.tensor(values[:2], dtype=torch.float64, device="cpu"))
+            object.__setattr__(self, "ends", tuple(ends.tolist()))
 
     @classmethod
     def of(cls, name: LabelScaleName, labels: Tensor) -> "LabelScale":
@@ -63,16 +70,15 @@ class LabelScale:
             return numbers.clamp(min=self.values[0]).log()
         if self.name == "asinh":
             return ((numbers - self.values[2]) / self.values[3]).asinh()
-        return _through(numbers, self.values, _scores(len(self.values))) if self.name == "rank" else numbers
+        return _through(numbers, self.values, self.ends) if self.name == "rank" else numbers
 
     def back(self, numbers: Tensor) -> Tensor:
         """Numbers (...) on this scale in the unit of the labels."""
         if self.name == "none":
             return numbers
         if self.name == "rank":
-            return _through(numbers, _scores(len(self.values)), self.values)
-        low, high = self.to(torch.tensor(self.values[:2], dtype=torch.float64)).tolist()
-        numbers = numbers.clamp(low, high)
+            return _through(numbers, self.ends, self.values)
+        numbers = numbers.clamp(*self.ends)
         return numbers.exp() if self.name == "log" else self.values[2] + self.values[3] * numbers.sinh()
 
     def to_json(self) -> dict[str, Any] | None:
@@ -109,7 +115,7 @@ def _some(labels: Tensor) -> Tensor:
 
 def _scores(count: int) -> tuple[float, ...]:
     """Normal scores of so many equally frequent ranks."""
-    places = (torch.arange(count).double() + 0.5) / count
+    places = (torch.arange(count, dtype=torch.float64, device="cpu") + 0.5) / count
     return tuple(torch.special.ndtri(places).tolist())
 
 

@@ -14,8 +14,8 @@ from dgltree.models.readouts import EquationReadout
 from dgltree.support.torch_internals import without_autocast
 
 NO_GRAPH = (
-    "a tree model cannot be exported to TorchScript or ONNX: which products it computes depends on the shape of each "
-    "tree, and those formats hold one fixed graph; save it with dgltree.save, and run it in Python"
+    "a tree model cannot be scripted: which products it computes depends on the shape of each tree; dgltree.export "
+    "writes it as an ONNX graph whose inputs are the trees"
 )
 
 

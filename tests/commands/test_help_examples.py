@@ -28,6 +28,7 @@ QUICK = {
 """Appended to examples that train: the last of two values counts."""
 NOT_RUN = {
     "--ray": "a cluster of Ray answers it (tests/scale)",
+    "dgltree export": "torch takes ten seconds to trace a model (tests/exporting)",
     "dgltree explore": "it serves a page until it is stopped (tests/explore)",
     "--devices 4": "it trains in four processes (tests/training/test_processes.py)",
 }

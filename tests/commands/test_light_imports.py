@@ -54,6 +54,8 @@ WRONG_PATHS = {
     "encode m trees.tsv --out v.csv": "v.csv: vectors are written to a .npy or .parquet file",
     "encode m trees.tsv --out no/v.npy": "no/v.npy: there is no folder no",
     "evaluate m trees.tsv --against no": "no: no model.safetensors in it",
+    "export no build": "no: no model.safetensors in it",
+    "export m trees.tsv": "trees.tsv is a file; the output goes to a folder",
     "explain no '(add x y)'": "no: no model.safetensors in it",
     "explain m no.tsv": "no.tsv: no such file",
     "explain m '(add x y)' --picture no/x.svg": "no/x.svg: there is no folder no",

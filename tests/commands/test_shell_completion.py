@@ -27,7 +27,7 @@ def turkish_locale(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("typed", "wanted"),
     [
-        (["dgltree", "ex"], ["explain", "explore"]),
+        (["dgltree", "ex"], ["explain", "explore", "export"]),
         (["dgltree", "check", "--f"], ["--form"]),
         (["dgltree", "nothing", "--f"], []),
     ],

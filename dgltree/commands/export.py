@@ -1,0 +1,41 @@
+"""``dgltree export``: a model as an ONNX graph, which runs without Python."""
+
+import argparse
+
+from dgltree.commands.main import COMMANDS
+from dgltree.commands.options import check_cell, check_output_folder, option_parser
+from dgltree.training.model_files import check_answers
+
+EXAMPLES = """\
+examples:
+  dgltree export runs/trees build/trees
+
+The folder gets model.onnx, which ONNX Runtime runs in any language, and reading.json, which says how a tree becomes the
+inputs of the graph (docs/howto/export.md). The answers are those of predict; they cannot be averages with a baseline,
+so train by dgltree fit --no-baseline.
+"""
+NEEDS = ("dgltree.training.trained_model", "onnx")
+
+
+def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
+    """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
+    parser = option_parser("export", f"{COMMANDS['export'][1].capitalize()}.", EXAMPLES, "MODEL OUT [options]")
+    parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
+    parser.add_argument("out", metavar="OUT", help="write the graph to this folder")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="the cell of a model that has one of your own")
+    options = parser.parse_args(arguments)
+    check_answers(options.model)
+    check_cell(options.cell)
+    check_output_folder(options.out)
+    return options
+
+
+def run(_: str, options: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    from dgltree.exporting.export import export
+    from dgltree.training.trained_model import TrainedModel
+
+    exported = export(TrainedModel.load(options.model, cell=options.cell), options.out)
+    size = exported.path.stat().st_size
+    print(f"the graph is in {exported.path} ({size:,} bytes), how to read trees in {exported.path.parent}/reading.json")
+    return 0
