@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import RLock
-from types import MethodType
+from types import CellType, MethodType
 from typing import Any, NamedTuple
 
 import torch
@@ -159,13 +159,27 @@ class Memory:
             self._refused.pop(oldest, None)
 
 
-def _code(function: Any) -> Any:
-    """What functions that are written at the same place have in common; what else they are shows in a shadow run."""
+def _code(function: Any, depth: int = 3) -> Any:
+    """What functions that are written at the same place have in common; what else they are shows in a shadow run.
+
+    Functions that a function closes over count, so that those of one factory are told apart.
+    """
     if isinstance(function, MethodType):
-        return _code(function.__func__)
+        return _code(function.__func__, depth)
     if isinstance(function, partial):
-        return partial, _code(function.func)
-    return getattr(function, "__code__", type(function))
+        return partial, _code(function.func, depth)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return type(function)
+    closure = getattr(function, "__closure__", None) or ()
+    return code, *(_code(cell.cell_contents, depth - 1) for cell in closure if depth and _is_filled(cell))
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        return callable(cell.cell_contents)
+    except ValueError:  # a variable that has no value yet
+        return False
 
 
 def _identity(function: Any) -> tuple[int, ...]:

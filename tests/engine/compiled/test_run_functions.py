@@ -113,6 +113,16 @@ def test_functions_that_are_made_anew_for_each_pass_are_found_again(recordings: 
     assert recordings == [1]
 
 
+def test_functions_of_one_factory_are_told_apart(recordings: list[int]) -> None:
+    def made(function: Callable[[Tensor], Tensor]) -> Callable[[Any], Fields]:
+        return lambda nodes: {"h": function(nodes.mailbox["m"].sum(1))}
+
+    functions = [torch.tanh, torch.sigmoid, lambda x: 2 * x, lambda x: x.abs()] * 6
+    for function in functions:
+        assert is_as_torch(made(function))
+    assert len(recordings) == 4
+
+
 def test_two_models_of_one_class_have_their_own_weights(recordings: list[int]) -> None:
     torch.manual_seed(1)
     models = Net().double().eval(), Net().double().eval()
