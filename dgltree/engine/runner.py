@@ -15,6 +15,7 @@ from dgltree.engine.compiled.run_functions import compiled_fields, why_not_compi
 from dgltree.engine.frames import ChangedInPlaceError, EdgeBatch, Frame, MessageFunction, NodeBatch, NodeFunction
 from dgltree.engine.frontiers import Bucket, Frontier, FrontierPart, TopoPlan, topo_plan
 from dgltree.engine.function import message_function, reduce_function
+from dgltree.engine.kernels.dispatch import refuse_if_required
 from dgltree.engine.message_graph import EdgeType, Fields, MessageGraph, open_graph
 from dgltree.support.torch_internals import exclude_from_compile
 
@@ -300,7 +301,7 @@ def run_plan(
     def by_torch(graph: MessageGraph) -> dict[str, Fields]:
         return _restarting(plan, lambda clone: _Pass(graph, plan, functions, apply, clone, call).run())
 
-    written = (_compiled(graph, plan, functions, by_torch) if call is None else None) or by_torch(graph)
+    written = _compiled(graph, plan, functions, by_torch) or by_torch(graph)
     for ntype, fields in written.items():
         graph.nodes[ntype].write(fields)
     return written if len(graph.nodes) > 1 else written.get(next(iter(graph.nodes)), {})
@@ -313,7 +314,8 @@ def _compiled(
     by_torch: Callable[[MessageGraph], dict[str, Fields]],
 ) -> dict[str, Fields] | None:
     """What is written, by node type, if there is machine code for the functions."""
-    if len(functions) > 1 or len(graph.nodes) > 1:
+    if len(functions) != 1 or len(graph.nodes) > 1:
+        refuse_if_required("not compiled: functions of edge types, or of nodes alone")
         return None
     [ntype], [own] = graph.nodes, functions.values()
     fields = compiled_fields(graph, plan, own.pass_functions, lambda given: by_torch(given)[ntype])

@@ -176,8 +176,9 @@ class FunctionPass:
         initial = self.arrays.get(f"node {name}")
         if initial is None:
             self._new(f"state {name}", len(self.rows), prod(kind.shape), not kind.dtype.is_floating_point)
-        else:
-            self.arrays[f"state {name}"] = initial.clone()
+        else:  # its rows are a copy already, which another is made of only where what was there before is read
+            is_read = f"node {name}" in self.code.arrays
+            self.arrays[f"state {name}"] = initial.clone() if is_read else initial
 
     def _slots(self, program: int, space: Space) -> int:
         return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]

@@ -17,7 +17,7 @@ from dgltree.engine.compiled.rows import PlainGraph, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.dispatch import NoKernelError, mode_now
+from dgltree.engine.kernels.dispatch import mode_now, refuse_if_required
 from dgltree.engine.message_graph import Fields, MessageGraph
 from dgltree.support.torch_internals import inside_dual_level, inside_mode, inside_transform
 
@@ -61,8 +61,7 @@ def compiled_fields(
         prepared = prepare(graph, plan, functions)
     except NotAProgramError as error:
         _tell(functions, f"not compiled: {error}")
-        if mode == "required":
-            raise NoKernelError(f"not compiled: {error}") from None
+        refuse_if_required(f"not compiled: {error}")
         return None
     from dgltree.engine.compiled.compiled_pass import FunctionPass, OutsideTableError, ProgramRuns
 

@@ -207,6 +207,20 @@ def fused_pass(
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
         recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
+    found = _fused_pass(cell, weights, schedule, record, known, recompute)
+    if found is None and schedule.steps:
+        refuse_if_required(f"a {type(cell).__name__} has no kernel for this pass")
+    return found
+
+
+def _fused_pass(
+    cell: CellContract,
+    weights: Mapping[str, Tensor],
+    schedule: Schedule,
+    record: bool,
+    known: Layout | None,
+    recompute: bool,
+) -> CellPass | None:
     fused = get_fused(cell) if schedule.steps else None
     if fused is None or not _takes(cell, weights):
         return None
@@ -320,6 +334,12 @@ def get_fused(cell: CellContract) -> Fused | None:
             return None if any(hasattr(kind, name) for name in own) else cell.fused()
         own |= {name for name in vars(kind) if not name.startswith("__") and name not in UNRELATED}
     raise AssertionError("CellContract has it")
+
+
+def refuse_if_required(why: str) -> None:
+    """:class:`NoKernelError` within ``kernels("required")``, for what has no kernel."""
+    if mode_now() == "required":
+        raise NoKernelError(why)
 
 
 def mode_now() -> str:

@@ -1,6 +1,7 @@
 """Passes of functions by machine code: what is found again, noticed, refused and told, whatever the numbers are."""
 
 import gc
+import importlib.util
 import logging
 import random
 import subprocess
@@ -334,6 +335,25 @@ def test_orders_that_are_not_compiled_say_so(options: dict[str, Any], why: str) 
         states(net().reduce, mode, given=(given[0], dict(given[1])), **options) for mode in ("on", "off")
     )
     assert torch.equal(found, expected)
+
+
+def test_what_has_no_kernel_is_an_error_where_one_is_required() -> None:
+    from dgltree.cells import TreeLSTM, TreeRNN
+
+    trees = [dgltree.read_infix("sin(x) + 3")]
+    vocabulary = dgltree.Vocabulary.from_trees(trees)
+    batch = dgltree.batch(trees, vocabulary)
+    single = dgltree.engine.Graph(graph()[0])
+    single.ndata.update(graph()[1])
+    with kernels("required"):
+        with pytest.raises(NoKernelError, match="a TreeRNN has no kernel for this pass"):
+            dgltree.propagate(batch, TreeRNN(vocabulary, 4))
+        with pytest.raises(NoKernelError, match="a single frontier is computed"):
+            single.pull([3], send, net().reduce)
+        with pytest.raises(NoKernelError, match="functions of edge types"):
+            dgltree.prop_nodes_topo(graph(), {"_E": (send, net().reduce)})
+        if importlib.util.find_spec("numba") is not None:
+            dgltree.propagate(batch, TreeLSTM(vocabulary, 4))
 
 
 def test_half_precision_fields_are_no_matter_unless_they_are_read() -> None:
