@@ -15,6 +15,7 @@ from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
 from dgltree.engine.compiled.rows import PlainGraph, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.contract import CellBase
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import mode_now, refuse_if_required
@@ -96,6 +97,9 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     """The programs of a pass and their code. Raises :class:`NotAProgramError`."""
     if (why := _hindrance(graph, plan)) is not None:
         raise NotAProgramError(why)
+    owner = getattr(functions.message, "__self__", None)
+    if isinstance(owner, CellBase):
+        raise NotAProgramError(f"functions of a {type(owner).__name__}, which dgltree.propagate runs")
     plain, met = plain_graph(graph), rows_of(plan).met
     known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), met)
     bound = list({each.known: each for each in programs if each is not None}.values())

@@ -352,6 +352,11 @@ def test_what_has_no_kernel_is_an_error_where_one_is_required() -> None:
             single.pull([3], send, net().reduce)
         with pytest.raises(NoKernelError, match="functions of edge types"):
             dgltree.prop_nodes_topo(graph(), {"_E": (send, net().reduce)})
+        own = dgltree.engine.Graph(batch)
+        cell = TreeRNN(vocabulary, 4)
+        cell.prepare(own)
+        with pytest.raises(NoKernelError, match="functions of a TreeRNN, which dgltree.propagate runs"):
+            dgltree.prop_nodes_topo(own, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
         if importlib.util.find_spec("numba") is not None:
             dgltree.propagate(batch, TreeLSTM(vocabulary, 4))
 
