@@ -112,7 +112,10 @@ def test_a_subclass_with_other_mathematics_is_not_covered() -> None:
 
 
 def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="kernels are on, cached, off, required; 'fast' is none of them"), kernels("fast"):
+    with (
+        pytest.raises(ValueError, match="kernels are on, cached, off, required; 'fast' is none of them"),
+        kernels("fast"),
+    ):
         pass
 
 
