@@ -216,7 +216,7 @@ SHAPES = [
 def test_drawn_marks_are_those_of_an_oracle() -> None:
     """Sets of floats at random letters, which know nothing of balls or solvers."""
     draw, end, counted = random.Random(983), time.process_time() + SECONDS, Counter[str]()
-    while time.process_time() < end:
+    while time.process_time() < end or counted.total() < 60:  # on a slow machine, too
         shape = draw.choice(SHAPES)
         inner, back = draw.choice([("x", "{v}"), ("a x", "({v})/a"), ("x + b", "{v} - b"), ("a x - b", "({v} + b)/a")])
         given = draw.sample(shape.answers, draw.randint(1, min(2, len(shape.answers))))
