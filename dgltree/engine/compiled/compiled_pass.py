@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.driver import DRIVEN, RUN, PassPrinter, Wanted
 from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
@@ -74,8 +73,7 @@ class PassCode:
         """The fields that are written."""
         for program in programs:
             self.states |= program.kinds
-        pairs: list[tuple[NodeProgram, Derivative]] = [(program, derivative(program)) for program in programs]
-        self.printer = PassPrinter(self.dtype == torch.float64, pairs, frozenset(self.states), wanted)
+        self.printer = PassPrinter(self.dtype == torch.float64, self.programs, frozenset(self.states), wanted)
         self.text = str(self.printer.module)
         self.calls = ("forward",) if wanted is None else ("forward", "backward")
         self.arrays = {array.name for array in self.printer.arrays}

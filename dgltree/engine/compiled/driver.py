@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from dgltree.engine.compiled.derivative import Derivative
+from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.printer import ARGUMENTS, I8, I64, Access, Function, Printer
 from dgltree.engine.compiled.programs import NodeProgram, Product
 from dgltree.engine.compiled.sweeps import Store
@@ -45,21 +45,21 @@ class PassPrinter(Printer):
     def __init__(
         self,
         is_double: bool,
-        programs: Sequence[tuple[NodeProgram, Derivative]],
+        programs: Sequence[NodeProgram],
         states: frozenset[str],
         wanted: Wanted | None,
     ) -> None:
         super().__init__(is_double)
-        self.programs, self.states, self.wanted = programs, states, wanted
-        loads = (load.arguments[0] for program, _ in programs for load in program.loads() if load.operation == "load")
+        self.states, self.wanted = states, wanted
+        loads = (load.arguments[0] for program in programs for load in program.loads() if load.operation == "load")
         self.sources = {place.name for place in loads if place.array in ("source", "child")} - states
         """Fields whose gradient comes along edges, and from the node's own functions."""
         self.sent: dict[str, int] = {}
         """Fields whose gradient goes along edges, and how many columns they have."""
-        forward = [self._forward(number, program) for number, (program, _) in enumerate(programs)]
+        forward = [self._forward(number, program) for number, program in enumerate(programs)]
         _Driver(self, "forward", forward, {}, is_backward=False).build()
         if wanted is not None:
-            backward = [self._backward(number, *each) for number, each in enumerate(programs)]
+            backward = [self._backward(number, program, derivative(program)) for number, program in enumerate(programs)]
             _Driver(self, "backward", backward, self.sent, is_backward=True).build()
         self.sizes[0] = self.widest
 

@@ -35,7 +35,6 @@ _told: set[str] = set()
 class Prepared(NamedTuple):
     """All of a pass but its memory."""
 
-    known: KnownFunctions
     code: "PassCode"
     bound: list[BoundProgram]
     numbers: list[int]
@@ -114,7 +113,7 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     for name in code.states:
         if name not in nodes.data and nodes.initializer(name) is not None:
             raise NotAProgramError(f"the new field {name!r} has an initializer")
-    return Prepared(known, code, bound, numbers, fields)
+    return Prepared(code, bound, numbers, fields)
 
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
