@@ -183,7 +183,8 @@ export function make(models) {
     fold.open = true;
     remember("chosen");
     look();
-    if (matchMedia("(max-width: 900px)").matches) insides.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "start" });
+    // At once: a smooth scroll goes on to a place from which answers of a search move the element.
+    if (matchMedia("(max-width: 900px)").matches) insides.scrollIntoView({ block: "start" });
   }
 
   function look() {
