@@ -15,14 +15,18 @@ from torch import Tensor
 
 from dgltree.engine.compiled.follows import Follows, followed_numbers
 from dgltree.engine.compiled.programs import NodeProgram
-from dgltree.engine.compiled.recording import Kind, PassFunctions, Recording, record
+from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
 
 MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
+MOST_KINDS = 64
+"""Numbers of a field by which functions decide."""
 MOST_PROGRAMS = 6
 """Of one set of functions: more are no gain over torch's operations, and take seconds to compile."""
+MOST_PROGRAMS_BY = 24
+"""The same where functions decide by a field: those for one number of it are as few."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
@@ -39,6 +43,7 @@ class Situation(NamedTuple):
     degree: int
     zeros: Mapping[str, Kind] | None = None
     """What is reduced as 0 where others of a frontier have messages, and the node has none."""
+    kind: NodeKind | None = None
 
 
 class KnownProgram:
@@ -50,13 +55,12 @@ class KnownProgram:
         program: of nodes.
         probe: the recording that it was made of.
         followed: the numbers of that which follow the counts.
-        situation: one of those for which it holds.
     """
 
-    def __init__(
-        self, program: NodeProgram, probe: Recording, followed: dict[int, Follows], situation: Situation
-    ) -> None:
-        self.program, self.followed, self.situation = program, followed, situation
+    def __init__(self, program: NodeProgram, probe: Recording, followed: dict[int, Follows]) -> None:
+        self.program, self.followed = program, followed
+        self.situations: dict[int | None, Situation] = {}
+        """One of those for which it holds, for each number by which the functions decide."""
         self.skeleton, self.numbers, self.degree = probe.skeleton, probe.numbers, probe.degree
         self.outside: Sequence[Tensor] = probe.outside
         """What the functions hold now."""
@@ -93,6 +97,8 @@ class Catalogue:
         nodes: the fields that were given for nodes: their kinds.
         edges: those of edges.
         has_leaves: whether nodes without in-edges are computed before all others, which then have what those wrote.
+        has_late_leaves: whether some of them are also computed after others.
+        by: a field whose number is the same at all nodes that functions get at once.
     """
 
     def __init__(
@@ -101,15 +107,20 @@ class Catalogue:
         nodes: Mapping[str, Kind],
         edges: Mapping[str, Kind],
         has_leaves: bool = True,
+        has_late_leaves: bool = False,
+        by: str | None = None,
     ) -> None:
-        self.has_leaves = has_leaves
+        self.has_leaves, self.has_late_leaves, self.by = has_leaves, has_late_leaves, by
         self.functions: PassFunctions | None = functions
         """Those to record, where there are new degrees."""
         self.given, self.edges = dict(nodes), dict(edges)
         self.entries: list[KnownProgram] = []
         self.written: dict[str, Kind] = {}
         """The fields that programs write."""
-        self._found: dict[tuple[int, bool], KnownProgram | None] = {}
+        self._found: dict[tuple[int, bool, int | None], KnownProgram | None] = {}
+        """By degree, whether others of the frontier have messages, and the number by which functions decide, if any."""
+        self._leaf: dict[str, Kind] | None = None
+        """What leaves write."""
         self._reduced: dict[str, Kind] | None = None
         self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
@@ -117,66 +128,80 @@ class Catalogue:
         first, second, *_ = [prime for prime in PRIMES if all(size % prime for size in sizes)]
         self._probed_rows = first, second  # of which no size of a field is a multiple
 
-    def program(self, degree: int, others: int = 0) -> NodeProgram | None:
+    def program(self, degree: int, others: int = 0, number: int | None = None) -> NodeProgram | None:
         """What is written at nodes of a degree; None if they keep what they have.
 
         Args:
             degree: the number of messages of each.
             others: for nodes without messages, the lowest number that others of their frontier have: what is reduced
                 there is 0 for them.
+            number: what the field ``by`` has at these nodes, if there is such a field.
 
         Raises :class:`NotAProgramError` with the reason, and the user's line where there is one.
         """
-        entry = self.entry(degree, others)
+        entry = self.entry(degree, others, number)
         return None if entry is None else entry.program
 
-    def entry(self, degree: int, others: int = 0) -> KnownProgram | None:
+    def entry(self, degree: int, others: int = 0, number: int | None = None) -> KnownProgram | None:
         """The same, with what it was made of."""
-        key = degree, bool(others)
-        if key not in self._found:
-            self._found[key] = self._entry(self._situation(degree, others))
-        return self._found[key]
+        for key in ((degree, bool(others), None), (degree, bool(others), number)):
+            if key in self._found:
+                return self._found[key]
+        situation = self._situation(degree, others, number)
+        entry, asks_kind = self._entry(situation)
+        asked = number if asks_kind else None
+        self._found[degree, bool(others), asked] = entry
+        if entry is not None:
+            entry.situations.setdefault(asked, situation)
+        return entry
 
-    def has(self, degree: int, others: int = 0) -> bool:
+    def has(self, degree: int, others: int = 0, number: int | None = None) -> bool:
         """Whether it is known already what is written at nodes of a degree."""
-        return (degree, bool(others)) in self._found
+        return any((degree, bool(others), each) in self._found for each in (None, number))
 
     def programs(self) -> dict[int, NodeProgram]:
         """By the degrees that were met, of nodes that do not keep what they have."""
-        return {degree: entry.program for (degree, others), entry in self._found.items() if entry and not others}
+        return {degree: entry.program for (degree, others, _), entry in self._found.items() if entry and not others}
 
-    def _situation(self, degree: int, others: int) -> Situation:
+    def _situation(self, degree: int, others: int, number: int | None) -> Situation:
         """Of nodes of a degree."""
+        kind = None if self.by is None or number is None else NodeKind(self.by, number)
         if degree == 0 and not others:
-            return Situation(self.given, 0)
-        leaf = self.program(0) if self.has_leaves else None
-        nodes = self.given if leaf is None else {**self.given, **leaf.kinds}
+            return Situation(self.given, 0, kind=kind)
+        if self.has_leaves and self._leaf is None:
+            self.entry(0, 0, number)
         if others:
-            self.program(others)
-        return Situation(nodes, degree, self._reduced if others else None)
+            self.entry(others, 0, number)
+        leaf = (self._leaf or {}) if self.has_leaves else {}
+        return Situation({**self.given, **leaf}, degree, self._reduced if others else None, kind)
 
-    def _entry(self, situation: Situation) -> KnownProgram | None:
+    def _entry(self, situation: Situation) -> tuple[KnownProgram | None, bool]:
+        """What is known of a situation, and whether functions asked for the number that all nodes have."""
         functions, degree = self.functions, situation.degree
         assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
-            return None
+            return None, False
         recording = self._record(self._probed_rows[0], situation)
-        self._check_fields(recording)
+        self._check_fields(recording, situation)
+        self._check_kinds(recording, situation)
         for entry in self.entries:
             if entry.holds_for(recording):
-                return entry
-        if len(self.entries) == MOST_PROGRAMS:
+                return entry, recording.asks_kind
+        most = MOST_PROGRAMS if self.by is None else MOST_PROGRAMS_BY
+        if len(self.entries) == most:
             why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
-            raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different numbers of messages{why}")
+            numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
+            raise NotAProgramError(f"more than {most} programs for different {numbers}{why}")
         entry = self._new_entry(recording, situation)
-        late = {name: kind for name, kind in recording.kinds.items() if degree and name not in situation.nodes}
-        if late:  # later frontiers have these fields, with 0
+        is_first = not degree and not situation.zeros and not self.has_late_leaves and self.by is None
+        late = {name: kind for name, kind in recording.kinds.items() if name not in situation.nodes}
+        if late and not is_first:  # later frontiers have these fields, with 0
             later = situation._replace(nodes={**situation.nodes, **late})
             other = self._new_entry(self._record(recording.rows, later), later)
             if other.program.text() != entry.program.text():
                 raise NotAProgramError(f"what is computed depends on whether there is a field {min(late)!r}")
         self.entries.append(entry)
-        return entry
+        return entry, recording.asks_kind
 
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""
@@ -190,10 +215,10 @@ class Catalogue:
 
     def _record(self, rows: int, situation: Situation) -> Recording:
         """A recording. What the functions raise at made-up nodes is a reason like others."""
-        nodes, degree, zeros = situation
+        nodes, degree, zeros, kind = situation
         assert self.functions is not None
         try:
-            return record(self.functions, nodes, self.edges, rows, degree, zeros)
+            return record(self.functions, nodes, self.edges, rows, degree, zeros, kind)
         except NotAProgramError:
             raise
         except Exception as error:
@@ -221,7 +246,7 @@ class Catalogue:
         except NotAProgramError as error:
             self._one_by_one[corners[0].skeleton] = str(error)
             return None, error
-        entry = KnownProgram(first, corners[0], followed, situation)
+        entry = KnownProgram(first, corners[0], followed)
         return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
 
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
@@ -237,10 +262,22 @@ class Catalogue:
             raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
         if translate(other, followed, by_child=True).text() != first.text():
             raise NotAProgramError(f"the number of nodes goes into what is computed{_asked(recording)}")
-        return KnownProgram(first, recording, followed, situation)
+        return KnownProgram(first, recording, followed)
 
-    def _check_fields(self, recording: Recording) -> None:
+    def _check_kinds(self, recording: Recording, situation: Situation) -> None:
+        """Refuses functions that decide by very many numbers: each is recorded some times."""
+        kinds = {number for _, _, number in self._found} | {situation.kind and situation.kind.number}
+        if recording.asks_kind and len(kinds - {None}) > MOST_KINDS:
+            raise NotAProgramError(f"by={self.by!r} has more than {MOST_KINDS} numbers, by which functions decide")
+
+    def _check_fields(self, recording: Recording, situation: Situation) -> None:
         """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
+        if not situation.degree and not situation.zeros:
+            self._leaf = recording.kinds if self._leaf is None else self._leaf
+            if self._leaf.keys() != recording.kinds.keys():
+                raise NotAProgramError(
+                    f"nodes without messages write other fields for different numbers of {self.by!r}"
+                )
         for name, kind in recording.kinds.items():
             known = self.given.get(name) or self.written.get(name, kind)
             if known != kind:

@@ -37,10 +37,9 @@ class ProgramRuns(NamedTuple):
     """How many edges lead to them."""
 
     @classmethod
-    def of(cls, rows: PlanRows, programs: Sequence[int]) -> "ProgramRuns":
-        """For the program of each thing met in a plan, -1 for none. Rows of a frontier and program are one run."""
-        low, high, frontier, met = rows.bunches.T
-        which = np.array([*programs, -1], np.int64)[met]
+    def of(cls, rows: PlanRows, which: Numbers) -> "ProgramRuns":
+        """For the program of each bunch of rows, -1 for none. Rows of a frontier and program are one run."""
+        low, high, frontier = rows.bunches.T
         begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2))
         low, which = low[begins], which[begins]
         high = np.append(low[1:], high[-1:])
@@ -48,7 +47,7 @@ class ProgramRuns(NamedTuple):
         table = np.zeros((len(low), len(RUN)), np.int64)
         table[:, 0], table[:, 1], table[:, 2] = low, high, which
         slots, edge_slots = [], []
-        for program in range(max(programs, default=-1) + 1):
+        for program in range(int(which.max(initial=-1)) + 1):
             mine = which == program
             before, edges_before = np.cumsum((high - low)[mine]), np.cumsum(edges[mine])
             table[mine, 3] = before - high[mine]
@@ -64,16 +63,18 @@ class PassCode:
     Args:
         programs: by their numbers.
         wanted: what needs a gradient, apart from what is held; None for a pass without gradients.
+        reverse: whether edges lead from nodes that are computed later.
     """
 
-    def __init__(self, programs: Sequence[NodeProgram], wanted: Wanted | None) -> None:
+    def __init__(self, programs: Sequence[NodeProgram], wanted: Wanted | None, reverse: bool) -> None:
         self.programs = list(programs)
         self.dtype = programs[0].dtype
         self.states: dict[str, Kind] = {}
         """The fields that are written."""
         for program in programs:
             self.states |= program.kinds
-        self.printer = PassPrinter(self.dtype == torch.float64, self.programs, frozenset(self.states), wanted)
+        is_double = self.dtype == torch.float64
+        self.printer = PassPrinter(is_double, self.programs, frozenset(self.states), wanted, reverse)
         self.text = str(self.printer.module)
         self.calls = ("forward",) if wanted is None else ("forward", "backward")
         self.arrays = {array.name for array in self.printer.arrays}
@@ -219,7 +220,8 @@ class FunctionPass:
             "first_out": self.rows.first_out,
         }
         addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(self.runs.table), "product": product_address(self.code.dtype) or 0}
+        addresses |= {"count": len(self.runs.table), "rows": len(self.rows)}
+        addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
         self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
         if wrong[0]:

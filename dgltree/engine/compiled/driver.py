@@ -19,10 +19,11 @@ DRIVEN = {
     **{name: kind for name, kind in ARGUMENTS.items() if name not in RUN},
     "out_edges": I64.as_pointer(),
     "first_out": I64.as_pointer(),
+    "rows": I64,
     "product": I64,
 }
-"""Arguments of both functions: the table, how many runs it has, the arrays, the edges that lead from each row, and the
-address of BLAS's product."""
+"""Arguments of both functions: the table, how many runs it has, the arrays, the edges that lead from each row, how many
+rows there are, and the address of BLAS's product."""
 
 
 class Wanted(NamedTuple):
@@ -40,6 +41,8 @@ class PassPrinter(Printer):
         programs: of the nodes, by number.
         states: the fields that they write.
         wanted: None for a pass without gradients.
+        reverse: whether edges lead from nodes that are computed later, so that what is read of these is what they had
+            before the pass.
     """
 
     def __init__(
@@ -48,12 +51,16 @@ class PassPrinter(Printer):
         programs: Sequence[NodeProgram],
         states: frozenset[str],
         wanted: Wanted | None,
+        reverse: bool,
     ) -> None:
         super().__init__(is_double)
-        self.states, self.wanted = states, wanted
+        self.states, self.wanted, self.reverse = states, wanted, reverse
+        self.read_states = frozenset() if reverse else states
+        """Those of which edges bring what was written."""
         loads = (load.arguments[0] for program in programs for load in program.loads() if load.operation == "load")
-        self.sources = {place.name for place in loads if place.array in ("source", "child")} - states
-        """Fields whose gradient comes along edges, and from the node's own functions."""
+        sources = {place.name for place in loads if place.array in ("source", "child")}
+        self.pulled = frozenset() if reverse else sources - states
+        """Fields whose gradient has come along edges when the node's own functions add to it."""
         self.sent: dict[str, int] = {}
         """Fields whose gradient goes along edges, and how many columns they have."""
         forward = [self._forward(number, program) for number, program in enumerate(programs)]
@@ -81,7 +88,7 @@ class PassPrinter(Printer):
 
     def _access(self, number: int, program: NodeProgram, location: Location, is_whole: bool) -> Access:
         array, name, part = location
-        field = "state" if name in self.states else "node"
+        field = "state" if name in self.read_states else "node"
         if array in ("product", "d product", "input", "product_input", "mask"):
             kind = program.masks[name] if array == "mask" else program.products[name]  # type: ignore[index]
             count = kind.rows if array == "mask" else len(kind.rows)  # type: ignore[arg-type]
@@ -158,7 +165,7 @@ class PassPrinter(Printer):
             for other in alike
             if (other.location.array, other.location.part) == (array, part)
         )
-        is_pulled = array == "d node" and name in self.sources
+        is_pulled = array == "d node" and name in self.pulled
         return array == "d held" or is_pulled or overlaps or any(other.location.array != array for other in alike)
 
     def _gradient(self, loaded: Value, gradient: Value) -> list[Store]:
@@ -171,7 +178,7 @@ class PassPrinter(Printer):
         location, first = loaded.arguments
         array, name, part = location
         if array in ("source", "child"):
-            is_wanted = name in self.states or name in self.wanted.nodes
+            is_wanted = name in self.read_states or name in self.wanted.nodes
             if is_wanted:
                 self.sent[name] = max(self.sent.get(name, 0), first + loaded.width)
         else:
@@ -216,12 +223,14 @@ class _Driver(Function):
             of_run = {
                 name: self.at(self.given["runs"], builder.add(place, self.number(k))) for k, name in enumerate(RUN)
             }
-            if self.is_backward:
-                self._pull(of_run)
+            if self.is_backward and not self.pass_printer.reverse:
+                self._pull(of_run["low"], of_run["high"])
             for number, steps in enumerate(self.steps):
                 with builder.if_then(builder.icmp_signed("==", of_run["program"], self.number(number))):
                     for step in steps:
                         self._take(step, of_run)
+        if self.is_backward and self.pass_printer.reverse:
+            self._pull(self.number(0), self.given["rows"])
         builder.ret_void()
 
     def _take(self, step: DriverStep, of_run: dict[str, ir.Value]) -> None:
@@ -264,14 +273,14 @@ class _Driver(Function):
         with builder.if_then(builder.icmp_signed(">", rows, self.number(0))):
             builder.call(builder.inttoptr(self.given["product"], kind.as_pointer()), arguments)
 
-    def _pull(self, of_run: dict[str, ir.Value]) -> None:
+    def _pull(self, low: ir.Value, high: ir.Value) -> None:
         """Adds to the gradient of each row what was sent along the edges that lead from it."""
         builder = self.builder
         for name in self.sent:
             sent, stride = self._memory(f"sent {name}")
-            kind = "d state" if name in self.pass_printer.states else "d node"
+            kind = "d state" if name in self.pass_printer.read_states else "d node"
             gradient, width = self._memory(f"{kind} {name}")
-            with self.loop(of_run["low"], of_run["high"]) as row:
+            with self.loop(low, high) as row:
                 begin = self.at(self.given["first_out"], row)
                 end = self.at(self.given["first_out"], builder.add(row, self.number(1)))
                 to = builder.gep(gradient, [builder.mul(row, width)])

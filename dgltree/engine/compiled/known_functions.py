@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram
+from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram, Situation
 from dgltree.engine.compiled.recording import Kind, PassFunctions, read_fields
-from dgltree.engine.compiled.rows import Met
+from dgltree.engine.compiled.rows import Met, MetRows
 from dgltree.engine.compiled.shadow import Shadow
 from dgltree.engine.compiled.tensors import NotAProgramError
 
@@ -35,14 +35,13 @@ class KnownFunctions:
     """What was found about functions that do one thing.
 
     Args:
-        functions, nodes, edges, has_leaves: as of :class:`dgltree.engine.compiled.catalogue.Catalogue`.
+        catalogue: of the functions.
     """
 
-    def __init__(
-        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], has_leaves: bool
-    ) -> None:
-        self.catalogue = Catalogue(functions, nodes, edges, has_leaves)
-        self.shadows: dict[KnownProgram, Shadow] = {}
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.shadows: dict[KnownProgram, dict[int | None, Shadow]] = {}
+        """For each number by which the functions decide."""
         self.refused: dict[Met, str] = {}
         """The reasons why there is no program."""
         self.codes: dict[Any, Any] = {}
@@ -56,14 +55,12 @@ class KnownFunctions:
         catalogue = self.catalogue
         is_recorded = all(catalogue.has(*each) for each in met)
         known = [catalogue.entry(*each) for each in met] if is_recorded else catalogue.entries
-        bound = {entry: self.shadows[entry].bound(functions) for entry in dict.fromkeys(known) if entry in self.shadows}
-        if any(outside is None for outside in bound.values()):
-            return None
+        numbers = {each.number for each in met} if is_recorded else None
+        for entry in dict.fromkeys(known):
+            if entry in self.shadows and not self._bind(entry, functions, numbers):
+                return None
         for why in (self.refused[each] for each in met if each in self.refused):
             raise NotAProgramError(why)
-        for entry, outside in bound.items():
-            assert outside is not None
-            entry.outside = outside
         catalogue.functions = functions
         try:
             return [self._bound(functions, each) for each in met]
@@ -72,21 +69,35 @@ class KnownFunctions:
                 entry.outside = ()
             catalogue.functions = None
 
+    def _bind(self, entry: KnownProgram, functions: PassFunctions, numbers: set[int | None] | None) -> bool:
+        """Gives a program the tensors that the functions hold now; whether they do what was recorded."""
+        found = [
+            shadow.bound(functions)
+            for number, shadow in self.shadows[entry].items()
+            if numbers is None or number is None or number in numbers
+        ]
+        first = found[0]
+        if first is None:
+            return False
+        entry.outside = first
+        return all(other is not None and _are_same(first, other) for other in found)
+
     def _bound(self, functions: PassFunctions, met: Met) -> BoundProgram | None:
         try:
             entry = self.catalogue.entry(*met)
-            for new in self.catalogue.entries[len(self.shadows) :]:
-                self.shadows[new] = self._shadow(functions, new)
+            for known in self.catalogue.entries:
+                for number in known.situations.keys() - self.shadows.get(known, {}).keys():
+                    shadow = self._shadow(functions, known, known.situations[number])
+                    self.shadows.setdefault(known, {})[number] = shadow
         except NotAProgramError as error:
             self.refused[met] = str(error)
             raise NotAProgramError(str(error)) from None
         return None if entry is None else BoundProgram(entry, entry.outside)
 
-    def _shadow(self, functions: PassFunctions, entry: KnownProgram) -> Shadow:
-        nodes, degree, zeros = entry.situation
-        found = Shadow(
-            functions, read_fields(functions, nodes, self.catalogue.edges, degree), degree, dict(zeros or {})
-        )
+    def _shadow(self, functions: PassFunctions, entry: KnownProgram, situation: Situation) -> Shadow:
+        nodes, degree, zeros, kind = situation
+        inputs = read_fields(functions, nodes, self.catalogue.edges, degree)
+        found = Shadow(functions, inputs, degree, dict(zeros or {}), kind)
         if not found.trace(entry.outside, entry.fresh):
             raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
         return found
@@ -105,15 +116,17 @@ class Memory:
         what they did would show those that write lists or files more made-up nodes."""
 
     def find(
-        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], met: Sequence[Met]
+        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], rows: MetRows
     ) -> tuple[KnownFunctions, list[BoundProgram | None]]:
-        """What is known of functions, and the programs of each degree, recorded now if they were not before.
+        """What is known of functions, and the programs of all that is met, recorded now if they were not before.
 
         Raises :class:`NotAProgramError`.
         """
-        has_leaves = bool(met) and met[0] == Met(0, 0)
+        met = rows.met
         key = (
-            has_leaves,
+            rows.has_leaves,
+            rows.has_late_leaves,
+            rows.by,
             *map(_code, (functions.message, functions.reduce, functions.apply)),
             functions.reduces_all,
             tuple(nodes.items()),
@@ -135,7 +148,7 @@ class Memory:
             self._recorded[key] = self._recorded.get(key, 0) + 1
             if self._recorded[key] > MOST_RECORDED:
                 raise NotAProgramError(f"the functions did something else in each of {MOST_RECORDED} passes")
-            new = KnownFunctions(functions, nodes, edges, has_leaves)
+            new = KnownFunctions(Catalogue(functions, nodes, edges, rows.has_leaves, rows.has_late_leaves, rows.by))
             try:
                 programs = new.programs(functions, met)
             except NotAProgramError as error:
@@ -157,6 +170,10 @@ class Memory:
             oldest, _ = self._known.popitem(last=False)
             self._recorded.pop(oldest, None)
             self._refused.pop(oldest, None)
+
+
+def _are_same(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    return all(tensor is other for tensor, other in zip(tensors, others, strict=True))
 
 
 def _code(function: Any, depth: int = 3) -> Any:

@@ -29,6 +29,8 @@ FEW_NUMBERS = 64
 """Of a tensor that a function makes of a list at each call: it is known again by them."""
 MOST_FIELDS = 200
 """Of nodes and edges together: each is one more argument of a program."""
+OF_NODES = ("node", "target")
+"""Arrays of the nodes that functions get, and of the nodes that their edges lead to, which are the same."""
 DECIDES = {"_local_scalar_dense", "equal", "is_nonzero", "item", "masked_select", "nonzero", "unique", "_unique2"}
 """Operations whose results are for Python, or whose shape depends on values."""
 OWN = (str(Path(torch.__file__).parent), str(Path(__file__).parent.parent))
@@ -68,6 +70,13 @@ class PassFunctions(NamedTuple):
     reduces_all: bool
     """Whether nodes without messages are reduced too, as DGL's built-in functions do, which give them 0."""
     apply: Callable[[Any], Mapping[str, Tensor]] | None
+
+
+class NodeKind(NamedTuple):
+    """A whole number that a field has at all nodes that functions get at once, so that they may decide by it."""
+
+    field: str
+    number: int
 
 
 class Ref(NamedTuple):
@@ -123,6 +132,8 @@ class Recording:
     """What the reduce function returned."""
     questions: list[CountQuestion]
     """What the functions asked about numbers of nodes and messages."""
+    asks_kind: bool
+    """Whether they asked for the number that all nodes have."""
     fresh: frozenset[int] = field(init=False)
     """Which tensors of ``outside`` are made of a few numbers at each call."""
     skeleton: tuple[Any, ...] = field(init=False)
@@ -193,6 +204,7 @@ def record(
     rows: int,
     degree: int,
     zeros: Mapping[str, Kind] | None = None,
+    kind: NodeKind | None = None,
 ) -> Recording:
     """The operations of functions on ``rows`` nodes with ``degree`` messages each.
 
@@ -203,6 +215,7 @@ def record(
         rows, degree: how many there are; without messages the apply function runs alone.
         zeros: what the reduce function returns, for nodes without messages in a frontier where others have some: they
             get 0 of it.
+        kind: what all nodes have.
 
     Torch's random numbers are put back afterwards. Raises :class:`NotAProgramError`, with the user's line, for what
     cannot be recorded, and what the functions themselves raise.
@@ -211,7 +224,7 @@ def record(
         raise NotAProgramError(f"{len(nodes) + len(edges)} fields; a program has at most {MOST_FIELDS}")
     inputs = read_fields(functions, nodes, edges, degree)
     counts = CountMode(rows, degree, user_line)
-    recorder = _Recorder()
+    recorder = _Recorder(kind)
     device = torch.device("cpu")
     generator = device_generator_state(device)
     names: list[str] = []
@@ -224,14 +237,15 @@ def record(
         return tuple(written.values())
 
     try:
-        tensors = samples(inputs, rows, degree)
+        tensors = samples(inputs, rows, degree, kind)
+        recorder.know(inputs, tensors)
         with counts, Equations(user_line), recorder:
             results = torch.func.functionalize(run, remove="mutations_and_views")(*tensors)
     finally:
         restore_generator(generator, device)
     operations = recorder.operations(tensors)
     refs = [recorder.ref(result) for result in results]
-    kinds = [Kind(tuple(result.shape[1:]), result.dtype) for result in results]
+    row_kinds = [Kind(tuple(result.shape[1:]), result.dtype) for result in results]
     return Recording(
         rows=rows,
         degree=degree,
@@ -239,9 +253,10 @@ def record(
         operations=operations,
         outside=recorder.outside,
         outputs=dict(zip(names, refs, strict=True)),
-        kinds=dict(zip(names, kinds, strict=True)),
+        kinds=dict(zip(names, row_kinds, strict=True)),
         reduced=reduced,
         questions=counts.questions,
+        asks_kind=recorder.asks_kind,
     )
 
 
@@ -256,10 +271,14 @@ def read_fields(
     return inputs
 
 
-def samples(inputs: Sequence[Input], rows: int, degree: int) -> list[Tensor]:
+def samples(inputs: Sequence[Input], rows: int, degree: int, kind: NodeKind | None) -> list[Tensor]:
     """Made-up rows of fields, of nodes and of the edges that lead to them."""
     edges = rows * max(degree, 1)
-    return [_sample(each.kind, rows if each.array == "node" else edges) for each in inputs]
+    found = [_sample(each.kind, rows if each.array == "node" else edges) for each in inputs]
+    for each, tensor in zip(inputs, found, strict=True):
+        if kind is not None and each.name == kind.field and each.array in OF_NODES:
+            tensor.fill_(kind.number)
+    return found
 
 
 def _sample(kind: Kind, count: int) -> Tensor:
@@ -354,11 +373,21 @@ def user_line() -> UserLine | None:
 class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
     """Keeps each operation that runs while it is on, and its tensors, so that no other one takes their place."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: NodeKind | None) -> None:
         super().__init__()
+        self.kind = kind
+        self.asks_kind = False
         self.calls: list[tuple[Any, Any, Any, Any, UserLine | None]] = []
         self.outside: list[Tensor] = []
         self._refs: dict[int, Ref] = {}
+        self._fields: dict[int, set[str]] = {}
+        """By the ids of tensors that depend on whole numbers of nodes alone: the fields that have these."""
+
+    def know(self, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> None:
+        """Takes what is given to the functions."""
+        for each, tensor in zip(inputs, tensors, strict=True):
+            if each.array in OF_NODES and kind_of(each.kind.dtype) == "whole" and not each.kind.shape:
+                self._fields[id(tensor)] = {each.name}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -366,13 +395,36 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         line = user_line()
+        fields = self._fields_of(function, (args, kwargs))
         if function.overloadpacket.__name__ in DECIDES:
-            raise NotAProgramError(f"a value decides what is computed: {line}")
+            return self._decided(fields, function(*args, **(kwargs or {})), line)
         if function._schema.is_mutable:  # what functions made themselves was changed into new tensors before
             raise NotAProgramError(f"{function.overloadpacket.__name__} changes what is there after the call: {line}")
         results = function(*args, **(kwargs or {}))
         self.calls.append((function, args, kwargs or {}, results, line))
+        if fields is not None:
+            self._fields |= {id(tensor): fields for tensor in _tensors(results)}
         return results
+
+    def _fields_of(self, function: Any, given: Any) -> set[str] | None:
+        """The whole numbers of nodes that a result depends on, if on nothing else."""
+        tensors = _tensors(given)
+        if function.overloadpacket.__name__.startswith("lift_fresh") and tensors[0].numel() <= FEW_NUMBERS:
+            return set()  # which are compared
+        known = [self._fields.get(id(tensor)) for tensor in tensors]
+        if not known or None in known or torch.Tag.nondeterministic_seeded in function.tags:
+            return None
+        return set().union(*(each for each in known if each is not None))
+
+    def _decided(self, fields: set[str] | None, result: Any, line: UserLine | None) -> Any:
+        """A number for Python, if it is the same at all nodes. It is no operation: what follows has the number."""
+        if fields and len(fields) == 1 and not isinstance(result, Tensor):
+            [field] = fields
+            if self.kind is not None and self.kind.field == field:
+                self.asks_kind = True
+                return result
+            raise NotAProgramError(f"the field {field!r} decides what is computed, so pass by={field!r}: {line}")
+        raise NotAProgramError(f"a value decides what is computed: {line}")
 
     def operations(self, inputs: list[Tensor]) -> list[Operation]:
         """The calls, with refs to the inputs, to results of earlier calls and to tensors from outside."""
@@ -403,5 +455,12 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
         return argument
 
 
-def _tensors(results: Any) -> list[Tensor]:
-    return [results] if isinstance(results, Tensor) else [each for each in results if isinstance(each, Tensor)]
+def _tensors(given: Any) -> list[Tensor]:
+    """Those within arguments or results."""
+    if isinstance(given, Tensor):
+        return [given]
+    if isinstance(given, dict):
+        given = given.values()
+    elif not isinstance(given, tuple | list):
+        return []
+    return [tensor for each in given for tensor in _tensors(each)]

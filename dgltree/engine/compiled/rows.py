@@ -67,6 +67,23 @@ class Met(NamedTuple):
 
     degree: int
     others: int
+    number: int | None = None
+    """What the rows have of the field that divides frontiers."""
+
+
+class MetRows(NamedTuple):
+    """The rows of a plan by all that tells which program they have."""
+
+    met: list[Met]
+    """What is met, in the order of the pass."""
+    which: Numbers
+    """(bunches,), the place in ``met`` of each, or -1 where nothing is computed."""
+    has_leaves: bool
+    """Whether the first frontier is of nodes without in-edges alone."""
+    has_late_leaves: bool
+    """Whether such nodes are computed in a later frontier, too."""
+    by: str | None
+    """The field that divides frontiers."""
 
 
 class PlanRows:
@@ -80,14 +97,18 @@ class PlanRows:
         degrees = np.zeros(len(plan.nodes), np.int64)
         met: dict[Met, int] = {}
         bunch_rows = []
+        leaves: list[bool] = []
         for bunch in bunches(plan):
             degrees[bunch.rows] = bunch.degree
             number = met.setdefault(Met(bunch.degree, bunch.others), len(met)) if bunch.is_computed else -1
             bunch_rows.append((bunch.rows.start, bunch.rows.stop, bunch.frontier, number))
-        self.met = list(met)
-        """All that is met in the plan."""
-        self.bunches = np.array(bunch_rows, np.int64).reshape(-1, 4)
-        """(bunches, 4): first row, last row + 1, frontier, and number in ``met`` or -1 where nothing is computed."""
+            if bunch.is_computed:
+                leaves.append(bunch.degree == 0 and not bunch.others)
+        self.bunches = np.array(bunch_rows, np.int64).reshape(-1, 4)[:, :3]
+        """(bunches, 3): first row, last row + 1, frontier."""
+        which = np.array([each[3] for each in bunch_rows], np.int64)
+        self.met = MetRows(list(met), which, leaves[:1] == [True], any(leaves[1:]), plan.by)
+        """Of a plan that no field divides."""
         self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degrees)])
         """(N + 1,), where the edges that lead to each row begin."""
         assert plan.row is not None
@@ -101,6 +122,24 @@ class PlanRows:
 
     def __len__(self) -> int:
         return len(self.first_edge) - 1
+
+    def by(self, numbers: Numbers) -> MetRows:
+        """What is met, with the numbers of a field, (N,) by row. Those of rows that are computed together are equal.
+
+        Raises :class:`NotAProgramError` for others: the field was changed after the plan was made.
+        """
+        low, high, _ = self.bunches.T
+        first = numbers[np.minimum(low, len(self) - 1)]
+        is_computed = np.repeat(self.met.which >= 0, high - low)
+        if not np.array_equal(np.repeat(first, high - low)[is_computed], numbers[is_computed]):
+            raise NotAProgramError("the numbers that divide frontiers were changed after the plan was made")
+        met: dict[Met, int] = {}
+        which = self.met.which.copy()
+        for place, number in enumerate(first.tolist()):
+            if which[place] >= 0:
+                key = self.met.met[which[place]]._replace(number=number)
+                which[place] = met.setdefault(key, len(met))
+        return self.met._replace(met=list(met), which=which)
 
 
 def rows_of(plan: TopoPlan) -> PlanRows:

@@ -8,12 +8,13 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
-from dgltree.engine.compiled.rows import PlainGraph, plain_graph, rows_of
+from dgltree.engine.compiled.rows import MetRows, Numbers, PlainGraph, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.contract import CellBase
 from dgltree.engine.frontiers import TopoPlan
@@ -37,8 +38,8 @@ class Prepared(NamedTuple):
 
     code: "PassCode"
     bound: list[BoundProgram]
-    numbers: list[int]
-    """The program of each thing that is met in the plan, -1 for none."""
+    which: Numbers
+    """(bunches,), the program of each bunch of rows of the plan, -1 for none."""
     fields: Fields
     """What is read or written, by ``node NAME`` and ``edge NAME``."""
 
@@ -70,7 +71,7 @@ def compiled_fields(
     passed = FunctionPass(
         code=prepared.code,
         plan=plan,
-        runs=ProgramRuns.of(rows_of(plan), prepared.numbers),
+        runs=ProgramRuns.of(rows_of(plan), prepared.which),
         bound=prepared.bound,
         fields=prepared.fields,
         again=lambda fields: _again(graph, list(prepared.code.states), fields, by_torch),
@@ -99,21 +100,32 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     owner = getattr(functions.message, "__self__", None)
     if isinstance(owner, CellBase):
         raise NotAProgramError(f"functions of a {type(owner).__name__}, which dgltree.propagate runs")
-    plain, met = plain_graph(graph), rows_of(plan).met
+    plain = plain_graph(graph)
+    met = _met(plain, plan)
     known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), met)
     bound = list({each.known: each for each in programs if each is not None}.values())
     if not bound:
         raise NotAProgramError("no node is computed")
     places = {each.known: number for number, each in enumerate(bound)}
-    numbers = [-1 if each is None else places[each.known] for each in programs]
+    which = np.array([*(-1 if each is None else places[each.known] for each in programs), -1])[met.which]
     fields = _fields(plain, bound)
     _check_tensors(fields, bound)
-    code = _code(known, fields, bound)
+    code = _code(known, fields, bound, plan.reverse)
     [nodes] = graph.nodes.values()
     for name in code.states:
         if name not in nodes.data and nodes.initializer(name) is not None:
             raise NotAProgramError(f"the new field {name!r} has an initializer")
-    return Prepared(code, bound, numbers, fields)
+    return Prepared(code, bound, which, fields)
+
+
+def _met(graph: PlainGraph, plan: TopoPlan) -> MetRows:
+    """What is met in a plan, with the numbers that its field has now."""
+    rows = rows_of(plan)
+    if plan.by is None:
+        return rows.met
+    if plan.by not in graph.ndata:
+        raise NotAProgramError(f"there is no field {plan.by!r} any more")
+    return rows.by(graph.ndata[plan.by][plan.nodes].long().numpy())
 
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
@@ -122,8 +134,6 @@ def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
         "llvmlite is not installed (pip install llvmlite)": find_spec("llvmlite") is None,
         f"the graph is on {graph.device}; machine code is for CPUs": graph.device.type != "cpu",
         "functions of edge types": plan.is_typed,
-        f"reverse={plan.reverse}": plan.reverse,
-        f"by={plan.by!r}": plan.by is not None,
         "a transform of torch.func is under way": inside_transform() or inside_dual_level(),
         "a mode of torch sees each operation": inside_mode(),
         "autocast is on": torch.is_autocast_enabled("cpu"),
@@ -161,7 +171,7 @@ def _check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> N
         raise NotAProgramError("the BLAS of this torch is not known")
 
 
-def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> "PassCode":
+def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram], reverse: bool) -> "PassCode":
     """The code of programs for what needs gradients now."""
     from dgltree.engine.compiled.compiled_pass import PassCode
     from dgltree.engine.compiled.driver import Wanted
@@ -172,9 +182,9 @@ def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[Bound
         names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
         nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
         wanted = Wanted(nodes, edges)
-    key = tuple(program.known for program in bound), wanted
+    key = tuple(program.known for program in bound), wanted, reverse
     if key not in known.codes:
-        known.codes[key] = PassCode([program.known.program for program in bound], wanted)
+        known.codes[key] = PassCode([program.known.program for program in bound], wanted, reverse)
     return known.codes[key]
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dgltree.engine.autograd import device_generator_state, restore_generator
 from dgltree.engine.compiled.counts import CountMode
-from dgltree.engine.compiled.recording import Input, PassFunctions, run_functions, samples
+from dgltree.engine.compiled.recording import Input, NodeKind, PassFunctions, run_functions, samples
 from dgltree.engine.compiled.tensors import NotAProgramError
 
 ROWS = 2
@@ -33,10 +33,18 @@ class Shadow:
         inputs: the fields that they may read.
         degree: the number of messages of each node.
         zeros: what is reduced as 0, of nodes without messages.
+        kind: what all nodes have.
     """
 
-    def __init__(self, functions: PassFunctions, inputs: Sequence[Input], degree: int, zeros: dict[str, Any]) -> None:
-        self.inputs, self.degree, self.zeros = inputs, degree, zeros
+    def __init__(
+        self,
+        functions: PassFunctions,
+        inputs: Sequence[Input],
+        degree: int,
+        zeros: dict[str, Any],
+        kind: NodeKind | None,
+    ) -> None:
+        self.inputs, self.degree, self.zeros, self.kind = inputs, degree, zeros, kind
         self.tensors: list[Tensor] = []
         self.first = self._run(functions)
         self.sources: list[int | Tensor] = []
@@ -76,7 +84,7 @@ class Shadow:
         generator, python = device_generator_state(device), random.getstate()
         calls = _Calls(ROWS, self.degree)
         try:
-            self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree)
+            self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.kind)
             with calls:
                 returned = run_functions(
                     functions, self.inputs, self.tensors, calls.of(ROWS), self.degree, dict(self.zeros)

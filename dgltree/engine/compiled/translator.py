@@ -62,6 +62,7 @@ class ValueTranslator:
         read = recording.read()
         floats = [each.kind.dtype for each in read if each.kind.dtype.is_floating_point]
         floats += [each.dtype for each in recording.outside if each.is_floating_point()]
+        floats += [each.dtype for each in recording.kinds.values() if each.dtype.is_floating_point]
         self.dtype = floats[0] if floats else torch.get_default_dtype()
         if self.dtype not in (torch.float32, torch.float64):
             raise NotAProgramError(f"numbers are {self.dtype}")

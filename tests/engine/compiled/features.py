@@ -273,7 +273,7 @@ FEATURES = {
     "a loop over messages": Feature(
         copy, each(lambda mail, nodes: sum(torch.sigmoid(mail[:, k]) for k in range(mail.shape[1]))), kind="by child"
     ),
-    "a value decides": Feature(copy, chosen_by_a_value, kind="a value decides what is computed"),
+    "a value decides": Feature(copy, chosen_by_a_value, kind="the field 'token' decides what is computed"),
     "rows of a mask": Feature(copy, rows_of_a_mask, kind="advanced indexing"),
     "a sorted mailbox": Feature(copy, each(sorted_mailbox), kind="sort looks across numbers"),
     "a sequence of messages": Feature(
@@ -290,8 +290,8 @@ class Outcome(NamedTuple):
     catalogue: Catalogue | None
 
 
-def outcome(feature: Feature, by: str, given: tuple[Fields, Fields] | None = None) -> Outcome:
-    """States and gradients of functions, ``by`` their programs as NumPy computes them ("interpreter"), or by kernels of
+def outcome(feature: Feature, how: str, given: tuple[Fields, Fields] | None = None, **options: Any) -> Outcome:
+    """States and gradients of functions, by their programs as NumPy computes them ("interpreter"), or by kernels of
     a mode: torch's operations ("off"), machine code ("required").
     """
     nodes, edges = given or fields()
@@ -304,11 +304,12 @@ def outcome(feature: Feature, by: str, given: tuple[Fields, Fields] | None = Non
     leaves |= {f"parameter {name}": parameter for name, parameter in NET.named_parameters()}
     graph = (torch.stack(EDGES), dict(nodes), dict(edges))
     catalogue = None
-    if by == "interpreter":
+    if how == "interpreter":
         states, catalogue = interpret(open_graph(graph), topo_plan(graph), *feature[:3])
     else:
-        with kernels(by):
-            states = dgltree.prop_nodes_topo(graph, feature.message, feature.reduce, apply_node_func=feature.apply)
+        functions = {"message_func": feature.message, "reduce_func": feature.reduce, "apply_node_func": feature.apply}
+        with kernels(how):
+            states = dgltree.prop_nodes_topo(graph, **functions, **options)
     loss = sum(state.sin().sum() for state in states.values() if state.is_floating_point())
     assert isinstance(loss, Tensor)
     found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 import dgltree
 from dgltree.engine import NoKernelError, why_not
 from dgltree.engine.compiled import known_functions, run_functions
-from dgltree.engine.frontiers import topo_plan
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import kernels
 
@@ -319,22 +318,6 @@ def test_off_and_cached_compile_nothing() -> None:
         states(model.reduce)  # from disk
     with kernels("off"):
         assert why_not(graph(), send, model.reduce) == "not compiled: kernels are off"
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"reverse": True}, "reverse=True"),
-        ({"by": "kind"}, "by='kind'"),
-    ],
-)
-def test_orders_that_are_not_compiled_say_so(options: dict[str, Any], why: str) -> None:
-    given = graph(kind=torch.tensor([0, 0, 0, 1, 1, 0, 1]))
-    assert why in str(why_not(given, send, net().reduce, plan=topo_plan(given, **options)))
-    found, expected = (
-        states(net().reduce, mode, given=(given[0], dict(given[1])), **options) for mode in ("on", "off")
-    )
-    assert torch.equal(found, expected)
 
 
 def test_what_has_no_kernel_is_an_error_where_one_is_required() -> None:
