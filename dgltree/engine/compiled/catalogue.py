@@ -7,15 +7,15 @@ nodes, if the recording there has the same operations, and the numbers that the 
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from math import isclose
-from typing import NamedTuple
 
 from torch import Tensor
 
 from dgltree.engine.compiled.follows import Follows, followed_numbers
 from dgltree.engine.compiled.programs import NodeProgram
-from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, record
+from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, Situation, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
 
@@ -24,26 +24,14 @@ MOST_CHILDREN = 32
 MOST_KINDS = 64
 """Numbers of a field by which functions decide."""
 MOST_PROGRAMS = 6
-"""Of one set of functions: more are no gain over torch's operations, and take seconds to compile."""
-MOST_PROGRAMS_BY = 24
-"""The same where functions decide by a field: those for one number of it are as few."""
+"""Of one set of functions, without those of one form: more are no gain over torch's operations, and take seconds to
+compile."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
 """The same for a degree above 16, where 1,009 nodes have too many messages."""
 PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 SMALL_PRIMES = (13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
-
-
-class Situation(NamedTuple):
-    """All but values that decides what the functions of a node compute."""
-
-    nodes: Mapping[str, Kind]
-    """The fields that nodes have by then."""
-    degree: int
-    zeros: Mapping[str, Kind] | None = None
-    """What is reduced as 0 where others of a frontier have messages, and the node has none."""
-    kind: NodeKind | None = None
 
 
 class KnownProgram:
@@ -66,11 +54,19 @@ class KnownProgram:
         """What the functions hold now."""
         self.fresh = probe.fresh
 
+    def with_tensors_of(self, recording: Recording) -> "KnownProgram":
+        """The same program of functions that hold other tensors."""
+        other = copy(self)
+        other.outside, other.situations = recording.outside, {}
+        return other
+
     def holds_for(self, recording: Recording) -> bool:
         """Whether functions did the same there as the program says, with the tensors that they hold now."""
+        return self.is_like(recording) and recording.holds(self.outside)
+
+    def is_like(self, recording: Recording) -> bool:
+        """The same, with whatever tensors."""
         if recording.skeleton != self.skeleton or len(recording.numbers) != len(self.numbers):
-            return False
-        if not recording.holds(self.outside):
             return False
         for place, (number, probed) in enumerate(zip(recording.numbers, self.numbers, strict=True)):
             follows = self.followed.get(place)
@@ -121,7 +117,8 @@ class Catalogue:
         """By degree, whether others of the frontier have messages, and the number by which functions decide, if any."""
         self._leaf: dict[str, Kind] | None = None
         """What leaves write."""
-        self._reduced: dict[str, Kind] | None = None
+        self._reduced: dict[int | None, dict[str, Kind]] = {}
+        """What is reduced, by the number that all nodes have."""
         self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
         sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
@@ -148,11 +145,8 @@ class Catalogue:
             if key in self._found:
                 return self._found[key]
         situation = self._situation(degree, others, number)
-        entry, asks_kind = self._entry(situation)
-        asked = number if asks_kind else None
+        entry, asked = self._entry(situation)
         self._found[degree, bool(others), asked] = entry
-        if entry is not None:
-            entry.situations.setdefault(asked, situation)
         return entry
 
     def has(self, degree: int, others: int = 0, number: int | None = None) -> bool:
@@ -173,39 +167,58 @@ class Catalogue:
         if others:
             self.entry(others, 0, number)
         leaf = (self._leaf or {}) if self.has_leaves else {}
-        return Situation({**self.given, **leaf}, degree, self._reduced if others else None, kind)
+        return Situation({**self.given, **leaf}, degree, self._reduced.get(number) if others else None, kind)
 
-    def _entry(self, situation: Situation) -> tuple[KnownProgram | None, bool]:
-        """What is known of a situation, and whether functions asked for the number that all nodes have."""
+    def _entry(self, situation: Situation) -> tuple[KnownProgram | None, int | None]:
+        """What is known of a situation, and the number that all nodes have, if functions asked for it."""
         functions, degree = self.functions, situation.degree
         assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
-            return None, False
+            return None, None
         recording = self._record(self._probed_rows[0], situation)
         self._check_fields(recording, situation)
         self._check_kinds(recording, situation)
-        for entry in self.entries:
-            if entry.holds_for(recording):
-                return entry, recording.asks_kind
-        most = MOST_PROGRAMS if self.by is None else MOST_PROGRAMS_BY
-        if len(self.entries) == most:
+        entry = next((each for each in self.entries if each.holds_for(recording)), None)
+        if entry is None:
+            entry = self._new_entry(recording, situation)
+            self._check_number_of_programs(entry, recording)
+        is_first = not degree and not situation.zeros and not self.has_late_leaves and self.by is None
+        if not is_first:  # later frontiers have what this one writes, with 0
+            situation = self._with_fields(entry, situation, recording.kinds)
+        asked = situation.kind.number if situation.kind and recording.asks_kind else None
+        entry.situations.setdefault(asked, situation)
+        if entry not in self.entries:
+            self.entries.append(entry)
+        return entry, asked
+
+    def _with_fields(self, entry: KnownProgram, situation: Situation, fields: Mapping[str, Kind]) -> Situation:
+        """A situation with more fields. Refuses functions that do something else where these are."""
+        new = {name: kind for name, kind in fields.items() if name not in situation.nodes}
+        if not new:
+            return situation
+        later = situation._replace(nodes={**situation.nodes, **new})
+        if not entry.holds_for(self._record(self._probed_rows[0], later)):
+            raise NotAProgramError(f"what is computed depends on whether there is a field {min(new)!r}")
+        return later
+
+    def show_fields_of_others(self) -> None:
+        """Refuses functions that ask for a field which nodes with another number write, and they do not."""
+        for entry in self.entries if self.by is not None else []:
+            for asked, situation in entry.situations.items():
+                entry.situations[asked] = self._with_fields(entry, situation, self.written)
+
+    def _check_number_of_programs(self, entry: KnownProgram, recording: Recording) -> None:
+        if len({each.program.form() for each in (*self.entries, entry)}) > MOST_PROGRAMS:
             why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
-            raise NotAProgramError(f"more than {most} programs for different {numbers}{why}")
-        entry = self._new_entry(recording, situation)
-        is_first = not degree and not situation.zeros and not self.has_late_leaves and self.by is None
-        late = {name: kind for name, kind in recording.kinds.items() if name not in situation.nodes}
-        if late and not is_first:  # later frontiers have these fields, with 0
-            later = situation._replace(nodes={**situation.nodes, **late})
-            other = self._new_entry(self._record(recording.rows, later), later)
-            if other.program.text() != entry.program.text():
-                raise NotAProgramError(f"what is computed depends on whether there is a field {min(late)!r}")
-        self.entries.append(entry)
-        return entry, recording.asks_kind
+            raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
 
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""
-        found, why = self._for_any_degree(recording, situation) if recording.degree else (None, None)
+        why = None
+        found = next((each.with_tensors_of(recording) for each in self.entries if each.is_like(recording)), None)
+        if found is None and recording.degree:
+            found, why = self._for_any_degree(recording, situation)
         if found is None:
             found = self._for_one_degree(recording, situation, why)
         for rows in ROWS_TRIED if recording.degree <= 16 else FEWER_ROWS_TRIED:
@@ -215,10 +228,9 @@ class Catalogue:
 
     def _record(self, rows: int, situation: Situation) -> Recording:
         """A recording. What the functions raise at made-up nodes is a reason like others."""
-        nodes, degree, zeros, kind = situation
         assert self.functions is not None
         try:
-            return record(self.functions, nodes, self.edges, rows, degree, zeros, kind)
+            return record(self.functions, situation, self.edges, rows)
         except NotAProgramError:
             raise
         except Exception as error:
@@ -286,8 +298,8 @@ class Catalogue:
                 )
             self.written[name] = kind
         if recording.degree:
-            self._reduced = self._reduced or recording.reduced
-            if self._reduced != recording.reduced:
+            number = situation.kind and situation.kind.number
+            if self._reduced.setdefault(number, recording.reduced) != recording.reduced:
                 raise NotAProgramError(
                     f"reduce_func returns other fields for {recording.degree} messages than for other numbers"
                 )

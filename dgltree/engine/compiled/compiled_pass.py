@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import DRIVEN, RUN, PassPrinter, Wanted
+from dgltree.engine.compiled.driver import ARRAYS, DRIVEN, OF_PROGRAM, RUN, PassPrinter, Wanted
 from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.programs import NodeProgram
@@ -50,18 +50,18 @@ class ProgramRuns(NamedTuple):
         for program in range(int(which.max(initial=-1)) + 1):
             mine = which == program
             before, edges_before = np.cumsum((high - low)[mine]), np.cumsum(edges[mine])
-            table[mine, 3] = before - high[mine]
-            table[mine, 4] = edges_before - rows.first_edge[high[mine]]
+            table[mine, 4] = before - high[mine]
+            table[mine, 5] = edges_before - rows.first_edge[high[mine]]
             slots.append(int(before[-1]))
             edge_slots.append(int(edges_before[-1]))
         return cls(table, slots, edge_slots)
 
 
 class PassCode:
-    """The machine code of some programs.
+    """The machine code of programs of some forms.
 
     Args:
-        programs: by their numbers.
+        programs: one of each form.
         wanted: what needs a gradient, apart from what is held; None for a pass without gradients.
         reverse: whether edges lead from nodes that are computed later.
     """
@@ -77,7 +77,6 @@ class PassCode:
         self.printer = PassPrinter(is_double, self.programs, frozenset(self.states), wanted, reverse)
         self.text = str(self.printer.module)
         self.calls = ("forward",) if wanted is None else ("forward", "backward")
-        self.arrays = {array.name for array in self.printer.arrays}
         self.module: CompiledModule | None = None
 
     def compile(self) -> None:
@@ -110,6 +109,11 @@ class FunctionPass:
         self.code, self.plan, self.runs, self.again = code, plan, runs, again
         self.rows = rows_of(plan)
         self.bound = bound
+        self.programs = [each.known.program for each in bound]
+        places = {program.form(): number for number, program in enumerate(code.programs)}
+        self.forms = np.array([*(places[program.form()] for program in self.programs), -1])
+        """Of each program, and of rows that have none."""
+        runs.table[:, 3] = self.forms[runs.table[:, 2]]
         self.names = list(fields)
         self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
         """What the functions hold, each once."""
@@ -133,6 +137,7 @@ class FunctionPass:
         for name, tensor in zip(self.names, fields, strict=True):
             order = self.plan.nodes if name.startswith("node ") else self.plan.edges
             self.arrays[name] = _as_columns(tensor).index_select(0, order)
+        self.names_of = [self._names(number) for number in range(len(self.programs))]
         for array in self.code.printer.arrays:
             of, _, name = array.name.partition(" ")
             if of == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
@@ -144,6 +149,19 @@ class FunctionPass:
         self._make_products(("input", "product"))
         self._call("forward")
         return [self._in_order(f"state {name}", kind) for name, kind in self.code.states.items()]
+
+    def _names(self, number: int) -> list[str]:
+        """Of the arrays of the code, in the order of their numbers there, as a program has them."""
+        found = []
+        for array in self.code.printer.arrays:
+            kind, *place = array.name.rsplit(" ", 2)
+            if kind not in OF_PROGRAM:
+                found.append(array.name)
+            elif int(place[0]) == self.forms[number]:
+                found.append(f"{kind} {number} {place[1]}")
+            else:
+                found.append("")
+        return found
 
     def _in_order(self, name: str, kind: Kind) -> Tensor:
         """(N, *shape) of an array, a row for each node in the order of the graph."""
@@ -164,7 +182,7 @@ class FunctionPass:
                 self.arrays[f"held {number} {k}"] = flat if flat.dim() == 2 else flat.view(1, -1)
 
     def _draw_masks(self) -> None:
-        for number, program in enumerate(self.code.programs):
+        for number, program in enumerate(self.programs):
             for k, mask in enumerate(program.masks):
                 rows = self._slots(number, mask.space) * mask.rows
                 chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
@@ -176,7 +194,7 @@ class FunctionPass:
         if initial is None:
             self._new(f"state {name}", len(self.rows), prod(kind.shape), not kind.dtype.is_floating_point)
         else:  # its rows are a copy already, which another is made of only where what was there before is read
-            is_read = f"node {name}" in self.code.arrays
+            is_read = any(f"node {name}" in names for names in self.names_of)
             self.arrays[f"state {name}"] = initial.clone() if is_read else initial
 
     def _slots(self, program: int, space: Space) -> int:
@@ -189,7 +207,7 @@ class FunctionPass:
 
     def _make_products(self, kinds: Sequence[str]) -> None:
         """Rows of all products: of what goes in (``input``), comes out (``product``), and of their gradients."""
-        for number, program in enumerate(self.code.programs):
+        for number, program in enumerate(self.programs):
             for k, product in enumerate(program.products):
                 rows = self._slots(number, product.space) * len(product.rows)
                 for kind in kinds:
@@ -198,19 +216,18 @@ class FunctionPass:
 
     def _call(self, name: str) -> None:
         printer = self.code.printer
-        count = len(printer.arrays)
-        bases, strides, lengths = (np.zeros(count, np.int64) for _ in range(3))
-        for array, place in printer.arrays.items():
-            tensor = self.arrays.get(array.name)
-            if tensor is not None:
-                bases[place], (lengths[place], strides[place]) = tensor.data_ptr(), tensor.shape
+        of_arrays = np.zeros((len(ARRAYS), len(self.programs), len(printer.arrays)), np.int64)
+        for number, names in enumerate(self.names_of):
+            for place, array in enumerate(names):
+                tensor = self.arrays.get(array)
+                if tensor is not None:
+                    rows, stride = tensor.shape
+                    of_arrays[:, number, place] = tensor.data_ptr(), stride, rows
         wrong = np.zeros(1, np.int64)
         scratch = np.empty((max(printer.scratch, 1), max(printer.widest, 1)), np.float64)
         given = {
             "runs": self.runs.table,
-            "bases": bases,
-            "strides": strides,
-            "lengths": lengths,
+            **dict(zip(ARRAYS, of_arrays, strict=True)),
             "sizes": np.array(printer.sizes, np.int64),
             "first_edge": self.rows.first_edge,
             "child": self.rows.child,
@@ -220,7 +237,7 @@ class FunctionPass:
             "first_out": self.rows.first_out,
         }
         addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(self.runs.table), "rows": len(self.rows)}
+        addresses |= {"count": len(self.runs.table), "rows": len(self.rows), "arrays": len(printer.arrays)}
         addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
         self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
@@ -240,7 +257,8 @@ class FunctionPass:
                 else:
                     self.arrays[f"d state {name}"] = _as_columns(gradient).index_select(0, self.plan.nodes)
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
-        written = {name for name in self.code.arrays if name.startswith(("d node ", "d edge ", "d held "))}
+        names = {name for names in self.names_of for name in names}
+        written = {name for name in names if name.startswith(("d node ", "d edge ", "d held "))}
         for name in fields | written:
             self._new(name, *self.arrays[name.removeprefix("d ")].shape)
         for name, columns in printer.sent.items():
@@ -265,7 +283,7 @@ class FunctionPass:
             to_node = self.arrays.get(f"d node {name}")
             if to_node is None:
                 continue
-            writes = np.array([*(name in program.kinds for program in self.code.programs), False])
+            writes = np.array([*(name in program.kinds for program in self.programs), False])
             low, high, which = self.runs.table[:, 0], self.runs.table[:, 1], self.runs.table[:, 2]
             kept = torch.from_numpy(np.repeat(~writes[which], high - low))
             to_node[kept] += self.arrays[f"d state {name}"][kept]
@@ -273,7 +291,7 @@ class FunctionPass:
     def _to_outside(self) -> list[Tensor | None]:
         """The gradients of what functions hold, through what torch made of it."""
         pairs: list[tuple[Tensor, Tensor]] = []
-        for number, program in enumerate(self.code.programs):
+        for number, program in enumerate(self.programs):
             to_held = {
                 k: self.arrays[f"d held {number} {k}"]
                 for k in range(len(program.held))

@@ -11,8 +11,11 @@ from dgltree.engine.compiled.programs import NodeProgram, Product
 from dgltree.engine.compiled.sweeps import Store
 from dgltree.engine.compiled.values import Location, Space, Value
 
-RUN = ("low", "high", "program", "slots", "edge_slots")
-"""Columns of the table of runs: rows, the number of their program, what is added to a row or an edge for its slot."""
+RUN = ("low", "high", "program", "form", "slots", "edge_slots")
+"""Columns of the table of runs: rows, the numbers of their program and of its form, what is added to a row or an edge
+for its slot."""
+OF_PROGRAM = ("held", "d held", "input", "product", "product_input", "d product", "mask")
+"""Arrays that each program has for itself. Others are of the pass."""
 DRIVEN = {
     "runs": I64.as_pointer(),
     "count": I64,
@@ -20,10 +23,13 @@ DRIVEN = {
     "out_edges": I64.as_pointer(),
     "first_out": I64.as_pointer(),
     "rows": I64,
+    "arrays": I64,
     "product": I64,
 }
-"""Arguments of both functions: the table, how many runs it has, the arrays, the edges that lead from each row, how many
-rows there are, and the address of BLAS's product."""
+"""Arguments of both functions: the table, how many runs it has, the arrays of each program, the edges that lead from
+each row, how many rows there are, and arrays of a program, and the address of BLAS's product."""
+ARRAYS = ("bases", "strides", "lengths")
+"""Arguments that have an entry for each array, program after program."""
 
 
 class Wanted(NamedTuple):
@@ -38,7 +44,7 @@ class PassPrinter(Printer):
 
     Args:
         is_double: whether floats are float64.
-        programs: of the nodes, by number.
+        programs: one of each form, by number.
         states: the fields that they write.
         wanted: None for a pass without gradients.
         reverse: whether edges lead from nodes that are computed later, so that what is read of these is what they had
@@ -188,10 +194,10 @@ class PassPrinter(Printer):
 
 
 class DriverStep(NamedTuple):
-    """A call: of a function of rows, or of the product of a program."""
+    """A call: of a function of rows, or of a product of programs of a form."""
 
     function: ir.Function | None
-    program: int
+    form: int
     number: int
     product: Product | None
 
@@ -223,10 +229,12 @@ class _Driver(Function):
             of_run = {
                 name: self.at(self.given["runs"], builder.add(place, self.number(k))) for k, name in enumerate(RUN)
             }
+            first = builder.mul(of_run["program"], self.given["arrays"])
+            of_run |= {name: builder.gep(self.given[name], [first]) for name in ARRAYS}
             if self.is_backward and not self.pass_printer.reverse:
                 self._pull(of_run["low"], of_run["high"])
             for number, steps in enumerate(self.steps):
-                with builder.if_then(builder.icmp_signed("==", of_run["program"], self.number(number))):
+                with builder.if_then(builder.icmp_signed("==", of_run["form"], self.number(number))):
                     for step in steps:
                         self._take(step, of_run)
         if self.is_backward and self.pass_printer.reverse:
@@ -240,10 +248,10 @@ class _Driver(Function):
         elif step.product is not None:
             self._multiply(step, of_run, step.product)
 
-    def _memory(self, name: str) -> tuple[ir.Value, ir.Value]:
+    def _memory(self, name: str, arrays: dict[str, ir.Value]) -> tuple[ir.Value, ir.Value]:
         index = self.number(self.printer.array(name))
-        memory = self.builder.bitcast(self.at(self.given["bases"], index), self.float.as_pointer())
-        return memory, self.at(self.given["strides"], index)
+        memory = self.builder.bitcast(self.at(arrays["bases"], index), self.float.as_pointer())
+        return memory, self.at(arrays["strides"], index)
 
     def _multiply(self, step: DriverStep, of_run: dict[str, ir.Value], product: Product) -> None:
         """Rows times a matrix by BLAS, whose matrices lie column by column: ours are their transposes."""
@@ -256,8 +264,8 @@ class _Driver(Function):
         first = builder.mul(builder.add(low, shift), count)
         rows = builder.mul(builder.sub(high, low), count)
         names = ("d product", "product_input") if self.is_backward else ("input", "product")
-        given, result = (self._memory(f"{name} {step.program} {step.number}") for name in names)
-        weight, _ = self._memory(f"held {step.program} {product.weight}")
+        given, result = (self._memory(f"{name} {step.form} {step.number}", of_run) for name in names)
+        weight, _ = self._memory(f"held {step.form} {product.weight}", of_run)
         rows_of, into = (builder.gep(memory, [builder.mul(first, stride)]) for memory, stride in (given, result))
         fan_in, fan_out = given[1], result[1]
         # weights (fan_in, fan_out) of the product forward, and their transpose backward
@@ -277,9 +285,9 @@ class _Driver(Function):
         """Adds to the gradient of each row what was sent along the edges that lead from it."""
         builder = self.builder
         for name in self.sent:
-            sent, stride = self._memory(f"sent {name}")
+            sent, stride = self._memory(f"sent {name}", self.given)
             kind = "d state" if name in self.pass_printer.read_states else "d node"
-            gradient, width = self._memory(f"{kind} {name}")
+            gradient, width = self._memory(f"{kind} {name}", self.given)
             with self.loop(low, high) as row:
                 begin = self.at(self.given["first_out"], row)
                 end = self.at(self.given["first_out"], builder.add(row, self.number(1)))

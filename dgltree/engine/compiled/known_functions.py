@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram, Situation
-from dgltree.engine.compiled.recording import Kind, PassFunctions, read_fields
+from dgltree.engine.compiled.catalogue import Catalogue, KnownProgram
+from dgltree.engine.compiled.recording import Kind, PassFunctions
 from dgltree.engine.compiled.rows import Met, MetRows
 from dgltree.engine.compiled.shadow import Shadow
 from dgltree.engine.compiled.tensors import NotAProgramError
@@ -42,7 +42,7 @@ class KnownFunctions:
         self.catalogue = catalogue
         self.shadows: dict[KnownProgram, dict[int | None, Shadow]] = {}
         """For each number by which the functions decide."""
-        self.refused: dict[Met, str] = {}
+        self.refused: dict[Met, NotAProgramError] = {}
         """The reasons why there is no program."""
         self.codes: dict[Any, Any] = {}
         """Machine code by the programs that it is of, and by what is wanted."""
@@ -59,11 +59,14 @@ class KnownFunctions:
         for entry in dict.fromkeys(known):
             if entry in self.shadows and not self._bind(entry, functions, numbers):
                 return None
-        for why in (self.refused[each] for each in met if each in self.refused):
-            raise NotAProgramError(why)
+        for error in (self.refused[each] for each in met if each in self.refused):
+            raise _again(error)
         catalogue.functions = functions
         try:
-            return [self._bound(functions, each) for each in met]
+            found = [self._recorded(each) for each in met]
+            catalogue.show_fields_of_others()
+            self._shadow_all(functions)
+            return [None if entry is None else BoundProgram(entry, entry.outside) for entry in found]
         finally:  # what is kept holds no tensor of a model
             for entry in catalogue.entries:
                 entry.outside = ()
@@ -76,31 +79,28 @@ class KnownFunctions:
             for number, shadow in self.shadows[entry].items()
             if numbers is None or number is None or number in numbers
         ]
-        first = found[0]
-        if first is None:
+        if any(outside is None or not _are_same(found[0] or (), outside) for outside in found):
             return False
-        entry.outside = first
-        return all(other is not None and _are_same(first, other) for other in found)
+        entry.outside = found[0] or () if found else ()
+        return True
 
-    def _bound(self, functions: PassFunctions, met: Met) -> BoundProgram | None:
+    def _recorded(self, met: Met) -> KnownProgram | None:
         try:
-            entry = self.catalogue.entry(*met)
-            for known in self.catalogue.entries:
-                for number in known.situations.keys() - self.shadows.get(known, {}).keys():
-                    shadow = self._shadow(functions, known, known.situations[number])
-                    self.shadows.setdefault(known, {})[number] = shadow
+            return self.catalogue.entry(*met)
         except NotAProgramError as error:
-            self.refused[met] = str(error)
-            raise NotAProgramError(str(error)) from None
-        return None if entry is None else BoundProgram(entry, entry.outside)
+            self.refused[met] = _again(error)
+            raise
 
-    def _shadow(self, functions: PassFunctions, entry: KnownProgram, situation: Situation) -> Shadow:
-        nodes, degree, zeros, kind = situation
-        inputs = read_fields(functions, nodes, self.catalogue.edges, degree)
-        found = Shadow(functions, inputs, degree, dict(zeros or {}), kind)
-        if not found.trace(entry.outside, entry.fresh):
-            raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
-        return found
+    def _shadow_all(self, functions: PassFunctions) -> None:
+        """Shadow runs of what has none, or has one without a field that is there by now."""
+        for entry in self.catalogue.entries:
+            for number, situation in entry.situations.items():
+                before = self.shadows.get(entry, {}).get(number)
+                if before is None or before.situation is not situation:
+                    shadow = Shadow(functions, situation, self.catalogue.edges)
+                    if not shadow.trace(entry.outside, entry.fresh):
+                        raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
+                    self.shadows.setdefault(entry, {})[number] = shadow
 
 
 class Memory:
@@ -111,7 +111,7 @@ class Memory:
         """Functions that are recorded may run passes of their own."""
         self._known: OrderedDict[Any, list[KnownFunctions]] = OrderedDict()
         self._recorded: dict[Any, int] = {}
-        self._refused: dict[Any, dict[Any, str]] = {}
+        self._refused: dict[Any, dict[Any, NotAProgramError]] = {}
         """The reasons why functions have no program at all, by what they are: to run them again to see whether they do
         what they did would show those that write lists or files more made-up nodes."""
 
@@ -137,7 +137,7 @@ class Memory:
         with self._lock:
             refused = self._refused.setdefault(key, {})
             if identity in refused or len(refused) > MOST_ALIKE:
-                raise NotAProgramError(refused.get(identity) or next(iter(refused.values())))
+                raise _again(refused.get(identity) or next(iter(refused.values())))
             alike = self._known.setdefault(key, [])
             self._known.move_to_end(key)
             for place, known in enumerate(alike):
@@ -153,7 +153,7 @@ class Memory:
                 programs = new.programs(functions, met)
             except NotAProgramError as error:
                 if not new.shadows:
-                    refused[identity] = str(error)
+                    refused[identity] = _again(error)
                     raise
                 alike.insert(0, new)
                 raise
@@ -170,6 +170,11 @@ class Memory:
             oldest, _ = self._known.popitem(last=False)
             self._recorded.pop(oldest, None)
             self._refused.pop(oldest, None)
+
+
+def _again(error: NotAProgramError) -> NotAProgramError:
+    """The same, without the frames that it came through, which would keep tensors."""
+    return NotAProgramError(str(error), error.field)
 
 
 def _are_same(tensors: Sequence[Tensor], others: Sequence[Tensor]) -> bool:

@@ -126,6 +126,11 @@ class NodeProgram:
             results.append(each.function(*given(each.arguments), **options))
         return [given(ref) for ref in self.held]
 
+    def form(self) -> tuple[Any, ...]:
+        """All but the tensors that are held: programs of one form have the same machine code."""
+        products = tuple((each.space, each.fan_in, each.fan_out, each.weight) for each in self.products)
+        return self.text(), self.dtype, tuple(self.kinds.items()), products
+
     def text(self) -> str:
         """A line for each value, without the user's lines: equal for equal programs."""
         return "\n".join(line for line, _ in self._described())

@@ -79,6 +79,17 @@ class NodeKind(NamedTuple):
     number: int
 
 
+class Situation(NamedTuple):
+    """All but values that decides what the functions of a node compute."""
+
+    nodes: Mapping[str, Kind]
+    """The fields that nodes have by then."""
+    degree: int
+    zeros: Mapping[str, Kind] | None = None
+    """What is reduced as 0 where others of a frontier have messages, and the node has none."""
+    kind: NodeKind | None = None
+
+
 class Ref(NamedTuple):
     """A tensor of a recording."""
 
@@ -143,7 +154,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         self.numbers = []
-        bones: list[Any] = [tuple(self.outputs.items()), tuple(self.kinds.items()), tuple(self.reduced.items())]
+        bones: list[Any] = [self._bone(self.outputs), tuple(self.kinds.items()), tuple(self.reduced.items())]
         lifted = {operation.arguments[0] for operation in self.operations if operation.name.startswith("lift_fresh")}
         self.fresh = frozenset(
             number
@@ -156,7 +167,7 @@ class Recording:
         for operation in self.operations:
             shapes = [tuple(result.shape) for result in operation.results]
             dtypes = tuple(result.dtype for result in operation.results)
-            bone = _bone((operation.arguments, operation.options, shapes), self.numbers)
+            bone = self._bone((operation.arguments, operation.options, shapes))
             bones.append((operation.function, dtypes, bone))
         self.skeleton = tuple(bones)
 
@@ -165,6 +176,19 @@ class Recording:
         arguments = [*self.outputs.values(), *((each.arguments, each.options) for each in self.operations)]
         numbers = {ref.number for ref in _refs(arguments) if ref.origin == "input"}
         return [self.inputs[number] for number in sorted(numbers)]
+
+    def _bone(self, argument: Any) -> Any:
+        """An argument without its numbers, which go into a list, and with inputs by their names."""
+        if isinstance(argument, Ref):
+            return self.inputs[argument.number] if argument.origin == "input" else argument
+        if isinstance(argument, tuple | list):
+            return tuple(self._bone(each) for each in argument)
+        if isinstance(argument, dict):
+            return tuple((name, self._bone(each)) for name, each in argument.items())
+        if isinstance(argument, int | float) and not isinstance(argument, bool):
+            self.numbers.append(argument)
+            return type(argument).__name__
+        return argument if argument is None or isinstance(argument, bool | str) else str(argument)
 
     def holds(self, outside: Sequence[Tensor]) -> bool:
         """Whether these are the tensors that it holds, except for those made at each call."""
@@ -183,43 +207,19 @@ def _refs(argument: Any) -> Iterator[Ref]:
         yield from _refs(list(argument.values()))
 
 
-def _bone(argument: Any, numbers: list[float]) -> Any:
-    """An argument without its numbers, which go into a list."""
-    if isinstance(argument, Ref):
-        return argument
-    if isinstance(argument, tuple | list):
-        return tuple(_bone(each, numbers) for each in argument)
-    if isinstance(argument, dict):
-        return tuple((name, _bone(each, numbers)) for name, each in argument.items())
-    if isinstance(argument, int | float) and not isinstance(argument, bool):
-        numbers.append(argument)
-        return type(argument).__name__
-    return argument if argument is None or isinstance(argument, bool | str) else str(argument)
-
-
-def record(
-    functions: PassFunctions,
-    nodes: Mapping[str, Kind],
-    edges: Mapping[str, Kind],
-    rows: int,
-    degree: int,
-    zeros: Mapping[str, Kind] | None = None,
-    kind: NodeKind | None = None,
-) -> Recording:
-    """The operations of functions on ``rows`` nodes with ``degree`` messages each.
+def record(functions: PassFunctions, situation: Situation, edges: Mapping[str, Kind], rows: int) -> Recording:
+    """The operations of functions on ``rows`` nodes.
 
     Args:
         functions: of a pass.
-        nodes: the fields that nodes have, given or written by earlier frontiers.
-        edges: those of edges.
-        rows, degree: how many there are; without messages the apply function runs alone.
-        zeros: what the reduce function returns, for nodes without messages in a frontier where others have some: they
-            get 0 of it.
-        kind: what all nodes have.
+        situation: of the nodes. Without messages the apply function runs alone.
+        edges: the fields of edges.
+        rows: how many nodes there are.
 
     Torch's random numbers are put back afterwards. Raises :class:`NotAProgramError`, with the user's line, for what
     cannot be recorded, and what the functions themselves raise.
     """
+    nodes, degree, zeros, kind = situation
     if len(nodes) + len(edges) > MOST_FIELDS:
         raise NotAProgramError(f"{len(nodes) + len(edges)} fields; a program has at most {MOST_FIELDS}")
     inputs = read_fields(functions, nodes, edges, degree)
@@ -323,12 +323,12 @@ def _run_functions(
         sent_to_each = max(degree, 1)  # without messages their shapes are needed
         messages = _messages(functions, fields, rows * sent_to_each)
         mailbox = {name: sent.view(rows, sent_to_each, *sent.shape[1:])[:, :degree] for name, sent in messages.items()}
-        nodes = NodeBatch(_frame(data), _frame(mailbox), rows, _refuse_ids, _refuse_ends, NODE)
+        nodes = _node_batch(data, _frame(mailbox), rows)
         reduced = _checked("reduce_func", functions.reduce(nodes), rows)
         reduced_kinds |= {name: Kind(tuple(new.shape[1:]), new.dtype) for name, new in reduced.items()}
     if functions.apply is None:
         return reduced
-    nodes = NodeBatch(_frame({**data, **reduced}), None, rows, _refuse_ids, _refuse_ends, NODE)
+    nodes = _node_batch({**data, **reduced}, None, rows)
     return _checked("apply_node_func", functions.apply(nodes), rows)
 
 
@@ -338,6 +338,11 @@ def _messages(functions: PassFunctions, fields: Mapping[str, dict[str, Tensor]],
     return _checked(
         "message_func", functions.message(EdgeBatch(source, target, edge, count, _refuse_ends, EDGE)), count
     )
+
+
+def _node_batch(fields: dict[str, Tensor], mailbox: Frame | None, rows: int) -> NodeBatch:
+    numbers: Any = NumbersOfNodes(rows)
+    return NodeBatch(_frame(fields), mailbox, rows, lambda: numbers, _refuse_ends, NODE)
 
 
 def _frame(fields: Mapping[str, Tensor]) -> Frame:
@@ -354,10 +359,6 @@ def _checked(function: str, returned: Any, count: int) -> Mapping[str, Tensor]:
     return returned
 
 
-def _refuse_ids() -> NoReturn:
-    raise NotAProgramError(f"the numbers of nodes are asked for: {user_line()}")
-
-
 def _refuse_ends() -> NoReturn:
     raise NotAProgramError(f"the ends of edges are asked for: {user_line()}")
 
@@ -368,6 +369,42 @@ def user_line() -> UserLine | None:
     while frame is not None and frame.f_code.co_filename.startswith(OWN):
         frame = frame.f_back
     return None if frame is None else UserLine(frame.f_code.co_filename, frame.f_lineno)
+
+
+class NumbersOfNodes:
+    """The numbers of nodes, (rows,) int64, of which nothing but their count may be asked.
+
+    Args:
+        rows: how many there are.
+    """
+
+    dtype, device, ndim = torch.int64, torch.device("cpu"), 1
+
+    def __init__(self, rows: int) -> None:
+        self.shape = torch.Size([rows])
+
+    def size(self, axis: int | None = None) -> Any:
+        return self.shape if axis is None else self.shape[axis]
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def numel(self) -> int:
+        return self.shape[0]
+
+    nelement = __len__ = numel
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self.refuse()
+
+    def __getitem__(self, place: object) -> NoReturn:
+        self.refuse()
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        raise NotAProgramError(f"the numbers of nodes are asked for: {user_line()}")
 
 
 class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
@@ -386,7 +423,7 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
     def know(self, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> None:
         """Takes what is given to the functions."""
         for each, tensor in zip(inputs, tensors, strict=True):
-            if each.array in OF_NODES and kind_of(each.kind.dtype) == "whole" and not each.kind.shape:
+            if each.array in OF_NODES and kind_of(each.kind.dtype) != "float" and not each.kind.shape:
                 self._fields[id(tensor)] = {each.name}
 
     @classmethod
@@ -423,7 +460,8 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
             if self.kind is not None and self.kind.field == field:
                 self.asks_kind = True
                 return result
-            raise NotAProgramError(f"the field {field!r} decides what is computed, so pass by={field!r}: {line}")
+            why = f"the field {field!r} decides what is computed, so pass by={field!r}: {line}"
+            raise NotAProgramError(why, field)
         raise NotAProgramError(f"a value decides what is computed: {line}")
 
     def operations(self, inputs: list[Tensor]) -> list[Operation]:

@@ -123,23 +123,24 @@ class PlanRows:
     def __len__(self) -> int:
         return len(self.first_edge) - 1
 
-    def by(self, numbers: Numbers) -> MetRows:
-        """What is met, with the numbers of a field, (N,) by row. Those of rows that are computed together are equal.
+    def by(self, name: str, numbers: Numbers) -> MetRows:
+        """What is met, with the numbers of a field, (N,) by row. Those of a frontier are equal.
 
         Raises :class:`NotAProgramError` for others: the field was changed after the plan was made.
         """
-        low, high, _ = self.bunches.T
-        first = numbers[np.minimum(low, len(self) - 1)]
+        low, high, frontier = self.bunches.T
+        begins = np.flatnonzero(np.diff(frontier, prepend=-1))[np.unique(frontier, return_inverse=True)[1]]
+        first = numbers[np.minimum(low[begins], len(self) - 1)]
         is_computed = np.repeat(self.met.which >= 0, high - low)
         if not np.array_equal(np.repeat(first, high - low)[is_computed], numbers[is_computed]):
-            raise NotAProgramError("the numbers that divide frontiers were changed after the plan was made")
+            raise NotAProgramError(f"the numbers of {name!r} were changed after the plan was made")
         met: dict[Met, int] = {}
         which = self.met.which.copy()
         for place, number in enumerate(first.tolist()):
             if which[place] >= 0:
                 key = self.met.met[which[place]]._replace(number=number)
                 which[place] = met.setdefault(key, len(met))
-        return self.met._replace(met=list(met), which=which)
+        return self.met._replace(met=list(met), which=which, by=name)
 
 
 def rows_of(plan: TopoPlan) -> PlanRows:

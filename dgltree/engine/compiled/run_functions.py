@@ -101,8 +101,7 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     if isinstance(owner, CellBase):
         raise NotAProgramError(f"functions of a {type(owner).__name__}, which dgltree.propagate runs")
     plain = plain_graph(graph)
-    met = _met(plain, plan)
-    known, programs = _memory.find(functions, kinds_of(plain.ndata), kinds_of(plain.edata), met)
+    met, known, programs = _find(plain, plan, functions)
     bound = list({each.known: each for each in programs if each is not None}.values())
     if not bound:
         raise NotAProgramError("no node is computed")
@@ -118,14 +117,33 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     return Prepared(code, bound, which, fields)
 
 
-def _met(graph: PlainGraph, plan: TopoPlan) -> MetRows:
-    """What is met in a plan, with the numbers that its field has now."""
-    rows = rows_of(plan)
-    if plan.by is None:
-        return rows.met
-    if plan.by not in graph.ndata:
-        raise NotAProgramError(f"there is no field {plan.by!r} any more")
-    return rows.by(graph.ndata[plan.by][plan.nodes].long().numpy())
+def _find(
+    graph: PlainGraph, plan: TopoPlan, functions: PassFunctions
+) -> tuple[MetRows, KnownFunctions, list[BoundProgram | None]]:
+    """What is met in a plan, and the programs of that.
+
+    Where functions decide by a field, and each frontier has one number of it, it is as if the plan were made by it.
+    """
+    kinds = kinds_of(graph.ndata), kinds_of(graph.edata)
+    try:
+        met = rows_of(plan).met if plan.by is None else _by(graph, plan, plan.by)
+        return met, *_memory.find(functions, *kinds, met)
+    except NotAProgramError as error:
+        if error.field is None or plan.by is not None:
+            raise
+        by, why = error.field, error
+    try:
+        met = _by(graph, plan, by)
+    except NotAProgramError:
+        raise why from None
+    return met, *_memory.find(functions, *kinds, met)
+
+
+def _by(graph: PlainGraph, plan: TopoPlan, by: str) -> MetRows:
+    """What is met in a plan, with the numbers that a field has now."""
+    if by not in graph.ndata:
+        raise NotAProgramError(f"there is no field {by!r} any more")
+    return rows_of(plan).by(by, graph.ndata[by][plan.nodes].long().numpy())
 
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
@@ -182,9 +200,10 @@ def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[Bound
         names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
         nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
         wanted = Wanted(nodes, edges)
-    key = tuple(program.known for program in bound), wanted, reverse
+    forms = {program.known.program.form(): program.known.program for program in bound}
+    key = tuple(forms), wanted, reverse
     if key not in known.codes:
-        known.codes[key] = PassCode([program.known.program for program in bound], wanted, reverse)
+        known.codes[key] = PassCode(list(forms.values()), wanted, reverse)
     return known.codes[key]
 
 

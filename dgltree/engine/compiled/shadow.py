@@ -8,7 +8,7 @@ the true nodes: they are refused.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import ref
 
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dgltree.engine.autograd import device_generator_state, restore_generator
 from dgltree.engine.compiled.counts import CountMode
-from dgltree.engine.compiled.recording import Input, NodeKind, PassFunctions, run_functions, samples
+from dgltree.engine.compiled.recording import Kind, PassFunctions, Situation, read_fields, run_functions, samples
 from dgltree.engine.compiled.tensors import NotAProgramError
 
 ROWS = 2
@@ -30,21 +30,13 @@ class Shadow:
 
     Args:
         functions: as they are recorded.
-        inputs: the fields that they may read.
-        degree: the number of messages of each node.
-        zeros: what is reduced as 0, of nodes without messages.
-        kind: what all nodes have.
+        situation: of the nodes.
+        edges: the fields of edges.
     """
 
-    def __init__(
-        self,
-        functions: PassFunctions,
-        inputs: Sequence[Input],
-        degree: int,
-        zeros: dict[str, Any],
-        kind: NodeKind | None,
-    ) -> None:
-        self.inputs, self.degree, self.zeros, self.kind = inputs, degree, zeros, kind
+    def __init__(self, functions: PassFunctions, situation: Situation, edges: Mapping[str, Kind]) -> None:
+        self.situation, self.degree = situation, situation.degree
+        self.inputs = read_fields(functions, situation.nodes, edges, situation.degree)
         self.tensors: list[Tensor] = []
         self.first = self._run(functions)
         self.sources: list[int | Tensor] = []
@@ -84,10 +76,10 @@ class Shadow:
         generator, python = device_generator_state(device), random.getstate()
         calls = _Calls(ROWS, self.degree)
         try:
-            self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.kind)
+            self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.situation.kind)
             with calls:
                 returned = run_functions(
-                    functions, self.inputs, self.tensors, calls.of(ROWS), self.degree, dict(self.zeros)
+                    functions, self.inputs, self.tensors, calls.of(ROWS), self.degree, dict(self.situation.zeros or {})
                 )
                 calls.calls.append(("returned", calls.plain(dict(returned))))
         finally:

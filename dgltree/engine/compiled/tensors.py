@@ -37,7 +37,16 @@ FEW = 16
 
 
 class NotAProgramError(ValueError):
-    """What functions compute cannot be said by values; the message says what it is."""
+    """What functions compute cannot be said by values; the message says what it is.
+
+    Args:
+        why: the message.
+        field: of nodes, whose number decides what is computed, if it is that.
+    """
+
+    def __init__(self, why: str, field: str | None = None) -> None:
+        super().__init__(why)
+        self.field = field
 
 
 class ValueTensor:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import dgltree
 from dgltree.engine.compiled.catalogue import Catalogue
 from dgltree.engine.compiled.interpreter import interpret
-from dgltree.engine.compiled.recording import MOST_FIELDS, Kind, PassFunctions, record
+from dgltree.engine.compiled.recording import MOST_FIELDS, Kind, PassFunctions, Situation, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frames import NodeBatch
 from dgltree.engine.frontiers import topo_plan
@@ -154,7 +154,7 @@ def test_questions_about_counts_are_kept_with_their_lines() -> None:
         mail = nodes.mailbox["m"]
         return {"h": mail.sum(1) if mail.size(1) > 3 and nodes.data["x"].shape[0] else mail.mean(1)}
 
-    questions = record(functions(reduce), NODES, {}, 53, 13).questions
+    questions = record(functions(reduce), Situation(NODES, 13), {}, 53).questions
     assert [(each.counted, each.asked, each.other, each.answer) for each in questions] == [
         ("degree", "gt", 3, True),
         ("rows", "truth", None, True),

@@ -111,7 +111,7 @@ def in_messages(edges: Any) -> Fields:
 
 
 def of_leaves(nodes: Any) -> Fields:
-    return {"h": nodes.data["x"] * (1 + int(nodes.data["token"][-1])) + nodes.data["h"]}
+    return {"h": nodes.data["x"] * min(3, 1 + int(nodes.data["token"][-1])) + nodes.data["h"]}
 
 
 def summed(nodes: Any) -> Fields:
@@ -192,9 +192,9 @@ def records(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     original: Callable[..., Any] = catalogue.record
 
-    def counted(functions: Any, nodes: Any, edges: Any, rows: int, *more: Any) -> Any:
+    def counted(functions: Any, situation: Any, edges: Any, rows: int) -> Any:
         found.append(rows)
-        return original(functions, nodes, edges, rows, *more)
+        return original(functions, situation, edges, rows)
 
     monkeypatch.setattr(catalogue, "record", counted)
     return found
@@ -206,7 +206,7 @@ def test_ten_thousand_numbers_cost_no_recordings_unless_functions_decide_by_them
     source, target = torch.arange(count), torch.arange(count) + count
     h = torch.randn(2 * count, H, dtype=torch.float64, generator=drawn)
     nodes = {"h": h, "token": torch.arange(2 * count) % count}
-    graph = (torch.stack([source, target]), dict(nodes), {})
+    graph: Any = (torch.stack([source, target]), dict(nodes), {})
     plan = topo_plan(graph, by="token")
 
     def scaled(nodes: Any) -> Fields:
@@ -220,3 +220,42 @@ def test_ten_thousand_numbers_cost_no_recordings_unless_functions_decide_by_them
     why = str(why_not(graph, copy, by_a_list, plan=plan))
     assert "by='token' has more than 64 numbers, by which functions decide" in why
     assert len(records) < 600 and time.process_time() - start < 60
+
+
+def test_frontiers_of_one_number_each_need_no_by() -> None:
+    nodes, edges = fields()
+    graph = torch.stack(EDGES), dict(nodes), dict(edges)
+    token = nodes["token"].tolist()
+    levels = [level.tolist() for level in dgltree.topological_nodes_generator(graph)]
+    frontiers = [[v for v in level if token[v] == kind] for level in levels for kind in sorted(set(token))]
+    frontiers = [part for part in frontiers if part]
+    with kernels("required"):
+        found = dgltree.prop_nodes(graph, frontiers, copy, by_its_first)["h"]
+    assert torch.allclose(found, outcome(DECIDED["a layer by the first"], "off", by="token", leaves=False).states["h"])
+
+
+def test_a_field_that_nodes_with_another_number_write_may_not_change_what_is_computed() -> None:
+    def apply(nodes: Any, asks: bool) -> Fields:
+        if int(nodes.data["token"][0]) % 2:
+            return {"odd": nodes.data["x"] + nodes.data["s"]}
+        return {"even": nodes.data["x"] * (1 + (asks and "odd" in nodes.data)) + nodes.data["s"]}
+
+    def reduce(nodes: Any) -> Fields:
+        return {"s": nodes.mailbox["m"].sum(1)}
+
+    for asks in (False, True):
+        feature = Feature(copy, reduce, lambda nodes, asks=asks: apply(nodes, asks))
+        assert ("whether there is a field 'odd'" in reason_of(feature, by="token", leaves=False)) == asks
+        found, expected = (outcome(feature, mode, by="token", leaves=False) for mode in ("on", "off"))
+        assert largest_difference(found.states, expected.states) < 1e-12
+
+
+def test_the_number_of_nodes_may_be_asked_of_their_numbers_and_nothing_else() -> None:
+    feature = Feature(copy, lambda nodes: {"h": nodes.mailbox["m"].sum(1) / len(nodes.nodes())})
+    assert "the number of nodes of a frontier goes into arithmetic" in reason_of(feature)
+    assert_as_torch(Feature(copy, lambda nodes: {"h": nodes.mailbox["m"].view(len(nodes.nodes()), -1, H).sum(1)}))
+    feature = Feature(copy, lambda nodes: {"h": nodes.mailbox["m"].sum(1) * (nodes.nodes() % 2)})
+    assert "operand type(s) for %: 'NumbersOfNodes'" in reason_of(feature)
+    for ask in (lambda numbers: numbers[0], torch.sin, lambda numbers: numbers.tolist()):
+        feature = Feature(copy, lambda nodes, ask=ask: {"h": nodes.mailbox["m"].sum(1) * ask(nodes.nodes())})
+        assert 'the numbers of nodes are asked for: "' in reason_of(feature)
