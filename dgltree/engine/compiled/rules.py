@@ -448,9 +448,12 @@ def _arange(t: ValueTranslator, operation: Operation, *given: Any, **options: An
     (size,) = operation.results[0].shape
     axis = t.algebra.axis_of(size)
     as_float = operation.results[0].dtype.is_floating_point
-    if axis == (MAILBOX,) and plain(given) in ([size], [0, size], [0, size, 1]):
+    start, step = given[0] if len(given) > 1 else 0, given[2] if len(given) > 2 else 1
+    if axis == (MAILBOX,) and all(isinstance(number, int | float if as_float else int) for number in (start, step)):
+        position = v.as_float(v.POSITION) if as_float else v.POSITION
+        start, step = (constant(float(number) if as_float else number) for number in (start, step))
         entries = np.empty(1, object)
-        entries[0] = v.as_float(v.POSITION) if as_float else v.POSITION
+        entries[0] = v.add(v.multiply(position, step), start)
         return ValueTensor(entries, [axis])
     if any(isinstance(part, str) for part in axis):
         raise NotAProgramError("arange over nodes or messages")

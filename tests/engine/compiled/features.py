@@ -262,6 +262,15 @@ FEATURES = {
     "positions": Feature(
         copy, each(lambda mail, nodes: (mail * torch.arange(mail.shape[1]).view(1, -1, 1)).sum(1) / 4)
     ),
+    "positions from one on": Feature(
+        copy,
+        each(
+            lambda mail, nodes: (
+                (mail * torch.arange(1.0, mail.shape[1] + 1, dtype=mail.dtype).view(1, -1, 1)).sum(1) / 4
+                + (mail / torch.arange(3, 3 + 2 * mail.shape[1], 2).view(1, -1, 1)).sum(1)
+            )
+        ),
+    ),
     "fields of two axes": Feature(
         lambda edges: {"m": edges.src["two"]},
         lambda nodes: {"two": torch.tanh(nodes.mailbox["m"].sum(1) + nodes.data["two"])},
