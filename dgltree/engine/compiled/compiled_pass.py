@@ -1,6 +1,7 @@
 """A pass of message functions as one call forward and one backward."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -13,13 +14,18 @@ from dgltree.engine.autograd import differentiable_gradients
 from dgltree.engine.compiled.driver import ARRAYS, DRIVEN, OF_PROGRAM, RUN, PassPrinter, Wanted
 from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
-from dgltree.engine.compiled.programs import NodeProgram
+from dgltree.engine.compiled.programs import NodeProgram, Product
 from dgltree.engine.compiled.recording import Kind
 from dgltree.engine.compiled.rows import Numbers, PlanRows, rows_of
 from dgltree.engine.compiled.values import Space
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
+from dgltree.engine.kernels.threads import threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
+
+MOST_COPIED = 2**22
+"""Numbers of all copies of gradients of what functions hold, such as tables: parts are computed in turn where there
+would be more."""
 
 
 class OutsideTableError(Exception):
@@ -27,34 +33,42 @@ class OutsideTableError(Exception):
 
 
 class ProgramRuns(NamedTuple):
-    """Which rows of a plan each program computes, one frontier after the other."""
+    """Which rows of a plan each program computes: part after part, one frontier after the other."""
 
     table: Numbers
-    """(runs, 5): see :data:`dgltree.engine.compiled.driver.RUN`."""
-    slots: list[int]
-    """Of each program: how many rows it has."""
-    edge_slots: list[int]
-    """How many edges lead to them."""
+    """(runs, columns): see :data:`dgltree.engine.compiled.driver.RUN`."""
+    bounds: Numbers
+    """(parts + 1,), where the runs of each part begin."""
+    slots: list[Numbers]
+    """Of each program, (parts + 1,): where its rows of each part begin among all of its rows."""
+    edge_slots: list[Numbers]
+    """The same of the edges that lead to them."""
+    program: Numbers
+    """(N,), of each row, -1 for none."""
 
     @classmethod
     def of(cls, rows: PlanRows, which: Numbers) -> "ProgramRuns":
-        """For the program of each bunch of rows, -1 for none. Rows of a frontier and program are one run."""
-        low, high, frontier = rows.bunches.T
-        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2))
-        low, which = low[begins], which[begins]
-        high = np.append(low[1:], high[-1:])
+        """For the program of each bunch of rows, -1 for none. Rows of a frontier, part and program are one run."""
+        low, high, frontier, part = rows.bunches.T
+        program = np.repeat(which, high - low)
+        is_first = np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1)
+        begins = np.flatnonzero(is_first)
+        begins = begins[np.argsort(part[begins], kind="stable")]
+        ends = np.append(np.flatnonzero(is_first)[1:], len(low))[np.searchsorted(np.flatnonzero(is_first), begins)]
+        low, high, which, part = low[begins], high[ends - 1], which[begins], part[begins]
         edges = rows.first_edge[high] - rows.first_edge[low]
         table = np.zeros((len(low), len(RUN)), np.int64)
         table[:, 0], table[:, 1], table[:, 2] = low, high, which
+        bounds = np.searchsorted(part, np.arange(part.max(initial=0) + 2))
         slots, edge_slots = [], []
-        for program in range(int(which.max(initial=-1)) + 1):
-            mine = which == program
-            before, edges_before = np.cumsum((high - low)[mine]), np.cumsum(edges[mine])
-            table[mine, 4] = before - high[mine]
-            table[mine, 5] = edges_before - rows.first_edge[high[mine]]
-            slots.append(int(before[-1]))
-            edge_slots.append(int(edges_before[-1]))
-        return cls(table, slots, edge_slots)
+        for number in range(int(which.max(initial=-1)) + 1):
+            mine = which == number
+            before, edges_before = np.cumsum((high - low) * mine), np.cumsum(edges * mine)
+            table[mine, 4] = before[mine] - high[mine]
+            table[mine, 5] = edges_before[mine] - rows.first_edge[high[mine]]
+            slots.append(np.append(0, before)[bounds])
+            edge_slots.append(np.append(0, edges_before)[bounds])
+        return cls(table, bounds, slots, edge_slots, program)
 
 
 class PassCode:
@@ -118,6 +132,9 @@ class FunctionPass:
         self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
         """What the functions hold, each once."""
         self.given = [*fields.values(), *self.outside]
+        self.parts = len(runs.bounds) - 1
+        self.copies = 1
+        """How many gradients there are of what is held: one for each part, or for all."""
         self.arrays: dict[str, Tensor] = {}
         """The memory of the pass, (rows, columns) each, by name."""
 
@@ -135,7 +152,7 @@ class FunctionPass:
         """
         fields, outside = given[: len(self.names)], given[len(self.names) :]
         for name, tensor in zip(self.names, fields, strict=True):
-            order = self.plan.nodes if name.startswith("node ") else self.plan.edges
+            order = self.rows.nodes if name.startswith("node ") else self.rows.edges
             self.arrays[name] = _as_columns(tensor).index_select(0, order)
         self.names_of = [self._names(number) for number in range(len(self.programs))]
         for array in self.code.printer.arrays:
@@ -165,8 +182,7 @@ class FunctionPass:
 
     def _in_order(self, name: str, kind: Kind) -> Tensor:
         """(N, *shape) of an array, a row for each node in the order of the graph."""
-        assert self.plan.row is not None
-        return self.arrays[name].index_select(0, self.plan.row).view(len(self.rows), *kind.shape).to(kind.dtype)
+        return self.arrays[name].index_select(0, self.rows.row).view(len(self.rows), *kind.shape).to(kind.dtype)
 
     def _hold(self, outside: Sequence[Tensor]) -> None:
         """What torch makes of the tensors that functions hold, with a graph of its own for their gradients."""
@@ -197,8 +213,12 @@ class FunctionPass:
             is_read = any(f"node {name}" in names for names in self.names_of)
             self.arrays[f"state {name}"] = initial.clone() if is_read else initial
 
-    def _slots(self, program: int, space: Space) -> int:
+    def _bounds(self, program: int, space: Space) -> Numbers:
+        """(parts + 1,), where the nodes of a program, or the edges that lead to them, begin part after part."""
         return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]
+
+    def _slots(self, program: int, space: Space) -> int:
+        return int(self._bounds(program, space)[-1])
 
     def _new(self, name: str, rows: int, columns: int, is_whole: bool = False) -> Tensor:
         """Zeros."""
@@ -215,19 +235,21 @@ class FunctionPass:
                     self.arrays[f"{kind} {number} {k}"] = torch.empty(rows, columns, dtype=self.code.dtype)
 
     def _call(self, name: str) -> None:
-        printer = self.code.printer
-        of_arrays = np.zeros((len(ARRAYS), len(self.programs), len(printer.arrays)), np.int64)
-        for number, names in enumerate(self.names_of):
-            for place, array in enumerate(names):
-                tensor = self.arrays.get(array)
-                if tensor is not None:
-                    rows, stride = tensor.shape
-                    of_arrays[:, number, place] = tensor.data_ptr(), stride, rows
+        """Computes all parts. Each has memory of its own for gradients of what is held, if there is enough."""
+        parts = [partial(self._call_part, name, part) for part in range(self.parts)]
+        if name == "forward" or self.copies == self.parts:
+            together(parts)
+        else:
+            for part in parts:
+                part()
+
+    def _call_part(self, name: str, part: int) -> None:
+        printer, runs = self.code.printer, slice(*self.runs.bounds[part : part + 2])
         wrong = np.zeros(1, np.int64)
         scratch = np.empty((max(printer.scratch, 1), max(printer.widest, 1)), np.float64)
         given = {
-            "runs": self.runs.table,
-            **dict(zip(ARRAYS, of_arrays, strict=True)),
+            "runs": self.runs.table[runs],
+            **dict(zip(ARRAYS, self._addresses(part), strict=True)),
             "sizes": np.array(printer.sizes, np.int64),
             "first_edge": self.rows.first_edge,
             "child": self.rows.child,
@@ -237,12 +259,25 @@ class FunctionPass:
             "first_out": self.rows.first_out,
         }
         addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(self.runs.table), "rows": len(self.rows), "arrays": len(printer.arrays)}
+        addresses |= {"count": len(given["runs"]), "arrays": len(printer.arrays)}
         addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
         self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
         if wrong[0]:
             raise OutsideTableError
+
+    def _addresses(self, part: int) -> Numbers:
+        """(3, programs, arrays): where each array begins for a part, its columns and its rows."""
+        found = np.zeros((len(ARRAYS), len(self.programs), len(self.code.printer.arrays)), np.int64)
+        for number, names in enumerate(self.names_of):
+            for place, array in enumerate(names):
+                tensor = self.arrays.get(array)
+                if tensor is not None and array.startswith("d held "):
+                    own = tensor.view(self.copies, -1, tensor.shape[1])[part % self.copies]
+                    found[:, number, place] = own.data_ptr(), own.shape[1], own.shape[0]
+                elif tensor is not None:
+                    found[:, number, place] = tensor.data_ptr(), tensor.shape[1], tensor.shape[0]
+        return found
 
     # -----------------------------------------------------------------------------------------------------------------
     # Backward.
@@ -255,12 +290,16 @@ class FunctionPass:
                 if gradient is None:
                     self._new(f"d state {name}", len(self.rows), prod(kind.shape))
                 else:
-                    self.arrays[f"d state {name}"] = _as_columns(gradient).index_select(0, self.plan.nodes)
+                    self.arrays[f"d state {name}"] = _as_columns(gradient).index_select(0, self.rows.nodes)
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
         names = {name for names in self.names_of for name in names}
-        written = {name for name in names if name.startswith(("d node ", "d edge ", "d held "))}
-        for name in fields | written:
+        for name in fields | {name for name in names if name.startswith(("d node ", "d edge "))}:
             self._new(name, *self.arrays[name.removeprefix("d ")].shape)
+        held = {name: self.arrays[name.removeprefix("d ")].shape for name in names if name.startswith("d held ")}
+        numbers = sum(rows * columns for rows, columns in held.values())
+        self.copies = self.parts if numbers * self.parts <= MOST_COPIED else 1
+        for name, (rows, columns) in held.items():
+            self._new(name, self.copies * rows, columns)
         for name, columns in printer.sent.items():
             self._new(f"sent {name}", len(self.rows.child), columns)
         self._make_products(("product_input", "d product"))
@@ -273,9 +312,8 @@ class FunctionPass:
         """The gradient of a field, (N, columns) or (E, columns)."""
         gradient = self.arrays[f"d {name}"]
         if name.startswith("node "):
-            assert self.plan.row is not None
-            return gradient.index_select(0, self.plan.row)
-        return gradient.new_zeros(len(self.plan.source), gradient.shape[1]).index_copy_(0, self.plan.edges, gradient)
+            return gradient.index_select(0, self.rows.row)
+        return gradient.new_zeros(len(self.plan.source), gradient.shape[1]).index_copy_(0, self.rows.edges, gradient)
 
     def _add_unwritten(self) -> None:
         """Gives fields the gradients of rows that no program wrote."""
@@ -284,38 +322,43 @@ class FunctionPass:
             if to_node is None:
                 continue
             writes = np.array([*(name in program.kinds for program in self.programs), False])
-            low, high, which = self.runs.table[:, 0], self.runs.table[:, 1], self.runs.table[:, 2]
-            kept = torch.from_numpy(np.repeat(~writes[which], high - low))
+            kept = torch.from_numpy(~writes[self.runs.program])
             to_node[kept] += self.arrays[f"d state {name}"][kept]
 
     def _to_outside(self) -> list[Tensor | None]:
         """The gradients of what functions hold, through what torch made of it."""
         pairs: list[tuple[Tensor, Tensor]] = []
         for number, program in enumerate(self.programs):
-            to_held = {
-                k: self.arrays[f"d held {number} {k}"]
-                for k in range(len(program.held))
-                if f"d held {number} {k}" in self.arrays
-            }
+            to_held: dict[int, list[Tensor]] = {}
+            for k in range(len(program.held)):
+                if (gradient := self.arrays.get(f"d held {number} {k}")) is not None:
+                    to_held[k] = list(gradient.view(self.copies, -1))
             for k, product in enumerate(program.products):
-                if not self.held[number][product.weight].requires_grad:
-                    continue
-                rows, to_rows = self.arrays[f"input {number} {k}"], self.arrays[f"d product {number} {k}"]
-                known = to_held.get(product.weight)
-                if known is None:
-                    to_held[product.weight] = rows.t() @ to_rows
-                else:
-                    known.view(product.fan_in, product.fan_out).addmm_(rows.t(), to_rows)
-            for k, gradient in to_held.items():
+                if self.held[number][product.weight].requires_grad:
+                    to_held.setdefault(product.weight, []).extend(self._to_weight(number, k, product))
+            for k, gradients in to_held.items():
                 held = self.held[number][k]
                 if held.requires_grad:
-                    pairs.append((held, gradient.view(held.shape)))
+                    pairs.append((held, _sum_of(gradients).view(held.shape)))
         leaves = [leaf for leaf in self.leaves if leaf.requires_grad]
         if not pairs or not leaves:
             return [None] * len(self.leaves)
         tensors, to = zip(*pairs, strict=True)
         found = iter(torch.autograd.grad(tensors, leaves, to, retain_graph=True, allow_unused=True))
         return [next(found) if leaf.requires_grad else None for leaf in self.leaves]
+
+    def _to_weight(self, number: int, k: int, product: Product) -> list[Tensor]:
+        """The gradient of a matrix, (fan_in * fan_out,) by each part."""
+        rows, to_rows = self.arrays[f"input {number} {k}"], self.arrays[f"d product {number} {k}"]
+        bounds = self._bounds(number, product.space) * len(product.rows)
+        found = [rows.new_empty(product.fan_in, product.fan_out) for _ in range(self.parts)]
+
+        def multiply(part: int) -> None:
+            of_part = slice(*bounds[part : part + 2])
+            torch.mm(rows[of_part].t(), to_rows[of_part], out=found[part])
+
+        together([partial(multiply, part) for part in range(self.parts)])
+        return [each.view(-1) for each in found]
 
     def differentiable(self, saved: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The gradients as values that autograd can differentiate, by torch's operations."""
@@ -343,7 +386,8 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, passed: FunctionPass, *given: Tensor) -> tuple[Tensor, ...]:
-        written = passed.forward(given)
+        with threads_of_torch(torch.device("cpu")):
+            written = passed.forward(given)
         context.passed = passed
         fields = len(passed.names)
         context.save_for_backward(*given[fields:])  # also to notice what was changed or freed
@@ -363,7 +407,8 @@ class _Differentiable(torch.autograd.Function):
                     "a field was modified by an inplace operation before a second derivative of the pass"
                 )
             return None, *passed.differentiable(saved, gradients)
-        found = passed.backward(gradients, context.needs_input_grad[1:])
+        with threads_of_torch(torch.device("cpu")):
+            found = passed.backward(gradients, context.needs_input_grad[1:])
         if not graph_is_kept():
             context.passed = context.fields = None
         pairs = zip(found, saved, strict=True)
@@ -392,6 +437,14 @@ class _Replaced(TorchFunctionMode):
         if isinstance(argument, dict):
             return {name: self._given(each) for name, each in argument.items()}
         return argument
+
+
+def _sum_of(tensors: Sequence[Tensor]) -> Tensor:
+    """One after the other, so that the sum is the same for any number of threads."""
+    total = tensors[0]
+    for tensor in tensors[1:]:
+        total = total + tensor
+    return total
 
 
 def _as_columns(tensor: Tensor) -> Tensor:

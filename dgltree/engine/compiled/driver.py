@@ -22,12 +22,11 @@ DRIVEN = {
     **{name: kind for name, kind in ARGUMENTS.items() if name not in RUN},
     "out_edges": I64.as_pointer(),
     "first_out": I64.as_pointer(),
-    "rows": I64,
     "arrays": I64,
     "product": I64,
 }
 """Arguments of both functions: the table, how many runs it has, the arrays of each program, the edges that lead from
-each row, how many rows there are, and arrays of a program, and the address of BLAS's product."""
+each row, how many arrays a program has, and the address of BLAS's product."""
 ARRAYS = ("bases", "strides", "lengths")
 """Arguments that have an entry for each array, program after program."""
 
@@ -238,7 +237,10 @@ class _Driver(Function):
                     for step in steps:
                         self._take(step, of_run)
         if self.is_backward and self.pass_printer.reverse:
-            self._pull(self.number(0), self.given["rows"])
+            with self.loop(self.number(0), self.given["count"]) as run:
+                place = builder.mul(run, self.number(len(RUN)))
+                low, high = (self.at(self.given["runs"], builder.add(place, self.number(k))) for k in (0, 1))
+                self._pull(low, high)
         builder.ret_void()
 
     def _take(self, step: DriverStep, of_run: dict[str, ir.Value]) -> None:

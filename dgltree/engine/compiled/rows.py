@@ -1,14 +1,18 @@
 """Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.message_graph import Fields, MessageGraph
+from dgltree.engine.schedule import MIN_PART_ROWS, inverse
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -89,34 +93,42 @@ class MetRows(NamedTuple):
 class PlanRows:
     """What a compiled pass reads of a plan, whatever the functions.
 
+    Rows are those of the plan, but within a frontier part after part: parts are connected components, as many as make
+    up some hundred rows, which threads compute one by one. They depend on the graph alone.
+
     Args:
         plan: of one node type and one edge type.
     """
 
     def __init__(self, plan: TopoPlan) -> None:
-        degrees = np.zeros(len(plan.nodes), np.int64)
-        met: dict[Met, int] = {}
-        bunch_rows = []
-        leaves: list[bool] = []
-        for bunch in bunches(plan):
-            degrees[bunch.rows] = bunch.degree
-            number = met.setdefault(Met(bunch.degree, bunch.others), len(met)) if bunch.is_computed else -1
-            bunch_rows.append((bunch.rows.start, bunch.rows.stop, bunch.frontier, number))
-            if bunch.is_computed:
-                leaves.append(bunch.degree == 0 and not bunch.others)
-        self.bunches = np.array(bunch_rows, np.int64).reshape(-1, 4)[:, :3]
-        """(bunches, 3): first row, last row + 1, frontier."""
-        which = np.array([each[3] for each in bunch_rows], np.int64)
-        self.met = MetRows(list(met), which, leaves[:1] == [True], any(leaves[1:]), plan.by)
+        found = list(bunches(plan))
+        sizes = [each.rows.stop - each.rows.start for each in found]
+        degree = np.repeat(np.array([each.degree for each in found], np.int64), sizes)
+        frontier = np.repeat(np.array([each.frontier for each in found], np.int64), sizes)
+        bunch = np.repeat(np.arange(len(found)), sizes)
+        part = _parts(plan, degree)
+        order = np.lexsort((bunch, part, frontier))
+        degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
+        begins = np.flatnonzero(np.diff(bunch, prepend=-1) | np.diff(part, prepend=-1))
+        self.bunches = np.stack([begins, np.append(begins[1:], len(order)), frontier[begins], part[begins]], 1)
+        """(bunches, 4): first row, last row + 1, frontier and part."""
+        self.met = _met(plan, [found[number] for number in bunch[begins]])
         """Of a plan that no field divides."""
-        self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degrees)])
+        self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degree)])
         """(N + 1,), where the edges that lead to each row begin."""
         assert plan.row is not None
-        self.child: Numbers = plan.row.numpy()[plan.source.numpy()[plan.edges.numpy()]]
+        self.nodes = plan.nodes[torch.from_numpy(order)]
+        """(N,), the node of each row."""
+        self.row = torch.from_numpy(inverse(order))[plan.row]
+        """(N,), the row of each node."""
+        slots = np.arange(len(plan.edges)) - np.repeat(self.first_edge[:-1], degree)
+        self.edges = plan.edges[torch.from_numpy(np.repeat(_first_edges(found, sizes)[order], degree) + slots)]
+        """(E',), the ids of edges, row after row."""
+        self.child: Numbers = self.row.numpy()[plan.source.numpy()[self.edges.numpy()]]
         """(E',), the row that each edge leads from."""
         self.out_edges: Numbers = np.argsort(self.child, kind="stable")
         """(E',), edges by the row that they lead from."""
-        counts = np.bincount(self.child, minlength=len(plan.nodes))
+        counts = np.bincount(self.child, minlength=len(order))
         self.first_out: Numbers = np.concatenate([[0], np.cumsum(counts)])
         """(N + 1,), where the edges that lead from each row begin among ``out_edges``."""
 
@@ -128,7 +140,7 @@ class PlanRows:
 
         Raises :class:`NotAProgramError` for others: the field was changed after the plan was made.
         """
-        low, high, frontier = self.bunches.T
+        low, high, frontier, _ = self.bunches.T
         begins = np.flatnonzero(np.diff(frontier, prepend=-1))[np.unique(frontier, return_inverse=True)[1]]
         first = numbers[np.minimum(low[begins], len(self) - 1)]
         is_computed = np.repeat(self.met.which >= 0, high - low)
@@ -141,6 +153,41 @@ class PlanRows:
                 key = self.met.met[which[place]]._replace(number=number)
                 which[place] = met.setdefault(key, len(met))
         return self.met._replace(met=list(met), which=which, by=name)
+
+
+def _met(plan: TopoPlan, found: Sequence[Bunch]) -> MetRows:
+    """What is met in bunches."""
+    met: dict[Met, int] = {}
+    which = [met.setdefault(Met(each.degree, each.others), len(met)) if each.is_computed else -1 for each in found]
+    computed = [each for each in found if each.is_computed]
+    leaves = {each.frontier for each in computed if each.degree == 0 and not each.others}
+    first = {each.frontier for each in computed[:1]}
+    return MetRows(list(met), np.array(which, np.int64), first <= leaves != set(), bool(leaves - first), plan.by)
+
+
+def _first_edges(found: Sequence[Bunch], sizes: Sequence[int]) -> Numbers:
+    """(N,), where the edges of each row of a plan begin among those of the plan."""
+    firsts = [each.edges.start + each.degree * np.arange(size) for each, size in zip(found, sizes, strict=True)]
+    return np.concatenate(firsts)
+
+
+def _parts(plan: TopoPlan, degree: Numbers) -> Numbers:
+    """(N,), the part of each row of a plan: connected components in the order of their first nodes.
+
+    A power of two of them, of at least ``MIN_PART_ROWS`` rows on average; a single one for a graph with fewer.
+    """
+    n = len(degree)
+    count = 2 ** int(np.log2(max(n / MIN_PART_ROWS, 1)))
+    if count == 1:
+        return np.zeros(n, np.int64)
+    ends = plan.source.numpy(), plan.target.numpy()
+    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(n, n))
+    _, component = connected_components(graph, directed=False)
+    cost = np.zeros(n)
+    assert plan.row is not None
+    np.add.at(cost, component, 1 + degree[plan.row.numpy()])
+    part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)
+    return np.unique(part, return_inverse=True)[1][component][plan.nodes.numpy()]
 
 
 def rows_of(plan: TopoPlan) -> PlanRows:

@@ -143,7 +143,8 @@ def _by(graph: PlainGraph, plan: TopoPlan, by: str) -> MetRows:
     """What is met in a plan, with the numbers that a field has now."""
     if by not in graph.ndata:
         raise NotAProgramError(f"there is no field {by!r} any more")
-    return rows_of(plan).by(by, graph.ndata[by][plan.nodes].long().numpy())
+    rows = rows_of(plan)
+    return rows.by(by, graph.ndata[by][rows.nodes].long().numpy())
 
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:

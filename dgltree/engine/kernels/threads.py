@@ -76,7 +76,7 @@ def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: 
         function(start, stop, *arguments)
         return
     bounds = [start + (stop - start) * k // parts for k in range(parts + 1)]
-    _together([lambda k=k: function(bounds[k], bounds[k + 1], *arguments) for k in range(parts)])  # type: ignore[misc]
+    together([lambda k=k: function(bounds[k], bounds[k + 1], *arguments) for k in range(parts)])  # type: ignore[misc]
 
 
 def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *arguments: object) -> None:
@@ -88,7 +88,7 @@ def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *ar
         return
     ranges = _by_step(layout) + ([layout.parts] if layout.parts else [])
     for bounds in reversed(ranges) if backward else ranges:
-        _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
+        together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
 
 
 def _by_step(layout: Layout) -> list[list[int]]:
@@ -136,10 +136,10 @@ def over_groups(
             waiting = 0
         waiting += own
     bounds.append(len(rows))
-    _together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
+    together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
 
 
-def _together(functions: Sequence[Callable[[], None]]) -> None:
+def together(functions: Sequence[Callable[[], None]]) -> None:
     """All of them, each by the next thread that has nothing to do; this one is among them."""
     threads = min(_count.get(), len(functions))
     remaining = iter(functions)  # the next one is taken under the interpreter's lock
