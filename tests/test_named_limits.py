@@ -56,7 +56,7 @@ def _constants(node: ast.AST) -> set[str]:
 def recorded(recording: ModuleType, size: int) -> None:
     """Functions on nodes of as many fields."""
     fields = {f"x{number}": recording.Kind((1,), torch.float64) for number in range(size)}
-    recording.record(recording.PassFunctions(None, None, False, None), fields, {}, 53, 0)
+    recording.record(recording.PassFunctions(None, None, False, None), recording.Situation(fields, 0), {}, 53)
 
 
 def changed(known_functions: ModuleType, size: int) -> None:
@@ -68,7 +68,34 @@ def changed(known_functions: ModuleType, size: int) -> None:
             return {"h": nodes.data["h"] * factor}
 
         functions = known_functions.PassFunctions(lambda edges: {}, lambda nodes: {}, False, apply)
-        memory.find(functions, kinds, {}, [known_functions.Met(0, 0)])
+        met = known_functions.MetRows([known_functions.Met(0, 0)], np.zeros(1, np.int64), True, False, None)
+        memory.find(functions, kinds, {}, met)
+
+
+def decided(catalogue: ModuleType, size: int) -> None:
+    """A function that decides by as many numbers of a field."""
+
+    def apply(nodes: Any) -> dict[str, torch.Tensor]:
+        return {"h": nodes.data["h"] if int(nodes.data["kind"][0]) < 0 else -nodes.data["h"]}
+
+    functions = catalogue.PassFunctions(lambda edges: {}, lambda nodes: {}, False, apply)
+    kinds = {"h": catalogue.Kind((1,), torch.float64), "kind": catalogue.Kind((), torch.int64)}
+    known = catalogue.Catalogue(functions, kinds, {}, by="kind")
+    for number in range(size):
+        known.program(0, number=number)
+
+
+def branched(catalogue: ModuleType, size: int) -> None:
+    """A function that multiplies by another number for each of as many degrees."""
+
+    def reduce(nodes: Any) -> dict[str, torch.Tensor]:
+        mail = nodes.mailbox["m"]
+        return {"h": mail.sum(1) * (0.5, 0.1, 0.7, 0.4, 0.9, 0.2, 0.6, 0.8)[mail.shape[1] % 8]}
+
+    functions = catalogue.PassFunctions(lambda edges: {"m": edges.src["h"]}, reduce, False, None)
+    known = catalogue.Catalogue(functions, {"h": catalogue.Kind((1,), torch.float64)}, {})
+    for degree in range(1, size + 1):
+        known.program(degree)
 
 
 def as_numbers(tensors: ModuleType, size: int) -> None:
@@ -296,6 +323,8 @@ ROWS = [
         "explore.batch_room.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
+    Row("engine.compiled.catalogue.MOST_KINDS", takes(decided, "numbers, by which functions decide")),
+    Row("engine.compiled.catalogue.MOST_PROGRAMS", takes(branched, "programs for different numbers of messages")),
     Row("engine.compiled.known_functions.MOST_RECORDED", takes(changed, "did something else"), given=5),
     Row("engine.compiled.recording.MOST_FIELDS", takes(recorded, "fields; a program")),
     Row("engine.compiled.tensors.FEW", takes(as_numbers, "two axes of more than")),

@@ -24,8 +24,8 @@ from dgltree.engine.kernels.threads import threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
 MOST_COPIED = 2**22
-"""Numbers of all copies of gradients of what functions hold, such as tables: parts are computed in turn where there
-would be more."""
+"""Numbers that gradients of held tensors, such as tables, have in all copies: where there would be more, parts are
+computed in turn."""
 
 
 class OutsideTableError(Exception):

@@ -193,7 +193,7 @@ class PassPrinter(Printer):
 
 
 class DriverStep(NamedTuple):
-    """A call: of a function of rows, or of a product of programs of a form."""
+    """A call: of a function of rows, or of a product that programs of a form have."""
 
     function: ir.Function | None
     form: int

@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
     code: "PassCode"
     bound: list[BoundProgram]
     which: Numbers
-    """(bunches,), the program of each bunch of rows of the plan, -1 for none."""
+    """(bunches,), the program that rows of the plan have, bunch after bunch; -1 for none."""
     fields: Fields
     """What is read or written, by ``node NAME`` and ``edge NAME``."""
 

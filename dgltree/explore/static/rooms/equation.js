@@ -183,7 +183,7 @@ export function make(models) {
     fold.open = true;
     remember("chosen");
     look();
-    // At once: a smooth scroll goes on to a place from which answers of a search move the element.
+    // At once: a smooth scroll ends where the element was before answers of a search moved it.
     if (matchMedia("(max-width: 900px)").matches) insides.scrollIntoView({ block: "start" });
   }
 
