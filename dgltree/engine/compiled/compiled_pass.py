@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import ARRAYS, DRIVEN, OF_PROGRAM, RUN, PassPrinter, Wanted
+from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, RUN, PassPrinter, Wanted
 from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.programs import NodeProgram, Product
@@ -236,20 +236,23 @@ class FunctionPass:
 
     def _call(self, name: str) -> None:
         """Computes all parts. Each has memory of its own for gradients of what is held, if there is enough."""
-        parts = [partial(self._call_part, name, part) for part in range(self.parts)]
+        found = self._addresses()
+        parts = [partial(self._call_part, name, part, found) for part in range(self.parts)]
         if name == "forward" or self.copies == self.parts:
             together(parts)
         else:
             for part in parts:
                 part()
 
-    def _call_part(self, name: str, part: int) -> None:
+    def _call_part(self, name: str, part: int, of_arrays: Numbers) -> None:
         printer, runs = self.code.printer, slice(*self.runs.bounds[part : part + 2])
         wrong = np.zeros(1, np.int64)
         scratch = np.empty((max(printer.scratch, 1), max(printer.widest, 1)), np.float64)
         given = {
             "runs": self.runs.table[runs],
-            **dict(zip(ARRAYS, self._addresses(part), strict=True)),
+            "bases": of_arrays[0] + of_arrays[3] * (part % self.copies),
+            "strides": of_arrays[1],
+            "lengths": of_arrays[2],
             "sizes": np.array(printer.sizes, np.int64),
             "first_edge": self.rows.first_edge,
             "child": self.rows.child,
@@ -266,17 +269,17 @@ class FunctionPass:
         if wrong[0]:
             raise OutsideTableError
 
-    def _addresses(self, part: int) -> Numbers:
-        """(3, programs, arrays): where each array begins for a part, its columns and its rows."""
-        found = np.zeros((len(ARRAYS), len(self.programs), len(self.code.printer.arrays)), np.int64)
+    def _addresses(self) -> Numbers:
+        """(4, programs, arrays): where each array begins, its columns, its rows, and the bytes from copy to copy."""
+        found = np.zeros((4, len(self.programs), len(self.code.printer.arrays)), np.int64)
         for number, names in enumerate(self.names_of):
             for place, array in enumerate(names):
                 tensor = self.arrays.get(array)
-                if tensor is not None and array.startswith("d held "):
-                    own = tensor.view(self.copies, -1, tensor.shape[1])[part % self.copies]
-                    found[:, number, place] = own.data_ptr(), own.shape[1], own.shape[0]
-                elif tensor is not None:
-                    found[:, number, place] = tensor.data_ptr(), tensor.shape[1], tensor.shape[0]
+                if tensor is not None:
+                    rows, columns = tensor.shape
+                    copies = self.copies if array.startswith("d held ") else 1
+                    size = tensor.nbytes // copies if copies > 1 else 0
+                    found[:, number, place] = tensor.data_ptr(), columns, rows // copies, size
         return found
 
     # -----------------------------------------------------------------------------------------------------------------
