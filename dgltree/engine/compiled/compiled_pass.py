@@ -51,11 +51,10 @@ class ProgramRuns(NamedTuple):
         """For the program of each bunch of rows, -1 for none. Rows of a frontier, part and program are one run."""
         low, high, frontier, part = rows.bunches.T
         program = np.repeat(which, high - low)
-        is_first = np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1)
-        begins = np.flatnonzero(is_first)
-        begins = begins[np.argsort(part[begins], kind="stable")]
-        ends = np.append(np.flatnonzero(is_first)[1:], len(low))[np.searchsorted(np.flatnonzero(is_first), begins)]
-        low, high, which, part = low[begins], high[ends - 1], which[begins], part[begins]
+        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1))
+        ends = np.append(begins[1:], len(low))
+        order = np.argsort(part[begins], kind="stable")
+        low, high, which, part = low[begins][order], high[ends - 1][order], which[begins][order], part[begins][order]
         edges = rows.first_edge[high] - rows.first_edge[low]
         table = np.zeros((len(low), len(RUN)), np.int64)
         table[:, 0], table[:, 1], table[:, 2] = low, high, which
