@@ -98,6 +98,19 @@ def branched(catalogue: ModuleType, size: int) -> None:
         known.program(degree)
 
 
+def long(catalogue: ModuleType, size: int) -> None:
+    """A function of as many values: a field, and sines of sines of it."""
+
+    def apply(nodes: Any) -> dict[str, torch.Tensor]:
+        total = nodes.data["h"]
+        for _ in range(size - 1):
+            total = torch.sin(total)
+        return {"h": total}
+
+    functions = catalogue.PassFunctions(lambda edges: {}, lambda nodes: {}, False, apply)
+    catalogue.Catalogue(functions, {"h": catalogue.Kind((1,), torch.float64)}, {}).program(0)
+
+
 def as_numbers(tensors: ModuleType, size: int) -> None:
     """As many columns, each a number of its own."""
     columns = tensors.ValueTensor(np.full(1, tensors.ZERO), [tensors.COLUMNS], (size,))
@@ -325,6 +338,7 @@ ROWS = [
     ),
     Row("engine.compiled.catalogue.MOST_KINDS", takes(decided, "numbers, by which functions decide")),
     Row("engine.compiled.catalogue.MOST_PROGRAMS", takes(branched, "programs for different numbers of messages")),
+    Row("engine.compiled.catalogue.MOST_VALUES", takes(long, "the programs have more than")),
     Row("engine.compiled.known_functions.MOST_RECORDED", takes(changed, "did something else"), given=5),
     Row("engine.compiled.recording.MOST_FIELDS", takes(recorded, "fields; a program")),
     Row("engine.compiled.tensors.FEW", takes(as_numbers, "two axes of more than")),

@@ -18,6 +18,7 @@ from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, Situation, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
+from dgltree.engine.compiled.values import ordered
 
 MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
@@ -26,6 +27,9 @@ MOST_KINDS = 64
 MOST_PROGRAMS = 6
 """Of one set of functions, without those of one form: more are no gain over torch's operations, and take seconds to
 compile."""
+MOST_VALUES = 800
+"""Of all these programs: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of 32 children
+has that compares each with each."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
@@ -181,7 +185,7 @@ class Catalogue:
         entry = next((each for each in self.entries if each.holds_for(recording)), None)
         if entry is None:
             entry = self._new_entry(recording, situation)
-            self._check_number_of_programs(entry, recording)
+            self._check_size(entry, recording)
         is_first = not degree and not situation.zeros and not self.has_late_leaves and self.by is None
         if not is_first:  # later frontiers have what this one writes, with 0
             situation = self._with_fields(entry, situation, recording.kinds)
@@ -207,11 +211,15 @@ class Catalogue:
             for asked, situation in entry.situations.items():
                 entry.situations[asked] = self._with_fields(entry, situation, self.written)
 
-    def _check_number_of_programs(self, entry: KnownProgram, recording: Recording) -> None:
-        if len({each.program.form() for each in (*self.entries, entry)}) > MOST_PROGRAMS:
-            why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
+    def _check_size(self, entry: KnownProgram, recording: Recording) -> None:
+        """Refuses what takes long to compile."""
+        programs = {each.program.form(): each.program for each in (*self.entries, entry)}
+        why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
+        if len(programs) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
+        if sum(len(ordered(each.roots())) for each in programs.values()) > MOST_VALUES:
+            raise NotAProgramError(f"the programs have more than {MOST_VALUES} values{why}")
 
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""
