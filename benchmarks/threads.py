@@ -4,15 +4,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import torch
 
 from benchmarks.inputs import blanked, equations, fillers, treebank
 from benchmarks.propagate import squared_step, training_step
 from benchmarks.row import Row, Skipped, against, in_turn
-from dgltree import Ranker, Vocabulary, batch, plan, root_states
+from benchmarks.sst_example import TreeLSTM
+from dgltree import Ranker, TreeBatch, Vocabulary, batch, plan, prop_nodes_topo, root_states, topo_plan
 from dgltree.cells import Cell, ChildSumTreeLSTM, TreeSMU
 from dgltree.encoders import TreeEncoder
+from dgltree.engine import Graph
+from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.support.workers import cores
@@ -37,6 +41,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         for share in (False, True):
             yield from _equations(cell, size, share, repeats)
     yield _child_sum(repeats)
+    yield from _functions(repeats)
     yield _ranking(repeats)
     with busy(cores()):
         planned = plan(batch(equations(256), vocabulary), cell)
@@ -64,6 +69,24 @@ def _child_sum(repeats: int) -> Row:
     planned = plan(batch(sentences, vocabulary), cell)
     step = squared_step(cell, lambda: root_states(planned, cell))
     return _row("child-sum Tree-LSTM, SST, hidden 150, training, batch 128", step, repeats, (1.9, 1.6))
+
+
+def _functions(repeats: int) -> Iterator[Row]:
+    """A Tree-LSTM as functions of one's own, compiled."""
+    for count in (60, 400):
+        sentences = [tree for tree in treebank(count) if tree.children]
+        trees = batch(sentences, Vocabulary.from_trees(sentences))
+        planned = topo_plan(trees)
+        for size in (16, 64, 150):
+            step = partial(_functions_step, TreeLSTM(size), trees, planned)
+            yield _row(f"compiled functions, n = {size}, {count} sentences, training", step, repeats, (None, None))
+
+
+def _functions_step(model: TreeLSTM, trees: TreeBatch, planned: TopoPlan) -> None:
+    graph = Graph(trees)
+    graph.ndata.update(model.fields(trees))
+    functions = model.message_func, model.reduce_func
+    prop_nodes_topo(graph, *functions, apply_node_func=model.apply_node_func, plan=planned)["h"].sum().backward()
 
 
 def _ranking(repeats: int) -> Row:
