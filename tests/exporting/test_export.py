@@ -145,6 +145,7 @@ def test_the_file_of_reading_says_what_a_planner_needs(classifier: TreeModel, ex
     assert reading["inputs"] == list(exported.inputs(drawn(3)))
     assert [known["name"] for known in reading["functions"]] == [f for f, _ in classifier.encoder.vocabulary.functions]
     assert reading["tokens"] == ["x", "y", "z"]
+    assert reading["left_out"] is None
     inner = {known["group"] for known in reading["functions"] if known["children"]}
     assert inner.isdisjoint(known["group"] for known in reading["functions"] if known["children"] == 0)
 
@@ -402,14 +403,37 @@ def test_a_model_of_numbers_gives_them_in_their_unit(scale: LabelScaleName, tmp_
     assert np.ptp(answers) > 1
 
 
+def averaged(network: TreeModel, weight: float) -> TrainedModel:
+    """A model whose answers are means with those of a baseline, with a threshold."""
+    average = SimpleNamespace(weight=weight, baseline=SimpleNamespace(what="a forest of counts"))
+    named = TreeModel(network.encoder, network.readout, ["a", "b", "c"])
+    model = TrainedModel(named, Reading(notation="sexpr"), average=cast(Any, average))
+    model.predict_from(Threshold(2, 0.3))
+    return model
+
+
 def test_answers_that_no_graph_gives_are_refused(classifier: TreeModel, tmp_path: Path) -> None:
-    network = TreeModel(classifier.encoder, classifier.readout, ["a", "b", "c"])
-    model = TrainedModel(network, Reading(notation="sexpr"), average=cast(Any, SimpleNamespace(weight=0.5)))
-    with pytest.raises(ValueError, match="fit with --no-baseline"):
+    model = averaged(classifier, 0.75)
+    with pytest.raises(ValueError, match="its answers are 25% a forest of counts, which"):
         dgltree.export(model, tmp_path)
-    model = TrainedModel(network, Reading(notation="sexpr"), features=cast(Any, SimpleNamespace(names=["age"])))
+    model = TrainedModel(model.model, model.reading, features=cast(Any, SimpleNamespace(names=["age"])))
     with pytest.raises(ValueError, match="it reads columns next to the trees, age"):
-        dgltree.export(model, tmp_path)
+        dgltree.export(model, tmp_path, network_only=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_network_of_an_average_is_exported_alone_and_the_file_says_so(
+    classifier: TreeModel, tmp_path: Path
+) -> None:
+    model = averaged(classifier, 0.75)
+    exported = dgltree.export(model, tmp_path, network_only=True)
+    trees = drawn(40)
+    answers, label = run(exported, trees, "answers", "label")
+    alone = TrainedModel(model.model, model.reading)
+    assert np.abs(answers - alone.predict_proba(trees).numpy()).max() < ALLOWED
+    assert label.tolist() == model.objective.predicted(torch.from_numpy(answers)).tolist()
+    assert json.loads((tmp_path / "reading.json").read_text("utf-8"))["left_out"] == "25% a forest of counts"
 
 
 def planner() -> ModuleType:
