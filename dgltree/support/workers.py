@@ -1,6 +1,7 @@
 """Further processes of this machine, and the cores that it may use."""
 
 import os
+import pickle
 import select
 import signal
 import sys
@@ -40,12 +41,17 @@ def cores() -> int:
 def workers(count: int, begin: Callable[..., None] | None = None, *given: Any) -> Iterator[ProcessPoolExecutor]:
     """A block with processes that begin when there is work for them, and are ended if the block raises.
 
+    They end with this process, even one that is killed while they load modules; but Python imports the script that is
+    run, if it is one of yours, before they look for it.
+
     Args:
         count: how many there are at most.
         begin: a function of a module, which each of them calls first; None for none.
         given: its arguments.
     """
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin, *given))
+    # Bytes, so that a process unpickles them itself: that imports their modules, torch perhaps, which takes seconds.
+    packed = pickle.dumps((begin, given))
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(packed,))
     try:
         yield pool
     except BaseException:
@@ -110,9 +116,10 @@ def _wait_for_the_end_of(descriptor: int) -> None:
     os._exit(1)
 
 
-def _begin(begin: Callable[..., None] | None, *given: Any) -> None:
-    """Leave Ctrl-C to the process that began this one, and end when that ends."""
+def _begin(packed: bytes) -> None:
+    """Leave Ctrl-C to the process that began this one, end when that ends, and call the function that was packed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
+    begin, given = pickle.loads(packed)
     if begin is not None:
         begin(*given)
