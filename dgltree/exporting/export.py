@@ -226,20 +226,26 @@ def _reading_of(model: Any, cell: Cell, group_of: list[int]) -> dict[str, Any]:
         "numbers": cell.numbers,
         "left_out": _left_out(model),
         "classes": None,
-        "plain": False,
+        "special": ["trees that a program makes"],
         **_scales_of(vocabulary),
     }
     if isinstance(model, TrainedModel):
         objective = model.objective
         threshold = objective.threshold if isinstance(objective, Classes) else None
         reading = model.reading
-        unusual = reading.drop or reading.binarize or vocabulary.parts or model.each > 1 or reading.keys != Reading.keys
+        ways = {
+            f"the notation {reading.notation}": reading.notation not in ("sexpr", "json"),
+            "drop": reading.drop,
+            "binarize": reading.binarize,
+            "keys": reading.keys != Reading.keys,
+            "token_parts": vocabulary.parts,
+        }
         found |= {
             "classes": list(model.classes) or None,
             "threshold": None if threshold is None else threshold.to_json(model.classes),
             "reading": reading.to_json(),
             "dates": cell.numbers and reading.dates is not False,
-            # whether the reference planners read such trees
-            "plain": reading.notation in ("sexpr", "json") and not unusual,
+            # ways of reading that the reference planners lack
+            "special": [way for way, is_used in ways.items() if is_used],
         }
     return found
