@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import runpy
 import select
 import signal
 import sys
@@ -94,13 +95,25 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def module_command(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    """The command line and the environment of a process that runs a module, and finds those that this one finds."""
+def module_command(module: str, descriptor: int = 0) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of a process that runs a module, and finds those that this one finds.
+
+    The process leaves Ctrl-C to this one. It ends when the other end of its ``descriptor``, a pipe or a socket, is
+    closed, even while it loads modules. The descriptor is the argument of the module.
+    """
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    return [sys.executable, "-P", "-m", module, *arguments], {**os.environ, "PYTHONPATH": paths}
+    start = f"from dgltree.support.workers import run_module; run_module({module!r}, {descriptor})"
+    return [sys.executable, "-P", "-c", start, str(descriptor)], {**os.environ, "PYTHONPATH": paths}
 
 
-def end_with_input(descriptor: int = 0) -> None:
+def run_module(module: str, descriptor: int) -> None:
+    """Run a module as :func:`module_command` says, in the process that it began."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_input(descriptor)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _end_with_input(descriptor: int) -> None:
     """End this process when the other end of its pipe or socket is closed, even amid the work that came over it.
 
     Where the system cannot tell (Windows), the process ends when it reads on.
