@@ -11,8 +11,8 @@ examples:
   dgltree export runs/trees build/trees
 
 The folder gets model.onnx, which ONNX Runtime runs in any language, and reading.json, which says how a tree becomes the
-inputs of the graph (docs/howto/export.md). The answers are those of predict; they cannot be averages with a baseline,
-so train by dgltree fit --no-baseline.
+inputs of the graph (docs/howto/export.md). The answers are those of predict. A baseline cannot be exported: train by
+dgltree fit --no-baseline, or give --network-only.
 """
 NEEDS = ("dgltree.training.trained_model", "onnx")
 
@@ -23,6 +23,9 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("out", metavar="OUT", help="write the graph to this folder")
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="the cell of a model that has one of your own")
+    parser.add_argument(
+        "--network-only", action="store_true", help="leave out the baseline; the answers are not those of predict then"
+    )
     options = parser.parse_args(arguments)
     check_answers(options.model)
     check_cell(options.cell)
@@ -35,7 +38,8 @@ def run(_: str, options: argparse.Namespace) -> int:
     from dgltree.exporting.export import export
     from dgltree.training.trained_model import TrainedModel
 
-    exported = export(TrainedModel.load(options.model, cell=options.cell), options.out)
+    model = TrainedModel.load(options.model, cell=options.cell)
+    exported = export(model, options.out, network_only=options.network_only)
     size = exported.path.stat().st_size
     print(f"the graph is in {exported.path} ({size:,} bytes), how to read trees in {exported.path.parent}/reading.json")
     return 0

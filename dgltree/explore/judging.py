@@ -6,7 +6,6 @@ guesses of a search that finds nothing need torch.
 """
 
 import json
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -30,7 +29,6 @@ from dgltree.explore.request_fields import RequestFields
 from dgltree.ranking.completion import completer
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.json_text import write_json
-from dgltree.support.workers import end_with_input
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -51,8 +49,6 @@ Send = Callable[[dict[str, Any]], None]
 
 def main() -> None:
     """Answer until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the page ends this process
-    end_with_input()
     for line in sys.stdin:
         name, fields = json.loads(line)
         try:

@@ -72,7 +72,9 @@ class Exported:
         return f"<Exported: {self.path}, {self.path.stat().st_size:,} bytes>"
 
 
-def export(model: "TrainedModel | TreeModel | TreeEncoder", path: str | Path) -> Exported:
+def export(
+    model: "TrainedModel | TreeModel | TreeEncoder", path: str | Path, *, network_only: bool = False
+) -> Exported:
     """Write a model as an ONNX graph, which ONNX Runtime runs in any language, for trees of any shape.
 
     Examples:
@@ -88,6 +90,8 @@ def export(model: "TrainedModel | TreeModel | TreeEncoder", path: str | Path) ->
     Args:
         model: of :func:`dgltree.fit`; or a ``TreeModel``, or a ``TreeEncoder`` without pooling.
         path: the folder to write ``model.onnx`` and ``reading.json`` to.
+        network_only: export the network of a model whose answers are means with those of a baseline, and its threshold.
+            Its answers are not those of ``predict`` then, and ``left_out`` in ``reading.json`` names the baseline.
 
     The outputs of the graph are ``answers``, for a trained model what ``predict_proba`` gives, or for numbers what
     ``predict`` gives, for a ``TreeModel`` what its call gives; for a trained model of classes ``label`` (examples,),
@@ -100,7 +104,7 @@ def export(model: "TrainedModel | TreeModel | TreeEncoder", path: str | Path) ->
     """
     network = model.model if isinstance(model, TrainedModel) else model
     encoder = network.encoder if isinstance(network, TreeModel) else network
-    _check(model, encoder)
+    _check(model, encoder, network_only)
     assert isinstance(encoder, TreeEncoder)
     cell, folder = encoder.cell, Path(path)
     if (folder / WEIGHTS).exists():
@@ -124,15 +128,22 @@ def export(model: "TrainedModel | TreeModel | TreeEncoder", path: str | Path) ->
     return Exported(folder, model, cell, group_of)
 
 
-def _check(model: Any, encoder: Any) -> None:
+def _left_out(model: Any) -> str | None:
+    """The share of a model's answers that is a baseline's, and what this is; None if there is none."""
+    average = model.average if isinstance(model, TrainedModel) else None
+    return None if average is None or average.weight == 1 else f"{1 - average.weight:.0%} {average.baseline.what}"
+
+
+def _check(model: Any, encoder: Any, network_only: bool) -> None:
     """``ValueError`` for a model that has no graph, or whose graph would answer differently."""
     if not isinstance(encoder, TreeEncoder):
         raise ValueError(f"a {type(encoder).__name__} cannot be exported; a TreeEncoder can, and a model with one")
     if isinstance(model, TrainedModel):
-        if model.average is not None and model.average.weight < 1:
+        left_out = _left_out(model)
+        if left_out is not None and not network_only:
             raise ValueError(
-                "its answers are means with those of a baseline, which a graph cannot have: fit with --no-baseline "
-                "(baseline=False), or export trained.model, the network alone"
+                f"its answers are {left_out}, which counts what occurs in a tree and has no graph: fit with "
+                "--no-baseline (baseline=False), or export the rest by --network-only (network_only=True)"
             )
         if model.features is not None:
             raise ValueError(f"it reads columns next to the trees, {', '.join(model.features.names)}: no graph does")
@@ -213,21 +224,28 @@ def _reading_of(model: Any, cell: Cell, group_of: list[int]) -> dict[str, Any]:
         "unknown_token": vocabulary.tokens.index(UNKNOWN) if vocabulary.unk else None,
         "token_parts": vocabulary.parts,
         "numbers": cell.numbers,
+        "left_out": _left_out(model),
         "classes": None,
-        "plain": False,
+        "special": ["trees that a program makes"],
         **_scales_of(vocabulary),
     }
     if isinstance(model, TrainedModel):
         objective = model.objective
         threshold = objective.threshold if isinstance(objective, Classes) else None
         reading = model.reading
-        unusual = reading.drop or reading.binarize or vocabulary.parts or model.each > 1 or reading.keys != Reading.keys
+        ways = {
+            f"the notation {reading.notation}": reading.notation not in ("sexpr", "json"),
+            "drop": reading.drop,
+            "binarize": reading.binarize,
+            "keys": reading.keys != Reading.keys,
+            "token_parts": vocabulary.parts,
+        }
         found |= {
             "classes": list(model.classes) or None,
             "threshold": None if threshold is None else threshold.to_json(model.classes),
             "reading": reading.to_json(),
             "dates": cell.numbers and reading.dates is not False,
-            # whether the reference planners read such trees
-            "plain": reading.notation in ("sexpr", "json") and not unusual,
+            # ways of reading that the reference planners lack
+            "special": [way for way, is_used in ways.items() if is_used],
         }
     return found

@@ -1,6 +1,8 @@
 """Further processes of this machine, and the cores that it may use."""
 
 import os
+import pickle
+import runpy
 import select
 import signal
 import sys
@@ -40,12 +42,17 @@ def cores() -> int:
 def workers(count: int, begin: Callable[..., None] | None = None, *given: Any) -> Iterator[ProcessPoolExecutor]:
     """A block with processes that begin when there is work for them, and are ended if the block raises.
 
+    They end with this process, even one that is killed while they load modules; but Python imports the script that is
+    run, if it is one of yours, before they look for it.
+
     Args:
         count: how many there are at most.
         begin: a function of a module, which each of them calls first; None for none.
         given: its arguments.
     """
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin, *given))
+    # Bytes, so that a process unpickles them itself: that imports their modules, torch perhaps, which takes seconds.
+    packed = pickle.dumps((begin, given))
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(packed,))
     try:
         yield pool
     except BaseException:
@@ -88,13 +95,25 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def module_command(module: str, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    """The command line and the environment of a process that runs a module, and finds those that this one finds."""
+def module_command(module: str, descriptor: int = 0) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment of a process that runs a module, and finds those that this one finds.
+
+    The process leaves Ctrl-C to this one. It ends when the other end of its ``descriptor``, a pipe or a socket, is
+    closed, even while it loads modules. The descriptor is the argument of the module.
+    """
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    return [sys.executable, "-P", "-m", module, *arguments], {**os.environ, "PYTHONPATH": paths}
+    start = f"from dgltree.support.workers import run_module; run_module({module!r}, {descriptor})"
+    return [sys.executable, "-P", "-c", start, str(descriptor)], {**os.environ, "PYTHONPATH": paths}
 
 
-def end_with_input(descriptor: int = 0) -> None:
+def run_module(module: str, descriptor: int) -> None:
+    """Run a module as :func:`module_command` says, in the process that it began."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_input(descriptor)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _end_with_input(descriptor: int) -> None:
     """End this process when the other end of its pipe or socket is closed, even amid the work that came over it.
 
     Where the system cannot tell (Windows), the process ends when it reads on.
@@ -110,9 +129,10 @@ def _wait_for_the_end_of(descriptor: int) -> None:
     os._exit(1)
 
 
-def _begin(begin: Callable[..., None] | None, *given: Any) -> None:
-    """Leave Ctrl-C to the process that began this one, and end when that ends."""
+def _begin(packed: bytes) -> None:
+    """Leave Ctrl-C to the process that began this one, end when that ends, and call the function that was packed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
+    begin, given = pickle.loads(packed)
     if begin is not None:
         begin(*given)

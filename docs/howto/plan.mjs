@@ -1,4 +1,4 @@
-// Answers of an exported model by onnxruntime-web alone: node plan.mjs FOLDER < trees.txt, one tree a line.
+// Answers of an exported model by onnxruntime-web alone: node plan.mjs FOLDER < trees.txt, one example a line.
 import { readFileSync } from "node:fs";
 import * as ort from "onnxruntime-web";
 
@@ -113,15 +113,15 @@ function plan(trees, model) {
 }
 
 const folder = process.argv[2], model = JSON.parse(readFileSync(`${folder}/reading.json`, "utf8"));
-if (!model.plain) throw new Error("this planner reads plain s-expressions and JSON trees: no token_parts, drop, binarize or pairs");
+if (model.special.length) throw new Error(`this planner reads s-expressions and JSON trees, and lacks ${model.special.join(", ")}`);
 model.groups = model.functions.map((known) => known.group);
 model.functions = new Map(model.functions.map((known, i) => [JSON.stringify([known.name, known.children]), i]));
 model.tokens = new Map(model.tokens.map((token, i) => [token, i]));
 model.scales = new Map(model.scales.map(([where, numbers]) => [JSON.stringify(where), numbers]));
 model.ownPositions = new Set(model.own_positions);
 const read = { sexpr: readSexpr, json: readJson }[model.reading.notation];
-const lines = readFileSync(0, "utf8").split("\n").filter((line) => line.trim());
-const session = await ort.InferenceSession.create(readFileSync(`${folder}/model.onnx`));
-const results = await session.run(plan(lines.map(read), model));
+const texts = readFileSync(0, "utf8").split("\n").filter((line) => line.trim())
+  .flatMap((line) => (model.trees_of_an_example > 1 ? line.match(/([^\t]*)\t?(.*)/).slice(1) : [line]));
+const results = await (await ort.InferenceSession.create(readFileSync(`${folder}/model.onnx`))).run(plan(texts.map(read), model));
 if (model.classes) for (const k of results.label.data) console.log(model.classes[Number(k)]);
 else for (const number of results.answers.data) console.log(String(number));

@@ -1,4 +1,4 @@
-"""Answers of an exported model by numpy and onnxruntime alone: python plan.py FOLDER < trees.txt, one tree a line."""
+"""Answers of an exported model by numpy and onnxruntime alone: python plan.py FOLDER < trees.txt, an example a line."""
 
 import json
 import re
@@ -11,7 +11,6 @@ import onnxruntime
 
 SYMBOL = re.compile(r'\(\s*([^\s()";]*)|(\))|([^\s()";]+)|"((?:[^"\\]|\\.)*)"|(\S)')
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def read_sexpr(text):
@@ -72,7 +71,7 @@ def rows_of(nodes, model, rows):
         if model["numbers"] and token is not None and not children and NUMBER.fullmatch(token):
             number, token = scaled(float(token), function, *above.get(i, ("", 0)), model["scales"]), None
         word = -1 if token is None else model["tokens"].get(token, model["unknown_token"])
-        if not known or word is None or (model["dates"] and DATE.match(token or "")):
+        if not known or word is None or (model["dates"] and re.match(r"\d{4}-\d\d-\d\d", token or "")):
             raise ValueError(f"unknown function {function!r} of {len(children)}, unknown token {token!r}, or a date")
         rows.append((known[0], word, number, [first + child for child in children]))
     return len(rows) - 1
@@ -119,8 +118,8 @@ def plan(trees, model):
 def load(folder):
     """Return what reading.json says, by names. ``ValueError`` for a way of reading that this planner lacks."""
     model = json.loads((folder / "reading.json").read_text(encoding="utf-8"))
-    if not model["plain"]:
-        raise ValueError("this planner reads s-expressions and JSON trees, no token_parts, drop, binarize or pairs")
+    if model["special"]:
+        raise ValueError(f"this planner reads s-expressions and JSON trees, and lacks {', '.join(model['special'])}")
     model["groups"] = [function["group"] for function in model["functions"]]
     model["functions"] = {(known["name"], known["children"]): i for i, known in enumerate(model["functions"])}
     model["tokens"] = {token: i for i, token in enumerate(model["tokens"])}
@@ -131,7 +130,9 @@ def load(folder):
 if __name__ == "__main__":
     model = load(Path(sys.argv[1]))
     read = {"sexpr": read_sexpr, "json": read_json}[model["reading"]["notation"]]
-    tables = plan([read(line) for line in sys.stdin if line.strip()], model)
+    lines = filter(str.strip, sys.stdin)
+    examples = [line.partition("\t")[::2] if model["trees_of_an_example"] > 1 else [line] for line in lines]
+    tables = plan([read(text) for example in examples for text in example], model)
     session = onnxruntime.InferenceSession(Path(sys.argv[1]) / "model.onnx")
     (answers,) = session.run(["label" if model["classes"] else "answers"], tables)
     for answer in answers.tolist():

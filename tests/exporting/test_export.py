@@ -30,9 +30,18 @@ from dgltree.datasets import Reading
 from dgltree.datasets.objects import read_objects
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.exporting import Exported
+from dgltree.exporting.export import _reading_of
 from dgltree.exporting.pieces import DECOMPOSITIONS
 from dgltree.exporting.plan import groups_of
-from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, NumberReadout, TreeModel
+from dgltree.models import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+)
 from dgltree.models.label_scales import LabelScale
 from dgltree.support.arguments import LabelScaleName
 from dgltree.training.objectives.threshold import Threshold
@@ -145,6 +154,7 @@ def test_the_file_of_reading_says_what_a_planner_needs(classifier: TreeModel, ex
     assert reading["inputs"] == list(exported.inputs(drawn(3)))
     assert [known["name"] for known in reading["functions"]] == [f for f, _ in classifier.encoder.vocabulary.functions]
     assert reading["tokens"] == ["x", "y", "z"]
+    assert reading["left_out"] is None
     inner = {known["group"] for known in reading["functions"] if known["children"]}
     assert inner.isdisjoint(known["group"] for known in reading["functions"] if known["children"] == 0)
 
@@ -315,7 +325,31 @@ def model_of_numbers(texts: list[str], folder: Path) -> TrainedModel:
     return model
 
 
-MODELS = {"sexpr": (lists, fitted_model), "json": (orders, model_of_numbers)}
+def pairs(count: int) -> list[str]:
+    """Lines of two S-expressions each."""
+    texts = lists(2 * count)
+    return [f"{first}\t{second}" for first, second in zip(texts[::2], texts[1::2], strict=True)]
+
+
+def model_of_pairs(texts: list[str], folder: Path) -> TrainedModel:
+    """A model with drawn weights, and a threshold, of pairs of S-expressions."""
+    reading = Reading(notation="sexpr")
+    data = TreeDataset(read_objects(examples(texts), reading, lambda tree: tree), reading=reading)
+    torch.manual_seed(1)
+    encoder = make_encoder("tree_lstm", data.vocabulary(), 6)
+    model = TrainedModel(PairModel(encoder, PairReadout(6, 2), ["no", "yes"]), reading)
+    middle = float(model.predict_proba(examples(texts))[:, 1].median())
+    model.predict_from(Threshold(1, middle))
+    model.save(folder / "model")
+    return model
+
+
+def examples(lines: list[str]) -> list[Any]:
+    """What a model reads of the lines of a planner: texts, or pairs of them."""
+    return [tuple(line.split("\t")) if "\t" in line else line for line in lines]
+
+
+MODELS = {"sexpr": (lists, fitted_model), "json": (orders, model_of_numbers), "pairs": (pairs, model_of_pairs)}
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -323,7 +357,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """A folder with ``model``, with ``graph``, as ``dgltree export`` made it, with trees and the answers to these."""
     written, made = MODELS[request.param]
     texts, folder = written(200), tmp_path_factory.mktemp(request.param)
-    predicted = made(texts, folder).predict(texts[:100])
+    predicted = made(texts, folder).predict(examples(texts[:100]))
     assert main(["export", str(folder / "model"), str(folder / "graph")]) == 0
     assert len(set(predicted)) == 2
     (folder / "trees.txt").write_text("\n".join(texts[:100]) + "\n", "utf-8")
@@ -378,13 +412,13 @@ def test_a_trained_model_has_a_graph_of_its_answers_and_of_its_classes(trained: 
     assert isinstance(model.model.encoder, TreeEncoder)
     cell = model.model.encoder.cell
     exported = Exported(trained / "graph", model, cell, groups_of(cell)[1])
-    trees = (trained / "trees.txt").read_text(encoding="utf-8").splitlines()
+    trees = examples((trained / "trees.txt").read_text(encoding="utf-8").splitlines())
     answers, label, vectors = run(exported, trees, "answers", "label", "vectors")
     assert np.abs(answers - model.predict_proba(trees).numpy()).max() < ALLOWED
     assert [model.classes[k] for k in label] == model.predict(trees)
     assert np.abs(vectors - model.encode(trees).numpy()).max() < ALLOWED
     with pytest.raises(ValueError, match="tree 1: "):
-        exported.inputs(["(f a"])
+        exported.inputs(["(f a"] if model.each == 1 else [("(f a", "a")])
 
 
 @pytest.mark.slow
@@ -402,14 +436,37 @@ def test_a_model_of_numbers_gives_them_in_their_unit(scale: LabelScaleName, tmp_
     assert np.ptp(answers) > 1
 
 
+def averaged(network: TreeModel, weight: float) -> TrainedModel:
+    """A model whose answers are means with those of a baseline, with a threshold."""
+    average = SimpleNamespace(weight=weight, baseline=SimpleNamespace(what="a forest of counts"))
+    named = TreeModel(network.encoder, network.readout, ["a", "b", "c"])
+    model = TrainedModel(named, Reading(notation="sexpr"), average=cast(Any, average))
+    model.predict_from(Threshold(2, 0.3))
+    return model
+
+
 def test_answers_that_no_graph_gives_are_refused(classifier: TreeModel, tmp_path: Path) -> None:
-    network = TreeModel(classifier.encoder, classifier.readout, ["a", "b", "c"])
-    model = TrainedModel(network, Reading(notation="sexpr"), average=cast(Any, SimpleNamespace(weight=0.5)))
-    with pytest.raises(ValueError, match="fit with --no-baseline"):
+    model = averaged(classifier, 0.75)
+    with pytest.raises(ValueError, match="its answers are 25% a forest of counts, which"):
         dgltree.export(model, tmp_path)
-    model = TrainedModel(network, Reading(notation="sexpr"), features=cast(Any, SimpleNamespace(names=["age"])))
+    model = TrainedModel(model.model, model.reading, features=cast(Any, SimpleNamespace(names=["age"])))
     with pytest.raises(ValueError, match="it reads columns next to the trees, age"):
-        dgltree.export(model, tmp_path)
+        dgltree.export(model, tmp_path, network_only=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_the_network_of_an_average_is_exported_alone_and_the_file_says_so(
+    classifier: TreeModel, tmp_path: Path
+) -> None:
+    model = averaged(classifier, 0.75)
+    exported = dgltree.export(model, tmp_path, network_only=True)
+    trees = drawn(40)
+    answers, label = run(exported, trees, "answers", "label")
+    alone = TrainedModel(model.model, model.reading)
+    assert np.abs(answers - alone.predict_proba(trees).numpy()).max() < ALLOWED
+    assert label.tolist() == model.objective.predicted(torch.from_numpy(answers)).tolist()
+    assert json.loads((tmp_path / "reading.json").read_text("utf-8"))["left_out"] == "25% a forest of counts"
 
 
 def planner() -> ModuleType:
@@ -427,7 +484,12 @@ def test_planners_have_at_most_120_lines_and_refuse_what_is_wrong(exported: Expo
     for text in ("(f a", "(f a))", "a b", "", '"a'):
         with pytest.raises(ValueError, match=r"one too many|is not one whole tree"):
             plan.read_sexpr(text)
-    model = {"functions": {("f", 1): 0, ("atom", 0): 1}, "groups": [1, 0], "tokens": {"a": 0}, "unknown_token": None}
+    model: dict[str, Any] = {
+        "functions": {("f", 1): 0, ("atom", 0): 1},
+        "groups": [1, 0],
+        "tokens": {"a": 0},
+        "unknown_token": None,
+    }
     model |= {
         "own_positions": [],
         "numbers": False,
@@ -438,5 +500,27 @@ def test_planners_have_at_most_120_lines_and_refuse_what_is_wrong(exported: Expo
     for text, message in (("(g a)", "unknown function 'g' of 1"), ("(f b)", "unknown token 'b'"), ("(f a a)", "of 2")):
         with pytest.raises(ValueError, match=message):
             plan.plan([plan.read_sexpr(text)], model)
+    model |= {"dates": True, "unknown_token": 0}
+    with pytest.raises(ValueError, match="unknown token '2026-11-29', or a date"):
+        plan.plan([plan.read_sexpr("(f 2026-11-29)")], model)
     with pytest.raises(ValueError, match="a node has two parents"):
         plan.plan([[("atom", "a", []), ("f", None, [0]), ("f", None, [1]), ("f", None, [1])]], model)
+
+
+UNUSUAL: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "the notation treebank": ({"notation": "treebank"}, {}),
+    "drop, binarize": ({"notation": "sexpr", "drop": "a", "binarize": "left"}, {}),
+    "keys": ({"notation": "json", "keys": "f,children,token"}, {}),
+    "token_parts": ({"notation": "sexpr"}, {"parts": True}),
+}
+
+
+@pytest.mark.parametrize("way", UNUSUAL)
+def test_a_planner_names_the_ways_of_reading_that_it_lacks(way: str, tmp_path: Path) -> None:
+    reading, options = UNUSUAL[way]
+    encoder = make_encoder("tree_rnn", Vocabulary([("f", 2), ("a", 0)], "x", **options), 4)
+    assert isinstance(encoder, TreeEncoder)
+    model = TrainedModel(TreeModel(encoder, ClassifierReadout(4, 2), ["no", "yes"]), Reading(**reading))
+    (tmp_path / "reading.json").write_text(json.dumps(_reading_of(model, encoder.cell, [1, 0])), "utf-8")
+    with pytest.raises(ValueError, match=f"s-expressions and JSON trees, and lacks {way}$"):
+        planner().load(tmp_path)

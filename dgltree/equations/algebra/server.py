@@ -19,7 +19,6 @@ from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.notation import IMAGINARY_UNIT, number
 from dgltree.read.sympy import from_sympy, to_sympy
-from dgltree.support.workers import end_with_input
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -122,8 +121,6 @@ def _texts(trees: list[Tree]) -> list[str]:
 
 def main() -> None:
     """Answer until the input ends; null for a question that SymPy cannot answer."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    end_with_input()
     limit_memory(START_BYTES)
     try:
         import sympy  # noqa: F401 - loaded before the first question

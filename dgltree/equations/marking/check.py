@@ -179,7 +179,7 @@ class TimedMarking:
         if self._process is None or self._connection is None or self._owner != os.getpid():
             here, there = socket.socketpair()
             with there:
-                command, environment = module_command("dgltree.equations.marking.mark_server", str(there.fileno()))
+                command, environment = module_command("dgltree.equations.marking.mark_server", there.fileno())
                 self._process = subprocess.Popen(
                     command,
                     env=environment,

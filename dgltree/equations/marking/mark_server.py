@@ -1,13 +1,11 @@
 """The process behind equations/marking/check.py: marks the answers that come over a socket, until it is closed."""
 
-import signal
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
 from dgltree.equations.marking.check import Marking
-from dgltree.support.workers import end_with_input
 
 
 def serve(connection: "Connection[Any, Any]") -> None:
@@ -20,6 +18,4 @@ def serve(connection: "Connection[Any, Any]") -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that began this one
-    end_with_input(int(sys.argv[1]))
     serve(Connection(int(sys.argv[1])))
