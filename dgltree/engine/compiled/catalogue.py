@@ -205,9 +205,9 @@ class Catalogue:
             raise NotAProgramError(f"what is computed depends on whether there is a field {min(new)!r}")
         return later
 
-    def show_fields_of_others(self) -> None:
+    def show_fields_of_others(self, entries: Sequence[KnownProgram]) -> None:
         """Refuses functions that ask for a field which nodes with another number write, and they do not."""
-        for entry in self.entries if self.by is not None else []:
+        for entry in entries if self.by is not None else []:
             for asked, situation in entry.situations.items():
                 entry.situations[asked] = self._with_fields(entry, situation, self.written)
 

@@ -64,8 +64,7 @@ class KnownFunctions:
         catalogue.functions = functions
         try:
             found = [self._recorded(each) for each in met]
-            catalogue.show_fields_of_others()
-            self._shadow_all(functions)
+            self._shadow_all(functions, dict(zip(met, found, strict=True)))
             return [None if entry is None else BoundProgram(entry, entry.outside) for entry in found]
         finally:  # what is kept holds no tensor of a model
             for entry in catalogue.entries:
@@ -91,16 +90,27 @@ class KnownFunctions:
             self.refused[met] = _again(error)
             raise
 
-    def _shadow_all(self, functions: PassFunctions) -> None:
+    def _shadow_all(self, functions: PassFunctions, met: Mapping[Met, KnownProgram | None]) -> None:
         """Shadow runs of what has none, or has one without a field that is there by now."""
-        for entry in self.catalogue.entries:
-            for number, situation in entry.situations.items():
-                before = self.shadows.get(entry, {}).get(number)
-                if before is None or before.situation is not situation:
-                    shadow = Shadow(functions, situation, self.catalogue.edges)
-                    if not shadow.trace(entry.outside, entry.fresh):
-                        raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
-                    self.shadows.setdefault(entry, {})[number] = shadow
+        try:
+            entries = [entry for entry in dict.fromkeys(met.values()) if entry is not None]
+            self.catalogue.show_fields_of_others(entries)
+            for entry in entries:
+                self._shadow(functions, entry)
+        except NotAProgramError as error:
+            new = [each for each, entry in met.items() if entry is not None and entry not in self.shadows]
+            self.refused |= dict.fromkeys(new or met, _again(error))
+            raise
+
+    def _shadow(self, functions: PassFunctions, entry: KnownProgram) -> None:
+        made = {}
+        for number, situation in entry.situations.items():
+            before = self.shadows.get(entry, {}).get(number)
+            if before is None or before.situation is not situation:
+                made[number] = Shadow(functions, situation, self.catalogue.edges)
+                if not made[number].trace(entry.outside, entry.fresh):
+                    raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
+        self.shadows[entry] = self.shadows.get(entry, {}) | made
 
 
 class Memory:

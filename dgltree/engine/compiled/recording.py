@@ -192,6 +192,8 @@ class Recording:
 
     def holds(self, outside: Sequence[Tensor]) -> bool:
         """Whether these are the tensors that it holds, except for those made at each call."""
+        if len(outside) != len(self.outside):
+            return False
         pairs = zip(self.outside, outside, strict=True)
         return all(own is other or number in self.fresh for number, (own, other) in enumerate(pairs))
 

@@ -627,3 +627,19 @@ def test_two_processes_compile_the_same_functions_at_once(tmp_path: Path) -> Non
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
     assert len({process.communicate()[0] for process in started}) == 1
     assert len(list(tmp_path.rglob("*.o"))) == 1
+
+
+def test_functions_with_a_tensor_that_cannot_be_found_again_stay_with_torch() -> None:
+    model = net()
+
+    def reduce(nodes: Any) -> Fields:
+        mail = nodes.mailbox["m"]
+        return model.reduce(nodes) if mail.shape[1] < 3 else {"h": mail.mean(1)}
+
+    bushy = torch.tensor([[0, 1, 2], [3, 3, 3]]), {"h": torch.ones(4, H, dtype=torch.float64)}
+    assert is_as_torch(reduce, given=bushy)
+    with patch("dgltree.engine.compiled.shadow.Shadow.trace", return_value=False):
+        assert "in a way that torch does not see" in str(why_not(graph(), send, reduce))
+    assert "in a way that torch does not see" in str(why_not(graph(), send, reduce))
+    assert torch.equal(states(reduce, "on"), states(reduce, "off"))
+    assert is_as_torch(reduce, given=bushy)
