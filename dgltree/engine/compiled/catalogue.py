@@ -213,7 +213,7 @@ class Catalogue:
 
     def _check_size(self, entry: KnownProgram, recording: Recording) -> None:
         """Refuses what takes long to compile."""
-        programs = {each.program.form(): each.program for each in (*self.entries, entry)}
+        programs = {each.program.form: each.program for each in (*self.entries, entry)}
         why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
         if len(programs) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"

@@ -123,8 +123,8 @@ class FunctionPass:
         self.rows = rows_of(plan)
         self.bound = bound
         self.programs = [each.known.program for each in bound]
-        places = {program.form(): number for number, program in enumerate(code.programs)}
-        self.forms = np.array([*(places[program.form()] for program in self.programs), -1])
+        places = {program.form: number for number, program in enumerate(code.programs)}
+        self.forms = np.array([*(places[program.form] for program in self.programs), -1])
         """Of each program, and of rows that have none."""
         runs.table[:, 3] = self.forms[runs.table[:, 2]]
         self.names = list(fields)

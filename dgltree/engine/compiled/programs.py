@@ -126,6 +126,7 @@ class NodeProgram:
             results.append(each.function(*given(each.arguments), **options))
         return [given(ref) for ref in self.held]
 
+    @cached_property
     def form(self) -> tuple[Any, ...]:
         """All but the tensors that are held: programs of one form have the same machine code."""
         products = tuple((each.space, each.fan_in, each.fan_out, each.weight) for each in self.products)

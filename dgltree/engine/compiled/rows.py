@@ -109,6 +109,7 @@ class PlanRows:
         frontier = np.repeat(np.array([each.frontier for each in found], np.int64), sizes)
         bunch = np.repeat(np.arange(len(found)), sizes)
         part = _parts(plan, degree)
+        first_edge = np.cumsum(degree) - degree  # edges of the plan are row after row
         order = np.lexsort((bunch, part, frontier))
         degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
         begins = np.flatnonzero(np.diff(bunch, prepend=-1) | np.diff(part, prepend=-1))
@@ -124,7 +125,7 @@ class PlanRows:
         self.row = torch.from_numpy(inverse(order))[plan.row]
         """(N,), the row of each node."""
         slots = np.arange(len(plan.edges)) - np.repeat(self.first_edge[:-1], degree)
-        self.edges = plan.edges[torch.from_numpy(np.repeat(_first_edges(found, sizes)[order], degree) + slots)]
+        self.edges = plan.edges[torch.from_numpy(np.repeat(first_edge[order], degree) + slots)]
         """(E',), the ids of edges, row after row."""
         self.child: Numbers = self.row.numpy()[plan.source.numpy()[self.edges.numpy()]]
         """(E',), the row that each edge leads from."""
@@ -165,12 +166,6 @@ def _met(plan: TopoPlan, found: Sequence[Bunch]) -> MetRows:
     leaves = {each.frontier for each in computed if each.degree == 0 and not each.others}
     first = {each.frontier for each in computed[:1]}
     return MetRows(list(met), np.array(which, np.int64), first <= leaves != set(), bool(leaves - first), plan.by)
-
-
-def _first_edges(found: Sequence[Bunch], sizes: Sequence[int]) -> Numbers:
-    """(N,), where the edges of each row of a plan begin among those of the plan."""
-    firsts = [each.edges.start + each.degree * np.arange(size) for each, size in zip(found, sizes, strict=True)]
-    return np.concatenate(firsts)
 
 
 def _parts(plan: TopoPlan, degree: Numbers) -> Numbers:

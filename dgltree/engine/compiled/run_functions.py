@@ -201,7 +201,7 @@ def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[Bound
         names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
         nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
         wanted = Wanted(nodes, edges)
-    forms = {program.known.program.form(): program.known.program for program in bound}
+    forms = {program.known.program.form: program.known.program for program in bound}
     key = tuple(forms), wanted, reverse
     if key not in known.codes:
         known.codes[key] = PassCode(list(forms.values()), wanted, reverse)
