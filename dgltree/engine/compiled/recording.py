@@ -380,7 +380,7 @@ class NumbersOfNodes:
         rows: how many there are.
     """
 
-    dtype, device, ndim = torch.int64, torch.device("cpu"), 1
+    device, ndim = torch.device("cpu"), 1
 
     def __init__(self, rows: int) -> None:
         self.shape = torch.Size([rows])
