@@ -121,8 +121,8 @@ class Catalogue:
         """By degree, whether others of the frontier have messages, and the number by which functions decide, if any."""
         self._leaf: dict[str, Kind] | None = None
         """What leaves write."""
-        self._reduced: dict[int | None, dict[str, Kind]] = {}
-        """What is reduced, by the number that all nodes have."""
+        self._reduced: dict[tuple[int, int | None], dict[str, Kind]] = {}
+        """What is reduced, by degree and the number by which functions decide, if any."""
         self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
         sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
@@ -171,7 +171,9 @@ class Catalogue:
         if others:
             self.entry(others, 0, number)
         leaf = (self._leaf or {}) if self.has_leaves else {}
-        return Situation({**self.given, **leaf}, degree, self._reduced.get(number) if others else None, kind)
+        asked = None if (others, None) in self._reduced else number
+        zeros = self._reduced[others, asked] if others else None
+        return Situation({**self.given, **leaf}, degree, zeros, kind)
 
     def _entry(self, situation: Situation) -> tuple[KnownProgram | None, int | None]:
         """What is known of a situation, and the number that all nodes have, if functions asked for it."""
@@ -306,11 +308,13 @@ class Catalogue:
                 )
             self.written[name] = kind
         if recording.degree:
-            number = situation.kind and situation.kind.number
-            if self._reduced.setdefault(number, recording.reduced) != recording.reduced:
-                raise NotAProgramError(
-                    f"reduce_func returns other fields for {recording.degree} messages than for other numbers"
-                )
+            asked = situation.kind.number if situation.kind and recording.asks_kind else None
+            for (_, number), reduced in self._reduced.items():
+                if (number is None or asked is None or number == asked) and reduced != recording.reduced:
+                    raise NotAProgramError(
+                        f"reduce_func returns other fields for {recording.degree} messages than for other numbers"
+                    )
+            self._reduced[recording.degree, asked] = recording.reduced
 
     def _probed_degrees(self, degree: int) -> tuple[int, int]:
         """Two degrees that are no size of a field; above those of a program that does not hold for this one."""

@@ -151,6 +151,19 @@ def test_functions_decide_by_the_number_that_all_nodes_have(name: str) -> None:
     assert_as_torch(DECIDED[name], by="token")
 
 
+@pytest.mark.parametrize("name", ["not at all", "a truth of all"])
+def test_nodes_without_messages_get_0_among_others_with_their_number(name: str) -> None:
+    edges = torch.tensor([[0, 1, 0, 1], [2, 2, 3, 3]])
+    nodes = {"h": torch.ones(5, H, dtype=torch.float64), "token": torch.tensor([0, 0, 0, 1, 1])}
+    found = []
+    for mode in ("required", "off"):
+        with kernels(mode):
+            frontiers = [[2], [3, 4]]
+            found.append(dgltree.prop_nodes((edges, dict(nodes)), frontiers, *DECIDED[name][:2], by="token")["h"])
+    assert torch.equal(found[0][4], torch.zeros(H, dtype=torch.float64))
+    assert torch.allclose(*found, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("name", [name for name in DECIDED if name != "not at all"])
 def test_without_by_it_is_proposed(name: str) -> None:
     assert "the field 'token' decides what is computed, so pass by='token': \"" in reason_of(DECIDED[name])
