@@ -25,6 +25,14 @@ class Aggregation(nn.Module, ABC):
         super().__init__()
         self.size = size
 
+    def __init_subclass__(cls) -> None:
+        """A class with a ``forward`` of its own does not inherit what stands for another one's."""
+        super().__init_subclass__()
+        if "forward" in vars(cls):
+            for name in ("of_mailbox", "of_slots"):
+                if name not in vars(cls):
+                    setattr(cls, name, vars(Aggregation)[name])
+
     @abstractmethod
     def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
         """Name to (count, *shape) from name to (rows, *shape), ``h`` among them; a group without rows has 0.
@@ -35,6 +43,12 @@ class Aggregation(nn.Module, ABC):
             count: the number of groups.
         """
 
+    def of_mailbox(self, rows: Messages) -> Messages:
+        """The same for groups of equal size: name to (count, *shape) from name to (count, size, *shape)."""
+        count, size = rows["h"].shape[:2]
+        group = torch.arange(count, device=rows["h"].device).repeat_interleave(size, output_size=count * size)
+        return self({name: each.flatten(0, 1) for name, each in rows.items()}, group, count)
+
     def of_slots(self, slots: Sequence[Messages]) -> Messages:
         """The same for groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
         lead = torch.broadcast_shapes(*(slot["h"].shape[:-1] for slot in slots))
@@ -43,11 +57,8 @@ class Aggregation(nn.Module, ABC):
         for name, first in slots[0].items():
             shape = first.shape[slots[0]["h"].dim() - 1 :]
             each = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
-            rows[name] = torch.cat(each, 1).flatten(0, 1)
-        group = torch.arange(count, device=rows["h"].device).repeat_interleave(
-            len(slots), output_size=count * len(slots)
-        )
-        return {name: found.view(*lead, *found.shape[1:]) for name, found in self(rows, group, count).items()}
+            rows[name] = torch.cat(each, 1)
+        return {name: found.view(*lead, *found.shape[1:]) for name, found in self.of_mailbox(rows).items()}
 
 
 class SumAggregation(Aggregation):
@@ -55,6 +66,9 @@ class SumAggregation(Aggregation):
 
     def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
         return {name: _sum(each, group, count) for name, each in rows.items()}
+
+    def of_mailbox(self, rows: Messages) -> Messages:
+        return {name: each.sum(1) for name, each in rows.items()}
 
     def of_slots(self, slots: Sequence[Messages]) -> Messages:
         """One by one: what is equal for many rows is added without being copied for each."""
@@ -71,6 +85,9 @@ class MeanAggregation(Aggregation):
         share = 1 / _sum(rows["h"].new_ones(len(group)), group, count).clamp(min=1)
         return {name: _sum(each, group, count) * _like(share, each) for name, each in rows.items()}
 
+    def of_mailbox(self, rows: Messages) -> Messages:
+        return {name: each.mean(1) for name, each in rows.items()}
+
 
 class MaxAggregation(Aggregation):
     r""":math:`\max_k m_k`, element by element; equal maxima share the gradient."""
@@ -79,6 +96,9 @@ class MaxAggregation(Aggregation):
 
     def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
         return {name: _extreme(each, group, count, self.reduction) for name, each in rows.items()}
+
+    def of_mailbox(self, rows: Messages) -> Messages:
+        return {name: getattr(each, self.reduction)(1) for name, each in rows.items()}
 
 
 class MinAggregation(MaxAggregation):
@@ -107,6 +127,12 @@ class AttentionAggregation(Aggregation):
         weight = (score - highest.index_select(0, group)).exp()
         weight = weight / _sum(weight, group, count).index_select(0, group)
         return {name: _sum(_like(weight, each) * each, group, count) for name, each in rows.items()}
+
+    def of_mailbox(self, rows: Messages) -> Messages:
+        weight = (rows["h"] @ self.query * self.size**-0.5).softmax(1)
+        return {
+            name: (weight.view(*weight.shape, *[1] * (each.dim() - 2)) * each).sum(1) for name, each in rows.items()
+        }
 
 
 AGGREGATIONS: dict[str, type[Aggregation]] = {

@@ -50,7 +50,7 @@ from dgltree.engine.contract import CellBase, Children, Computed, Rows, Send, St
 from dgltree.engine.gather_plan import BlockPiece, GatherPlan
 from dgltree.engine.schedule import Schedule, Step
 from dgltree.engine.trace import Trace
-from dgltree.engine.typed_linear import Linear, Segments, Weights, product
+from dgltree.engine.typed_linear import Linear, Matrices, Segments, matrices_of, product
 from dgltree.support.torch_internals import inside_transform
 
 SEGMENT_ROWS = 4096
@@ -68,6 +68,7 @@ def run(
     *,
     record: bool,
     recompute: bool = False,
+    matrices: Mapping[str, Matrices] | None = None,
 ) -> State:
     """The states of all rows of a schedule, part name to (R, *shape).
 
@@ -81,26 +82,30 @@ def run(
         record: whether there may be a backward pass.
         recompute: whether that computes the steps once more, instead of keeping what it needs of them. Under
             ``torch.func``'s transforms it makes no difference.
+        matrices: the maps one by one, if somebody has unbound the weights.
     """
     transformed = inside_transform()
     if not record and not transformed:
-        return _in_buffers(Steps(cell, schedule, weights, traced), leaf, x_pre)
-    steps = Steps(cell, schedule.with_gathers(), weights, traced)
+        return _in_buffers(Steps(cell, schedule, weights, traced, matrices), leaf, x_pre)
+    steps = Steps(cell, schedule.with_gathers(), weights, traced, matrices)
     return _in_blocks(steps, leaf, x_pre, recompute and record and not transformed)
 
 
 class Steps:
     """The steps of one pass of a cell."""
 
-    def __init__(self, cell: CellBase, schedule: Schedule, weights: Mapping[str, Tensor], traced: Trace) -> None:
+    def __init__(
+        self,
+        cell: CellBase,
+        schedule: Schedule,
+        weights: Mapping[str, Tensor],
+        traced: Trace,
+        matrices: Mapping[str, Matrices] | None = None,
+    ) -> None:
         self.cell, self.schedule, self.weights, self.traced = cell, schedule, weights, traced
         self._maps = cell.named_maps()
         # Maps that ``weights`` lacks have hooks, or a forward of their own: they are called as modules.
-        self._matrices = {
-            name: Weights(weights[f"{name}.weight"], weights.get(f"{name}.bias")).unbound()
-            for name in self._maps
-            if f"{name}.weight" in weights
-        }
+        self._matrices = matrices_of(self._maps, weights) if matrices is None else matrices
 
     @property
     def plan(self) -> GatherPlan:

@@ -1,24 +1,27 @@
 """The level engine: a cell along a batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch, as_batch, check_vocabulary
 from dgltree.batching.subtrees import twins
 from dgltree.engine import executor
 from dgltree.engine.checks import check_device, check_finite, check_first_states, check_up, check_weights
-from dgltree.engine.contract import CellContract, DownwardContract, State
-from dgltree.engine.kernels.dispatch import fused_pass
+from dgltree.engine.compiled.cell_functions import ADDED, INPUT
+from dgltree.engine.compiled.cell_pass import ByTorch, compiled_states
+from dgltree.engine.contract import CellBase, CellContract, Computed, DownwardContract, State
+from dgltree.engine.kernels.dispatch import fused_pass, refuse_if_required
 from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.kernels.kernel import operand
 from dgltree.engine.memory import check_downward_memory, check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule, downward_schedule
 from dgltree.engine.trace import Trace
+from dgltree.engine.typed_linear import Matrices, matrices_of, product
 from dgltree.support.torch_internals import (
     exclude_from_compile,
     hooks_of,
@@ -200,8 +203,35 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
     check_first_states(cell, weights, [leaf[part] for part in cell.state])
     traced.keep(slice(0, schedule.leaves), leaf)
-    x_pre = _input_products(cell, schedule, batch)
-    return executor.run(cell, schedule, leaf, x_pre, weights, traced, record=record, recompute=recompute)
+    x, matrices = _inner_inputs(cell, schedule, batch), matrices_of(cell.named_maps(), weights)
+
+    def by_torch(matrices: Mapping[str, Matrices], leaf: Computed, fields: Mapping[str, Tensor]) -> State:
+        x_pre = _input_products(cell, schedule, matrices, fields.get(INPUT))
+        options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
+        return executor.run(cell, schedule, leaf, x_pre, weights, traced, **options)
+
+    fields: dict[str, Tensor] = {} if x is None else {INPUT: x}
+    return _states(cell, matrices, schedule, leaf, fields, by_torch, traced, recompute and record)
+
+
+def _states(
+    cell: CellBase,
+    matrices: Mapping[str, Matrices],
+    schedule: Schedule,
+    leaf: Computed,
+    fields: Mapping[str, Tensor],
+    by_torch: ByTorch,
+    traced: Trace,
+    recompute: bool,
+) -> State:
+    """The states of a pass, by compiled code where that is possible."""
+    states = None
+    if not traced.names and not inside_transform():  # neither traces nor transforms see what is compiled
+        if recompute:
+            refuse_if_required("compiled passes keep what their backward pass needs")
+        else:
+            states = compiled_states(cell, matrices, schedule, leaf, fields, by_torch)
+    return by_torch(matrices, leaf, fields) if states is None else states
 
 
 def _public(states: Tensor, schedule: Schedule) -> Tensor:
@@ -213,31 +243,39 @@ def _public(states: Tensor, schedule: Schedule) -> Tensor:
     return states.index_select(0, (schedule.row - base).clamp(min=0)).masked_fill_(without, 0)
 
 
-def _input_products(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> Sequence[Tensor | None]:
-    """What x adds to the gates of each step, if anything: few products of many rows, ahead of the recursion."""
-    nothing = [None] * len(schedule.steps)
+def _inner_inputs(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> Tensor | None:
+    """(R, d), the inputs of all rows, 0 for leaves; None without inputs."""
     if cell.input_size is None:
-        return nothing
+        return None
     inner = schedule.node[schedule.leaves :]
     x = None if batch.x is None else batch.x.index_select(0, inner)
     token = batch.token.index_select(0, inner) if schedule.tokens_inside else None
     inputs = cell.node_inputs(batch.function.index_select(0, inner), token, None, x)
+    return None if inputs is None else nn.functional.pad(inputs, (0, 0, schedule.leaves, 0))
+
+
+def _input_products(
+    cell: CellContract, schedule: Schedule, matrices: Mapping[str, Matrices], inputs: Tensor | None
+) -> Sequence[Tensor | None]:
+    """What x adds to the gates of each step, if anything: few products of many rows, ahead of the recursion."""
     if inputs is None:
-        return nothing
+        return [None] * len(schedule.steps)
     by_arity: dict[int | None, list[int]] = {}
     for k, step in enumerate(schedule.steps):
         by_arity.setdefault(step.arity, []).append(k)
     found: dict[int, Tensor] = {}
     for arity, numbers in by_arity.items():
         steps = [schedule.steps[k] for k in numbers]
-        rows = torch.cat([inputs[step.start - schedule.leaves : step.stop - schedule.leaves] for step in steps])
+        rows = torch.cat([inputs[step.start : step.stop] for step in steps])
         sizes = [step.stop - step.start for step in steps]
         segments = [
             (function, before + start, before + stop)
             for step, before in zip(steps, accumulate(sizes, initial=0), strict=False)
             for function, start, stop in step.segments
         ]
-        products = cell.linear_for(arity, segments)("input", rows)
+        name = f"input_{cell.key(arity)}"
+        own = cell.named_maps()[name]
+        products = product(rows, matrices[name], own.runs(segments)) if name in matrices else own(rows, segments)
         found |= zip(numbers, products.split(sizes), strict=True)
     return [found[k] for k in range(len(schedule.steps))]
 
@@ -298,12 +336,21 @@ def _run_down(
     check_downward_memory(cell, schedule, record)
     roots, others = schedule.node.tensor_split([schedule.leaves])
     first = cell.start({part: rows.index_select(0, roots) for part, rows in up.items()})
-    added = None
+    fields: dict[str, Tensor] = {}
     if cell.reads_up:
         added = cell.up_inputs(up["h"].index_select(0, others), trees.function.index_select(0, others))
-    sizes = [step.stop - step.start for step in schedule.steps]
-    x_pre = [None] * len(sizes) if added is None else added.split(sizes)
-    return executor.run(cell, schedule, first, x_pre, weights, traced, record=record, recompute=recompute)
+        if added is not None:
+            fields[ADDED] = nn.functional.pad(added, (0, 0, schedule.leaves, 0))
+
+    def by_torch(matrices: Mapping[str, Matrices], first: Computed, fields: Mapping[str, Tensor]) -> State:
+        sizes = [step.stop - step.start for step in schedule.steps]
+        added = fields.get(ADDED)
+        x_pre = [None] * len(sizes) if added is None else added[schedule.leaves :].split(sizes)
+        options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
+        return executor.run(cell, schedule, first, x_pre, weights, traced, **options)
+
+    matrices = matrices_of(cell.named_maps(), weights)
+    return _states(cell, matrices, schedule, first, fields, by_torch, traced, recompute and record)
 
 
 def _check_shared(cell: DownwardContract, trees: TreeBatch, up: State) -> None:

@@ -1,6 +1,6 @@
 """Affine maps of which each function has its own, or of which all functions share one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -51,6 +51,15 @@ class Matrices(NamedTuple):
     """K of (out, in)"""
     bias: Sequence[Tensor] | None
     """K of (out,)"""
+
+
+def matrices_of(names: Iterable[str], weights: Mapping[str, Tensor]) -> dict[str, Matrices]:
+    """The maps of some names one by one, of those that have their tensors among some weights."""
+    return {
+        name: Weights(weights[f"{name}.weight"], weights.get(f"{name}.bias")).unbound()
+        for name in names
+        if f"{name}.weight" in weights
+    }
 
 
 class TypedLinear(nn.Module):

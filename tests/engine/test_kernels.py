@@ -15,6 +15,7 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
+from dgltree.engine.compiled import compiled_pass
 from dgltree.engine.kernels import threads
 from dgltree.engine.kernels.dispatch import get_fused, kernels
 
@@ -35,10 +36,12 @@ def on() -> Iterator[None]:
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """A list to which every pass through kernels is added."""
+    """A list to which every pass through kernels is added, by hand or generated."""
     found: list[object] = []
-    apply = engine.FusedPass.apply
-    monkeypatch.setattr(engine.FusedPass, "apply", lambda *given: found.append(given[0]) or apply(*given))
+    for kind in (engine.FusedPass, compiled_pass.Differentiable):
+        apply = kind.apply
+        counted = lambda *given, apply=apply: found.append(given[0]) or apply(*given)  # noqa: E731
+        monkeypatch.setattr(kind, "apply", counted)
     return found
 
 
@@ -113,7 +116,7 @@ def test_a_subclass_with_other_mathematics_is_not_covered() -> None:
 
 def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
-        pytest.raises(ValueError, match="kernels are on, cached, off, required; 'fast' is none of them"),
+        pytest.raises(ValueError, match="kernels are on, cached, off, required, generated; 'fast' is none of them"),
         kernels("fast"),
     ):
         pass

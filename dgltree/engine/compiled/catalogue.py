@@ -6,7 +6,7 @@ two degrees, show which of their numbers follow which count; the program of one 
 nodes, if the recording there has the same operations, and the numbers that the probes foretell.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from math import isclose
@@ -156,6 +156,11 @@ class Catalogue:
     def has(self, degree: int, others: int = 0, number: int | None = None) -> bool:
         """Whether it is known already what is written at nodes of a degree."""
         return any((degree, bool(others), each) in self._found for each in (None, number))
+
+    def keep(self, entries: Collection[KnownProgram]) -> None:
+        """Forgets all others, which are recorded again if they are met."""
+        self.entries = [entry for entry in self.entries if entry in entries]
+        self._found = {met: entry for met, entry in self._found.items() if entry is None or entry in entries}
 
     def programs(self) -> dict[int, NodeProgram]:
         """By the degrees that were met, of nodes that do not keep what they have."""

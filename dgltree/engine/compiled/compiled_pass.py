@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,18 +11,20 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, RUN, PassPrinter, Wanted
+from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, PassPrinter, Wanted
 from dgltree.engine.compiled.known_functions import BoundProgram
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.programs import NodeProgram, Product
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import Numbers, PlanRows, rows_of
+from dgltree.engine.compiled.rows import Numbers, PassRows, ProgramRuns
+from dgltree.engine.compiled.spare_memory import Buffer, give_back, take
 from dgltree.engine.compiled.values import Space
-from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.threads import threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
+ALIGNED = 16
+"""Numbers: where a product begins is a multiple of so many."""
 MOST_COPIED = 2**22
 """Numbers that gradients of held tensors, such as tables, have in all copies: where there would be more, parts are
 computed in turn."""
@@ -30,44 +32,6 @@ computed in turn."""
 
 class OutsideTableError(Exception):
     """A look-up of a row that a table does not have."""
-
-
-class ProgramRuns(NamedTuple):
-    """Which rows of a plan each program computes: part after part, one frontier after the other."""
-
-    table: Numbers
-    """(runs, columns): see :data:`dgltree.engine.compiled.driver.RUN`."""
-    bounds: Numbers
-    """(parts + 1,), where the runs of each part begin."""
-    slots: list[Numbers]
-    """Of each program, (parts + 1,): where its rows of each part begin among all of its rows."""
-    edge_slots: list[Numbers]
-    """The same of the edges that lead to them."""
-    program: Numbers
-    """(N,), of each row, -1 for none."""
-
-    @classmethod
-    def of(cls, rows: PlanRows, which: Numbers) -> "ProgramRuns":
-        """For the program of each bunch of rows, -1 for none. Rows of a frontier, part and program are one run."""
-        low, high, frontier, part = rows.bunches.T
-        program = np.repeat(which, high - low)
-        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1))
-        ends = np.append(begins[1:], len(low))
-        order = np.argsort(part[begins], kind="stable")
-        low, high, which, part = low[begins][order], high[ends - 1][order], which[begins][order], part[begins][order]
-        edges = rows.first_edge[high] - rows.first_edge[low]
-        table = np.zeros((len(low), len(RUN)), np.int64)
-        table[:, 0], table[:, 1], table[:, 2] = low, high, which
-        bounds = np.searchsorted(part, np.arange(part.max(initial=0) + 2))
-        slots, edge_slots = [], []
-        for number in range(int(which.max(initial=-1)) + 1):
-            mine = which == number
-            before, edges_before = np.cumsum((high - low) * mine), np.cumsum(edges * mine)
-            table[mine, 4] = before[mine] - high[mine]
-            table[mine, 5] = edges_before[mine] - rows.first_edge[high[mine]]
-            slots.append(np.append(0, before)[bounds])
-            edge_slots.append(np.append(0, edges_before)[bounds])
-        return cls(table, bounds, slots, edge_slots, program)
 
 
 class PassCode:
@@ -87,15 +51,41 @@ class PassCode:
         for program in programs:
             self.states |= program.kinds
         is_double = self.dtype == torch.float64
-        self.printer = PassPrinter(is_double, self.programs, frozenset(self.states), wanted, reverse)
-        self.text = str(self.printer.module)
+        printed = PassPrinter(is_double, self.programs, frozenset(self.states), wanted, reverse)
+        self.text = str(printed.module)
+        """In LLVM's language, until it is compiled: text and printer are megabytes."""
+        self.arrays, self.sent = list(printed.arrays), printed.sent
+        self.sizes = np.array(printed.sizes, np.int64)
+        self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
         self.calls = ("forward",) if wanted is None else ("forward", "backward")
         self.module: CompiledModule | None = None
+
+        self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
+
+    def names(self, forms: Sequence[int]) -> list[list[str]]:
+        """Of the arrays of the code, in the order of their numbers there, as each of some programs has them."""
+        found = self.known_names.get(tuple(forms))
+        if found is None:
+            found = self.known_names[tuple(forms)] = [self._names(*each) for each in enumerate(forms)]
+        return found
+
+    def _names(self, number: int, form: int) -> list[str]:
+        found = []
+        for array in self.arrays:
+            kind, *place = array.name.rsplit(" ", 2)
+            if kind not in OF_PROGRAM:
+                found.append(array.name)
+            elif int(place[0]) == form:
+                found.append(f"{kind} {number} {place[1]}")
+            else:
+                found.append("")
+        return found
 
     def compile(self) -> None:
         """Makes machine code, or reads it from disk. It is made once."""
         if self.module is None:
-            self.module = CompiledModule(self.text, self.calls)
+            self.module = CompiledModule.of(self.text, self.calls)
+            self.text = ""
 
 
 class FunctionPass:
@@ -103,30 +93,32 @@ class FunctionPass:
 
     Args:
         code: of the programs.
-        plan: of the graph.
-        runs: its rows by program.
+        rows: of the graph.
+        runs: the same by program.
         bound: the programs, with what the functions hold.
         fields: (N, *shape) or (E, *shape) each, by ``node NAME`` and ``edge NAME``.
         again: the same pass by torch's operations: gives (N, *shape) of what is written, from the fields.
+        masks: of each program, in the order of its slots, if they are drawn already; ``again`` then draws the same.
     """
 
     def __init__(
         self,
         code: PassCode,
-        plan: TopoPlan,
+        rows: PassRows,
         runs: ProgramRuns,
         bound: Sequence[BoundProgram],
         fields: Mapping[str, Tensor],
         again: Callable[[Mapping[str, Tensor]], list[Tensor]],
+        masks: Sequence[Sequence[Tensor]] | None = None,
     ) -> None:
-        self.code, self.plan, self.runs, self.again = code, plan, runs, again
-        self.rows = rows_of(plan)
+        self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
         self.bound = bound
         self.programs = [each.known.program for each in bound]
         places = {program.form: number for number, program in enumerate(code.programs)}
         self.forms = np.array([*(places[program.form] for program in self.programs), -1])
         """Of each program, and of rows that have none."""
-        runs.table[:, 3] = self.forms[runs.table[:, 2]]
+        self.table = runs.table.copy()
+        self.table[:, 3] = self.forms[runs.table[:, 2]]
         self.names = list(fields)
         self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
         """What the functions hold, each once."""
@@ -136,10 +128,12 @@ class FunctionPass:
         """How many gradients there are of what is held: one for each part, or for all."""
         self.arrays: dict[str, Tensor] = {}
         """The memory of the pass, (rows, columns) each, by name."""
+        self.buffers: list[Buffer] = []
+        """That of its products."""
 
     def run(self) -> dict[str, Tensor]:
         """(N, *shape) of each field that is written."""
-        return dict(zip(self.code.states, _Differentiable.apply(self, *self.given), strict=True))
+        return dict(zip(self.code.states, Differentiable.apply(self, *self.given), strict=True))
 
     # -----------------------------------------------------------------------------------------------------------------
     # Forward.
@@ -151,10 +145,11 @@ class FunctionPass:
         """
         fields, outside = given[: len(self.names)], given[len(self.names) :]
         for name, tensor in zip(self.names, fields, strict=True):
-            order = self.rows.nodes if name.startswith("node ") else self.rows.edges
-            self.arrays[name] = _as_columns(tensor).index_select(0, order)
-        self.names_of = [self._names(number) for number in range(len(self.programs))]
-        for array in self.code.printer.arrays:
+            columns = _as_columns(tensor)
+            is_of_node = name.startswith("node ")
+            self.arrays[name] = self.rows.of_nodes(columns) if is_of_node else columns.index_select(0, self.rows.edges)
+        self.names_of = self.code.names(self.forms[:-1].tolist())
+        for array in self.code.arrays:
             of, _, name = array.name.partition(" ")
             if of == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
                 self._new(array.name, len(self.rows), prod(self.code.states[name].shape), array.is_whole)
@@ -166,22 +161,9 @@ class FunctionPass:
         self._call("forward")
         return [self._in_order(f"state {name}", kind) for name, kind in self.code.states.items()]
 
-    def _names(self, number: int) -> list[str]:
-        """Of the arrays of the code, in the order of their numbers there, as a program has them."""
-        found = []
-        for array in self.code.printer.arrays:
-            kind, *place = array.name.rsplit(" ", 2)
-            if kind not in OF_PROGRAM:
-                found.append(array.name)
-            elif int(place[0]) == self.forms[number]:
-                found.append(f"{kind} {number} {place[1]}")
-            else:
-                found.append("")
-        return found
-
     def _in_order(self, name: str, kind: Kind) -> Tensor:
         """(N, *shape) of an array, a row for each node in the order of the graph."""
-        return self.arrays[name].index_select(0, self.rows.row).view(len(self.rows), *kind.shape).to(kind.dtype)
+        return self.rows.to_nodes(self.arrays[name]).view(len(self.rows), *kind.shape).to(kind.dtype)
 
     def _hold(self, outside: Sequence[Tensor]) -> None:
         """What torch makes of the tensors that functions hold, with a graph of its own for their gradients."""
@@ -193,12 +175,15 @@ class FunctionPass:
             ]
         for number, held in enumerate(self.held):
             for k, tensor in enumerate(held):
-                flat = tensor.detach().contiguous()
+                flat = tensor.detach().resolve_neg().contiguous()
                 self.arrays[f"held {number} {k}"] = flat if flat.dim() == 2 else flat.view(1, -1)
 
     def _draw_masks(self) -> None:
         for number, program in enumerate(self.programs):
             for k, mask in enumerate(program.masks):
+                if self.masks is not None:
+                    self.arrays[f"mask {number} {k}"] = self.masks[number][k]
+                    continue
                 rows = self._slots(number, mask.space) * mask.rows
                 chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
                 self.arrays[f"mask {number} {k}"] = torch.bernoulli(chances)
@@ -226,12 +211,30 @@ class FunctionPass:
 
     def _make_products(self, kinds: Sequence[str]) -> None:
         """Rows of all products: of what goes in (``input``), comes out (``product``), and of their gradients."""
-        for number, program in enumerate(self.programs):
-            for k, product in enumerate(program.products):
-                rows = self._slots(number, product.space) * len(product.rows)
-                for kind in kinds:
-                    columns = product.fan_in if kind in ("input", "product_input") else product.fan_out
-                    self.arrays[f"{kind} {number} {k}"] = torch.empty(rows, columns, dtype=self.code.dtype)
+        shapes = {
+            f"{kind} {number} {k}": (
+                self._slots(number, product.space) * len(product.rows),
+                product.fan_in if kind in ("input", "product_input") else product.fan_out,
+            )
+            for number, program in enumerate(self.programs)
+            for k, product in enumerate(program.products)
+            for kind in kinds
+        }
+        if not shapes:
+            return
+        bounds = np.cumsum([0, *(-(-prod(shape) // ALIGNED) * ALIGNED for shape in shapes.values())]).tolist()
+        size = max(bounds[-1], ALIGNED) * self.code.dtype.itemsize
+        self.buffers.append(take(size))
+        numbers = torch.from_numpy(self.buffers[-1][:size]).view(self.code.dtype)
+        for (name, shape), first in zip(shapes.items(), bounds, strict=False):
+            self.arrays[name] = numbers[first : first + prod(shape)].view(shape)
+
+    def release(self) -> None:
+        """Gives back the memory of products, which nothing reads any more."""
+        self.arrays = {}
+        for buffer in self.buffers:
+            give_back(buffer)
+        self.buffers = []
 
     def _call(self, name: str) -> None:
         """Computes all parts. Each has memory of its own for gradients of what is held, if there is enough."""
@@ -244,15 +247,15 @@ class FunctionPass:
                 part()
 
     def _call_part(self, name: str, part: int, of_arrays: Numbers) -> None:
-        printer, runs = self.code.printer, slice(*self.runs.bounds[part : part + 2])
+        runs = slice(*self.runs.bounds[part : part + 2])
         wrong = np.zeros(1, np.int64)
-        scratch = np.empty((max(printer.scratch, 1), max(printer.widest, 1)), np.float64)
+        scratch = np.empty(self.code.scratch_shape, np.float64)
         given = {
-            "runs": self.runs.table[runs],
+            "runs": self.table[runs],
             "bases": of_arrays[0] + of_arrays[3] * (part % self.copies),
             "strides": of_arrays[1],
             "lengths": of_arrays[2],
-            "sizes": np.array(printer.sizes, np.int64),
+            "sizes": self.code.sizes,
             "first_edge": self.rows.first_edge,
             "child": self.rows.child,
             "scratch": scratch,
@@ -261,7 +264,7 @@ class FunctionPass:
             "first_out": self.rows.first_out,
         }
         addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(given["runs"]), "arrays": len(printer.arrays)}
+        addresses |= {"count": len(given["runs"]), "arrays": len(self.code.arrays)}
         addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
         self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
@@ -270,29 +273,28 @@ class FunctionPass:
 
     def _addresses(self) -> Numbers:
         """(4, programs, arrays): where each array begins, its columns, its rows, and the bytes from copy to copy."""
-        found = np.zeros((4, len(self.programs), len(self.code.printer.arrays)), np.int64)
-        for number, names in enumerate(self.names_of):
-            for place, array in enumerate(names):
-                tensor = self.arrays.get(array)
-                if tensor is not None:
-                    rows, columns = tensor.shape
-                    copies = self.copies if array.startswith("d held ") else 1
-                    size = tensor.nbytes // copies if copies > 1 else 0
-                    found[:, number, place] = tensor.data_ptr(), columns, rows // copies, size
-        return found
+        places = {}
+        for name, tensor in self.arrays.items():
+            rows, columns = tensor.shape
+            copies = self.copies if name.startswith("d held ") else 1
+            places[name] = tensor.data_ptr(), columns, rows // copies, tensor.nbytes // copies if copies > 1 else 0
+        missing = (0, 0, 0, 0)
+        found = [[places.get(name, missing) for name in names] for names in self.names_of]
+        return np.ascontiguousarray(np.array(found, np.int64).transpose(2, 0, 1))
 
     # -----------------------------------------------------------------------------------------------------------------
     # Backward.
 
     def backward(self, gradients: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
         """Those of all that was given."""
-        printer = self.code.printer
         for (name, kind), gradient in zip(self.code.states.items(), gradients, strict=True):
             if kind.dtype.is_floating_point:
                 if gradient is None:
                     self._new(f"d state {name}", len(self.rows), prod(kind.shape))
                 else:
-                    self.arrays[f"d state {name}"] = _as_columns(gradient).index_select(0, self.rows.nodes)
+                    given_rows = _as_columns(gradient)
+                    own = self.rows.of_nodes(given_rows)  # to which gradients of later rows are added
+                    self.arrays[f"d state {name}"] = own.clone() if own is given_rows else own
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
         names = {name for names in self.names_of for name in names}
         for name in fields | {name for name in names if name.startswith(("d node ", "d edge "))}:
@@ -302,20 +304,23 @@ class FunctionPass:
         self.copies = self.parts if numbers * self.parts <= MOST_COPIED else 1
         for name, (rows, columns) in held.items():
             self._new(name, self.copies * rows, columns)
-        for name, columns in printer.sent.items():
+        for name, columns in self.code.sent.items():
             self._new(f"sent {name}", len(self.rows.child), columns)
         self._make_products(("product_input", "d product"))
         self._call("backward")
         self._add_unwritten()
-        found = [self._to_field(name) if f"d {name}" in fields else None for name in self.names]
+        found = [
+            self._to_field(name, len(given)) if f"d {name}" in fields else None
+            for name, given in zip(self.names, self.given, strict=False)
+        ]
         return [*found, *self._to_outside()]
 
-    def _to_field(self, name: str) -> Tensor:
-        """The gradient of a field, (N, columns) or (E, columns)."""
+    def _to_field(self, name: str, count: int) -> Tensor:
+        """The gradient of a field, (N, columns) or (E, columns), of so many rows."""
         gradient = self.arrays[f"d {name}"]
         if name.startswith("node "):
-            return gradient.index_select(0, self.rows.row)
-        return gradient.new_zeros(len(self.plan.source), gradient.shape[1]).index_copy_(0, self.rows.edges, gradient)
+            return self.rows.to_nodes(gradient)
+        return gradient.new_zeros(count, gradient.shape[1]).index_copy_(0, self.rows.edges, gradient)
 
     def _add_unwritten(self) -> None:
         """Gives fields the gradients of rows that no program wrote."""
@@ -323,13 +328,13 @@ class FunctionPass:
             to_node = self.arrays.get(f"d node {name}")
             if to_node is None:
                 continue
-            writes = np.array([*(name in program.kinds for program in self.programs), False])
-            kept = torch.from_numpy(~writes[self.runs.program])
-            to_node[kept] += self.arrays[f"d state {name}"][kept]
+            kept = self.runs.kept(tuple(name in program.kinds for program in self.programs))
+            to_node.index_add_(0, kept, self.arrays[f"d state {name}"].index_select(0, kept))
 
     def _to_outside(self) -> list[Tensor | None]:
         """The gradients of what functions hold, through what torch made of it."""
         pairs: list[tuple[Tensor, Tensor]] = []
+        to_leaves: dict[int, Tensor] = {}
         for number, program in enumerate(self.programs):
             to_held: dict[int, list[Tensor]] = {}
             for k in range(len(program.held)):
@@ -340,31 +345,41 @@ class FunctionPass:
                     to_held.setdefault(product.weight, []).extend(self._to_weight(number, k, product))
             for k, gradients in to_held.items():
                 held = self.held[number][k]
-                if held.requires_grad:
-                    pairs.append((held, _sum_of(gradients).view(held.shape)))
-        leaves = [leaf for leaf in self.leaves if leaf.requires_grad]
-        if not pairs or not leaves:
-            return [None] * len(self.leaves)
-        tensors, to = zip(*pairs, strict=True)
-        found = iter(torch.autograd.grad(tensors, leaves, to, retain_graph=True, allow_unused=True))
-        return [next(found) if leaf.requires_grad else None for leaf in self.leaves]
+                if not held.requires_grad:
+                    continue
+                gradient = _sum_of(gradients).view(held.shape)
+                if held.is_leaf:
+                    to_leaves[id(held)] = to_leaves[id(held)] + gradient if id(held) in to_leaves else gradient
+                else:
+                    pairs.append((held, gradient))
+        if pairs:
+            leaves = [leaf for leaf in self.leaves if leaf.requires_grad]
+            tensors, to = zip(*pairs, strict=True)
+            found = torch.autograd.grad(tensors, leaves, to, retain_graph=True, allow_unused=True)
+            for leaf, gradient in zip(leaves, found, strict=True):
+                if gradient is not None:
+                    to_leaves[id(leaf)] = to_leaves[id(leaf)] + gradient if id(leaf) in to_leaves else gradient
+        return [to_leaves.get(id(leaf)) for leaf in self.leaves]
 
     def _to_weight(self, number: int, k: int, product: Product) -> list[Tensor]:
-        """The gradient of a matrix, (fan_in * fan_out,) by each part."""
+        """The gradient of a matrix, its numbers in a row, by each part."""
         rows, to_rows = self.arrays[f"input {number} {k}"], self.arrays[f"d product {number} {k}"]
+        left, right = (to_rows, rows) if product.is_turned else (rows, to_rows)
+        if self.parts == 1:
+            return [torch.mm(left.t(), right).view(-1)]
         bounds = self._bounds(number, product.space) * len(product.rows)
-        found = [rows.new_empty(product.fan_in, product.fan_out) for _ in range(self.parts)]
+        found = [rows.new_empty(product.shape) for _ in range(self.parts)]
 
         def multiply(part: int) -> None:
             of_part = slice(*bounds[part : part + 2])
-            torch.mm(rows[of_part].t(), to_rows[of_part], out=found[part])
+            torch.mm(left[of_part].t(), right[of_part], out=found[part])
 
         together([partial(multiply, part) for part in range(self.parts)])
         return [each.view(-1) for each in found]
 
     def differentiable(self, saved: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The gradients as values that autograd can differentiate, by torch's operations."""
-        if any(program.masks for program in self.code.programs):
+        if self.masks is None and any(program.masks for program in self.code.programs):
             raise RuntimeError(
                 "a second derivative of functions that draw a mask, such as dropout: compute the pass within "
                 'dgltree.engine.kernels.dispatch.kernels("off")'
@@ -383,13 +398,15 @@ class FunctionPass:
         return differentiable_gradients(compute, saved, gradients)
 
 
-class _Differentiable(torch.autograd.Function):
+class Differentiable(torch.autograd.Function):
     """A pass, with a backward pass by hand."""
 
     @staticmethod
     def forward(context: Any, passed: FunctionPass, *given: Tensor) -> tuple[Tensor, ...]:
         with threads_of_torch(torch.device("cpu")):
             written = passed.forward(given)
+        if "backward" not in passed.code.calls:
+            passed.release()
         context.passed = passed
         fields = len(passed.names)
         context.save_for_backward(*given[fields:])  # also to notice what was changed or freed
@@ -412,6 +429,7 @@ class _Differentiable(torch.autograd.Function):
         with threads_of_torch(torch.device("cpu")):
             found = passed.backward(gradients, context.needs_input_grad[1:])
         if not graph_is_kept():
+            passed.release()
             context.passed = context.fields = None
         pairs = zip(found, saved, strict=True)
         return None, *(None if gradient is None else gradient.view(given.shape) for gradient, given in pairs)
@@ -453,4 +471,4 @@ def _as_columns(tensor: Tensor) -> Tensor:
     """(rows, columns) of a field, whole numbers and truths as int64."""
     if not tensor.is_floating_point():
         tensor = tensor.long()
-    return tensor.detach().reshape(len(tensor), prod(tensor.shape[1:]))
+    return tensor.detach().resolve_neg().reshape(len(tensor), prod(tensor.shape[1:]))

@@ -8,12 +8,10 @@ from llvmlite import ir
 from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.printer import ARGUMENTS, I8, I64, Access, Function, Printer
 from dgltree.engine.compiled.programs import NodeProgram, Product
+from dgltree.engine.compiled.rows import RUN
 from dgltree.engine.compiled.sweeps import Store
-from dgltree.engine.compiled.values import Location, Space, Value
+from dgltree.engine.compiled.values import Location, Space, Value, is_load, ordered
 
-RUN = ("low", "high", "program", "form", "slots", "edge_slots")
-"""Columns of the table of runs: rows, the numbers of their program and of its form, what is added to a row or an edge
-for its slot."""
 OF_PROGRAM = ("held", "d held", "input", "product", "product_input", "d product", "mask")
 """Arrays that each program has for itself. Others are of the pass."""
 DRIVEN = {
@@ -145,6 +143,11 @@ class PassPrinter(Printer):
 
     def _backward(self, number: int, program: NodeProgram, gradients: Derivative) -> list["DriverStep"]:
         place, levels = self._placed(number, program), program.levels()
+        to_loads = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
+        by_level: dict[int, list[Store]] = {}
+        for store in to_loads:
+            added = store._replace(adds=self._is_added_to(store, to_loads))
+            by_level.setdefault(_known_after(store.value, levels), []).append(added)
         steps = []
         for level in reversed(range(max(levels, default=-1) + 1)):
             mine = [k for k, of in enumerate(levels) if of == level]
@@ -154,11 +157,10 @@ class PassPrinter(Printer):
                 for part, row in enumerate(gradients.products[k])
                 for segment in row
             ]
+            stores += by_level.get(level + 1, [])
             steps.append(self._rows(f"gradients {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
-        stores = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
-        stores = [store._replace(adds=self._is_added_to(store, stores)) for store in stores]
-        steps.append(self._rows(f"loads {number}", stores, place))
+        steps.append(self._rows(f"loads {number}", by_level.get(0, []), place))
         return [step for step in steps if step is not None]
 
     def _is_added_to(self, store: Store, stores: Sequence[Store]) -> bool:
@@ -190,6 +192,15 @@ class PassPrinter(Printer):
             is_wanted = array == "held" or name in (self.wanted.nodes if array == "node" else self.wanted.edges)
         store = Store(Location(f"d {array}", name, part), space, first, loaded.width, gradient, True)
         return [store] if is_wanted else []
+
+
+def _known_after(gradient: Value, levels: Sequence[int]) -> int:
+    """The level of products whose backward pass a gradient waits for, one above the last for none.
+
+    What is known early is written next to the gradients of products, with which it shares most of what it is made of.
+    """
+    waits = [levels[each.arguments[0].name] for each in ordered([gradient]) if is_load(each, "product_input")]
+    return min(waits, default=max(levels, default=-1) + 1)
 
 
 class DriverStep(NamedTuple):
@@ -271,8 +282,9 @@ class _Driver(Function):
         rows_of, into = (builder.gep(memory, [builder.mul(first, stride)]) for memory, stride in (given, result))
         fan_in, fan_out = given[1], result[1]
         # weights (fan_in, fan_out) of the product forward, and their transpose backward
-        sizes = [fan_out, rows, fan_in, fan_in if self.is_backward else fan_out, fan_in, fan_out]
-        for memory, letter in zip(self.kinds, "TN" if self.is_backward else "NN", strict=True):
+        is_turned = self.is_backward != product.is_turned
+        sizes = [fan_out, rows, fan_in, fan_in if is_turned else fan_out, fan_in, fan_out]
+        for memory, letter in zip(self.kinds, "TN" if is_turned else "NN", strict=True):
             builder.store(ir.Constant(I8, ord(letter)), memory)
         for memory, size in zip(self.whole, sizes, strict=True):
             builder.store(size, memory)

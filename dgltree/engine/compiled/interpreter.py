@@ -334,7 +334,8 @@ class _Evaluation:
         return np.concatenate(columns, 1)
 
     def _weight(self, product: Product) -> Array:
-        return self.passed.held[id(self.group.program)][product.weight].reshape(product.fan_in, product.fan_out)
+        matrix = self.passed.held[id(self.group.program)][product.weight].reshape(product.shape)
+        return matrix.T if product.is_turned else matrix
 
     def multiply(self, product: Product) -> None:
         """The rows of the next product."""
@@ -353,6 +354,7 @@ class _Evaluation:
                 gradient = self._side_by_side(row, product.space)
                 self.product_inputs[number, part] = gradient @ weight.T
                 to_weight = self.inputs[number][part].T @ gradient
+                to_weight = to_weight.T if product.is_turned else to_weight
                 passed.to_held[id(program)][product.weight] += to_weight.reshape(
                     passed.to_held[id(program)][product.weight].shape
                 )

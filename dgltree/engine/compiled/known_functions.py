@@ -1,7 +1,7 @@
 """Functions that were recorded before: their programs are found again, with the tensors that they hold now."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from types import CellType, MethodType
@@ -66,6 +66,9 @@ class KnownFunctions:
             found = [self._recorded(each) for each in met]
             self._shadow_all(functions, dict(zip(met, found, strict=True)))
             return [None if entry is None else BoundProgram(entry, entry.outside) for entry in found]
+        except NotAProgramError:  # what has no shadow run could not be bound again
+            catalogue.keep(self.shadows)
+            raise
         finally:  # what is kept holds no tensor of a model
             for entry in catalogue.entries:
                 entry.outside = ()
@@ -126,9 +129,18 @@ class Memory:
         what they did would show those that write lists or files more made-up nodes."""
 
     def find(
-        self, functions: PassFunctions, nodes: Mapping[str, Kind], edges: Mapping[str, Kind], rows: MetRows
+        self,
+        functions: PassFunctions,
+        nodes: Mapping[str, Kind],
+        edges: Mapping[str, Kind],
+        rows: MetRows,
+        owner: object = None,
+        kind: Hashable = None,
     ) -> tuple[KnownFunctions, list[BoundProgram | None]]:
         """What is known of functions, and the programs of all that is met, recorded now if they were not before.
+
+        Functions that are made for one pass have an ``owner``, by which they are told apart, of some ``kind``: those of
+        one kind can be run wherever others of it can.
 
         Raises :class:`NotAProgramError`.
         """
@@ -137,13 +149,15 @@ class Memory:
             rows.has_leaves,
             rows.has_late_leaves,
             rows.by,
+            kind,
             *map(_code, (functions.message, functions.reduce, functions.apply)),
             functions.reduces_all,
             tuple(nodes.items()),
             tuple(edges.items()),
             torch.is_grad_enabled(),
         )
-        identity = tuple(map(_identity, (functions.message, functions.reduce, functions.apply)))
+        made_of = (functions.message, functions.reduce, functions.apply) if owner is None else (owner,)
+        identity = tuple(map(_identity, made_of))
         with self._lock:
             refused = self._refused.setdefault(key, {})
             if identity in refused or len(refused) > MOST_ALIKE:

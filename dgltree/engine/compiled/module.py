@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import llvmlite
 from llvmlite import binding
@@ -19,6 +20,8 @@ LEVEL = 3
 """Of LLVM's optimisation. 1 and 2 save little of half a second, and lose up to an eighth of the speed."""
 _lock = Lock()
 """LLVM compiles in one thread at a time."""
+_in_use: "WeakValueDictionary[str, CompiledModule]" = WeakValueDictionary()
+"""By the digests of their texts."""
 
 
 class CompiledModule:
@@ -41,6 +44,15 @@ class CompiledModule:
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
             self._functions = {name: ctypes.CFUNCTYPE(None)(self._engine.get_function_address(name)) for name in names}
+
+    @classmethod
+    def of(cls, text: str, names: tuple[str, ...]) -> "CompiledModule":
+        """The one of a text that is in use already, or a new one: programs of other widths have the same text."""
+        digest = _digest(text)
+        found = _in_use.get(digest)
+        if found is None:
+            found = _in_use[digest] = cls(text, names)
+        return found
 
     def call(self, name: str, *arguments: Any) -> None:
         """Calls a function with addresses and numbers; without Python's lock."""

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ LN_2 = Fraction("0.6931471805599453094172321214581765680755")
 LIBRARY = {"erf": "erf", "expm1": "expm1", "log1p": "log1p"}
 INTRINSIC = {"sqrt": "sqrt", "norm": "sqrt", "log": "log", "sin": "sin", "cos": "cos", "absolute": "fabs"}
 FMA = {True: "llvm.fma.f64", False: "llvm.fma.f32"}
+DEAR = {"exp", "expm1", "tanh", "sigmoid", "erf", "log", "log1p", "sin", "cos", "power", "divide", "sqrt", "norm"}
+"""Operations that take longer than to write a number and read it again."""
 COMPARED = {
     "greater": ">",
     "less": "<",
@@ -210,7 +212,9 @@ class _RowsFunction(Function):
         super().__init__(printer, name, True, ARGUMENTS)
         self.stores, self.place = stores, place
         self.sweep = sweep(stores)
-        printer.scratch = max(printer.scratch, len(self.sweep.scratch) + len(self.sweep.extremes))
+        self.slots = dict(self.sweep.scratch)
+        """Where in scratch memory values lie."""
+        self.used = len(self.sweep.scratch) + len(self.sweep.extremes)
         indices = [store.row_index for store in stores if store.row_index is not None]
         values = ordered([*(store.value for store in stores), *indices])
         printer.widest = max(printer.widest, *(value.width for value in values), *(store.width for store in stores))
@@ -268,6 +272,7 @@ class _RowsFunction(Function):
                     self._columns(part.edge_stores, [], part.folds)
         self.builder.ret_void()
         self._tell_scopes()
+        self.printer.scratch = max(self.printer.scratch, self.used)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Columns of one node or one edge.
@@ -289,24 +294,25 @@ class _RowsFunction(Function):
             below = 0 if value in known else max((stage[each] for each in value.operands), default=0)
             stage[value] = below + (value not in known and value.operation in ACROSS_COLUMNS)
         rows = _Memo(self, known)
-        for number in range(max(stage.values(), default=-1) + 1):
-            self._stage(number, stage, jobs, needed, rows)
+        sums = {value: stage[value] - 1 for value in needed if value.operation in ACROSS_COLUMNS and value not in known}
+        roots: list[list[Value]] = [[] for _ in range(max(stage.values(), default=-1) + 1)]
+        for _, value, _ in jobs:
+            roots[stage[value]].append(value)
+        for value, number in sums.items():
+            roots[number].append(value.arguments[0])
+        kept_by_stage = _needed_again(roots, {*known, *sums})
+        for number in range(len(roots)):
+            of_stage = [value for value in sums if sums[value] == number]
+            mine = [job for job in jobs if stage[job[1]] == number]
+            for value in kept_by_stage[number]:
+                self.slots[value] = self.used
+                self.used += 1
+                mine.append((value.width, value, self._keeping(value)))
+            self._stage(of_stage, mine, rows)
+            rows.known |= kept_by_stage[number]
 
-    def _stage(
-        self,
-        number: int,
-        stage: dict[Value, int],
-        jobs: Sequence[tuple[int, Value, Put]],
-        needed: Sequence[Value],
-        rows: "_Memo",
-    ) -> None:
+    def _stage(self, sums: Sequence[Value], mine: Sequence[tuple[int, Value, Put]], rows: "_Memo") -> None:
         """What can be computed when the column sums of earlier stages are known."""
-        sums = [
-            value
-            for value in needed
-            if value.operation in ACROSS_COLUMNS and value not in rows.known and stage[value] == number + 1
-        ]
-        mine = [job for job in jobs if stage[job[1]] == number]
         totals = {value: self._begin_sum(value) for value in sums}
         widths = sorted({value.arguments[0].width for value in sums} | {width for width, _, _ in mine})
         for width in widths:
@@ -370,7 +376,7 @@ class _RowsFunction(Function):
 
     def kept(self, value: Value, column: ir.Value) -> ir.Value:
         """A value from scratch memory, which has floats alone."""
-        slot = self.sweep.scratch[value]
+        slot = self.slots[value]
         number = self.read(self._slot(slot, column if value.width > 1 else self.number(0)), f"scratch {slot}")
         if value.kind == "whole":
             return self.builder.fptosi(number, I64)
@@ -380,7 +386,7 @@ class _RowsFunction(Function):
 
     def _keeping(self, value: Value) -> "Put":
         def put(memo: _Memo, number: ir.Value, column: ir.Value) -> None:
-            slot = self.sweep.scratch[value]
+            slot = self.slots[value]
             self.write(self.as_float(number), self._slot(slot, column), f"scratch {slot}")
 
         return put
@@ -516,6 +522,35 @@ class _RowsFunction(Function):
 
     def as_whole(self, number: ir.Value) -> ir.Value:
         return self.builder.zext(number, I64) if number.type == I1 else number
+
+
+def _needed_again(roots: Sequence[Sequence[Value]], known: Set[Value]) -> list[set[Value]]:
+    """For each stage the values that later stages need, too, and that take longer to compute than to read again.
+
+    Args:
+        roots: of each stage, what is computed in it.
+        known: what stages need not compute.
+    """
+    found: list[set[Value]] = [set() for _ in roots]
+    first: dict[Value, int] = {}
+    is_dear: dict[Value, bool] = {}
+    for number, of_stage in enumerate(roots):
+        stack, seen = list(of_stage), set[Value]()
+        while stack:
+            value = stack.pop()
+            if value in seen or value in known:
+                continue
+            seen.add(value)
+            before = first.get(value, number)
+            if before < number and is_dear[value]:
+                found[before].add(value)
+                continue
+            stack += value.operands
+        for value in ordered(of_stage, without=known):
+            first.setdefault(value, number)
+            dear = value.operation in DEAR or any(is_dear.get(each, False) for each in value.operands)
+            is_dear[value] = dear and value.width > 1 and value not in known
+    return found
 
 
 class _Memo:

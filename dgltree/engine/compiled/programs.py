@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.engine.compiled.recording import Kind, Ref, UserLine
 from dgltree.engine.compiled.tensors import ValueTensor
-from dgltree.engine.compiled.values import Location, Space, Value, load, ordered
+from dgltree.engine.compiled.values import Location, Space, Value, is_load, load, ordered
 from dgltree.support.lazy import cached_property
 
 
@@ -49,9 +49,16 @@ class Product:
     rows: list[list[Segment]]
     """The columns of each of the ``count`` rows."""
     weight: int
-    """The number of the held matrix, (fan_in, fan_out)."""
+    """The number of the held matrix."""
     fan_in: int
     fan_out: int
+    is_turned: bool = False
+    """Whether the matrix is (fan_out, fan_in), as that of a torch Linear; otherwise (fan_in, fan_out)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix."""
+        return (self.fan_out, self.fan_in) if self.is_turned else (self.fan_in, self.fan_out)
 
 
 class Mask(NamedTuple):
@@ -106,7 +113,7 @@ class NodeProgram:
         found: list[int] = []
         for product in self.products:
             needed = ordered(segment.value for row in product.rows for segment in row)
-            below = [found[each.arguments[0].name] for each in needed if _loads(each, "product")]
+            below = [found[each.arguments[0].name] for each in needed if is_load(each, "product")]
             found.append(1 + max(below, default=-1))
         return found
 
@@ -129,7 +136,7 @@ class NodeProgram:
     @cached_property
     def form(self) -> tuple[Any, ...]:
         """All but the tensors that are held: programs of one form have the same machine code."""
-        products = tuple((each.space, each.fan_in, each.fan_out, each.weight) for each in self.products)
+        products = tuple((each.space, each.fan_in, each.fan_out, each.weight, each.is_turned) for each in self.products)
         return self.text(), self.dtype, tuple(self.kinds.items()), products
 
     def text(self) -> str:
@@ -153,7 +160,8 @@ class NodeProgram:
             for part, row in enumerate(product.rows):
                 self._describe([segment.value for segment in row], names, found)
                 text = ", ".join(_segment(segment, names) for segment in row)
-                found.append((f"product {number}.{part} = [{text}] @ held {product.weight}", None))
+                matrix = f"held {product.weight}{'.T' if product.is_turned else ''}"
+                found.append((f"product {number}.{part} = [{text}] @ {matrix}", None))
         for name, segments in self.outputs.items():
             self._describe([segment.value for segment in segments], names, found)
             found.append((f"{name} = [{', '.join(_segment(segment, names) for segment in segments)}]", None))
@@ -186,10 +194,6 @@ def _segment(segment: Segment, names: dict[Value, str]) -> str:
 def _part(results: list[Any], ref: Ref) -> Tensor:
     result = results[ref.number]
     return result if isinstance(result, Tensor) else result[ref.part]
-
-
-def _loads(value: Value, array: str) -> bool:
-    return value.operation == "load" and value.arguments[0].array == array
 
 
 def segments_of(widths: list[int], values: list[Value]) -> list[Segment]:

@@ -227,8 +227,7 @@ def record(functions: PassFunctions, situation: Situation, edges: Mapping[str, K
     inputs = read_fields(functions, nodes, edges, degree)
     counts = CountMode(rows, degree, user_line)
     recorder = _Recorder(kind)
-    device = torch.device("cpu")
-    generator = device_generator_state(device)
+    generator = device_generator_state(torch.device("cpu"))
     names: list[str] = []
     reduced: dict[str, Kind] = {}
 
@@ -244,7 +243,7 @@ def record(functions: PassFunctions, situation: Situation, edges: Mapping[str, K
         with counts, Equations(user_line), recorder:
             results = torch.func.functionalize(run, remove="mutations_and_views")(*tensors)
     finally:
-        restore_generator(generator, device)
+        put_back(generator)
     operations = recorder.operations(tensors)
     refs = [recorder.ref(result) for result in results]
     row_kinds = [Kind(tuple(result.shape[1:]), result.dtype) for result in results]
@@ -285,8 +284,8 @@ def samples(inputs: Sequence[Input], rows: int, degree: int, kind: NodeKind | No
 
 def _sample(kind: Kind, count: int) -> Tensor:
     """Rows of a field. Whole numbers are 0, which every table has."""
-    if kind.dtype.is_floating_point:
-        return torch.randn(count, *kind.shape, dtype=kind.dtype)
+    if kind.dtype.is_floating_point:  # without the generator that other threads draw from
+        return torch.randn(count, *kind.shape, dtype=kind.dtype, generator=torch.Generator().manual_seed(0))
     return torch.zeros(count, *kind.shape, dtype=kind.dtype)
 
 
@@ -363,6 +362,13 @@ def _checked(function: str, returned: Any, count: int) -> Mapping[str, Tensor]:
 
 def _refuse_ends() -> NoReturn:
     raise NotAProgramError(f"the ends of edges are asked for: {user_line()}")
+
+
+def put_back(generator: Tensor | None) -> None:
+    """Torch's random numbers as they were, which is not done where nothing was drawn: other threads may draw."""
+    device = torch.device("cpu")
+    if generator is not None and not torch.equal(device_generator_state(device), generator):
+        restore_generator(generator, device)
 
 
 def user_line() -> UserLine | None:

@@ -17,6 +17,9 @@ from dgltree.engine.schedule import inverse
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 MIN_PART_ROWS = 2000
 """Rows of a part on average, at least: with 500 a pass took one thread an eighth longer, with 2,000 no longer."""
+RUN = ("low", "high", "program", "form", "slots", "edge_slots")
+"""Columns of the table of runs: rows, the numbers of their program and of its form, what is added to a row or an edge
+for its slot."""
 
 
 class PlainGraph(NamedTuple):
@@ -92,11 +95,65 @@ class MetRows(NamedTuple):
     """The field that divides frontiers."""
 
 
-class PlanRows:
-    """What a compiled pass reads of a plan, whatever the functions.
+class PassRows:
+    """Rows of a pass in the order in which it computes them: within a frontier part after part.
 
-    Rows are those of the plan, but within a frontier part after part: parts are connected components, as many as make
-    up some thousand rows, which threads compute one by one. They depend on the graph alone.
+    Parts are connected components, as many as make up some thousand rows, which threads compute one by one. They depend
+    on the graph alone.
+
+    Args:
+        frontier: (N,), ascending, of each row as it is given.
+        bunch: (N,), ascending: rows of one bunch have one program.
+        degree: (N,), the number of edges that lead to each row.
+        source: (E,), the rows that edges lead from, row after row.
+        nodes: (N,), the node of each row as it is given.
+        edges: (E,), the id of each edge as it is given.
+    """
+
+    def __init__(
+        self, frontier: Numbers, bunch: Numbers, degree: Numbers, source: Numbers, nodes: Tensor, edges: Tensor
+    ) -> None:
+        part = _parts(degree, source)
+        first_edge = np.cumsum(degree) - degree
+        order = np.lexsort((bunch, part, frontier))
+        degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
+        begins = np.flatnonzero(np.diff(bunch, prepend=-1) | np.diff(part, prepend=-1))
+        self.bunches = np.stack([begins, np.append(begins[1:], len(order)), frontier[begins], part[begins]], 1)
+        """(bunches, 4): first row, last row + 1, frontier and part."""
+        self.given_bunches = bunch[begins]
+        """(bunches,), what was given for each."""
+        self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degree)])
+        """(N + 1,), where the edges that lead to each row begin."""
+        self.nodes = nodes[torch.from_numpy(order)]
+        """(N,), the node of each row."""
+        self.row = torch.from_numpy(inverse(self.nodes.numpy()))
+        """(N,), the row of each node."""
+        slots = np.arange(len(source)) - np.repeat(self.first_edge[:-1], degree)
+        place = np.repeat(first_edge[order], degree) + slots
+        self.edges = edges[torch.from_numpy(place)]
+        """(E,), the ids of edges, row after row."""
+        self.child: Numbers = inverse(order)[source[place]]
+        """(E,), the row that each edge leads from."""
+        self.out_edges: Numbers = np.argsort(self.child, kind="stable")
+        """(E,), edges by the row that they lead from."""
+        counts = np.bincount(self.child, minlength=len(order))
+        self.first_out: Numbers = np.concatenate([[0], np.cumsum(counts)])
+        """(N + 1,), where the edges that lead from each row begin among ``out_edges``."""
+
+    def __len__(self) -> int:
+        return len(self.first_edge) - 1
+
+    def of_nodes(self, rows: Tensor) -> Tensor:
+        """(N, columns), a row for each node, in the order of rows: a copy."""
+        return rows.index_select(0, self.nodes)
+
+    def to_nodes(self, rows: Tensor) -> Tensor:
+        """A copy of rows in the order of nodes."""
+        return rows.index_select(0, self.row)
+
+
+class PlanRows(PassRows):
+    """What a compiled pass reads of a plan, whatever the functions.
 
     Args:
         plan: of one node type and one edge type.
@@ -107,36 +164,11 @@ class PlanRows:
         sizes = [each.rows.stop - each.rows.start for each in found]
         degree = np.repeat(np.array([each.degree for each in found], np.int64), sizes)
         frontier = np.repeat(np.array([each.frontier for each in found], np.int64), sizes)
-        bunch = np.repeat(np.arange(len(found)), sizes)
-        part = _parts(plan, degree)
-        first_edge = np.cumsum(degree) - degree  # edges of the plan are row after row
-        order = np.lexsort((bunch, part, frontier))
-        degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
-        begins = np.flatnonzero(np.diff(bunch, prepend=-1) | np.diff(part, prepend=-1))
-        self.bunches = np.stack([begins, np.append(begins[1:], len(order)), frontier[begins], part[begins]], 1)
-        """(bunches, 4): first row, last row + 1, frontier and part."""
-        self.met = _met(plan, [found[number] for number in bunch[begins]])
-        """Of a plan that no field divides."""
-        self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degree)])
-        """(N + 1,), where the edges that lead to each row begin."""
         assert plan.row is not None
-        self.nodes = plan.nodes[torch.from_numpy(order)]
-        """(N,), the node of each row."""
-        self.row = torch.from_numpy(inverse(order))[plan.row]
-        """(N,), the row of each node."""
-        slots = np.arange(len(plan.edges)) - np.repeat(self.first_edge[:-1], degree)
-        self.edges = plan.edges[torch.from_numpy(np.repeat(first_edge[order], degree) + slots)]
-        """(E',), the ids of edges, row after row."""
-        self.child: Numbers = self.row.numpy()[plan.source.numpy()[self.edges.numpy()]]
-        """(E',), the row that each edge leads from."""
-        self.out_edges: Numbers = np.argsort(self.child, kind="stable")
-        """(E',), edges by the row that they lead from."""
-        counts = np.bincount(self.child, minlength=len(order))
-        self.first_out: Numbers = np.concatenate([[0], np.cumsum(counts)])
-        """(N + 1,), where the edges that lead from each row begin among ``out_edges``."""
-
-    def __len__(self) -> int:
-        return len(self.first_edge) - 1
+        source = plan.row[plan.source[plan.edges]].numpy()  # edges of the plan are row after row
+        super().__init__(frontier, np.repeat(np.arange(len(found)), sizes), degree, source, plan.nodes, plan.edges)
+        self.met = _met(plan, [found[number] for number in self.given_bunches])
+        """Of a plan that no field divides."""
 
     def by(self, name: str, numbers: Numbers) -> MetRows:
         """What is met, with the numbers of a field, (N,) by row. Those of a frontier are equal.
@@ -168,23 +200,21 @@ def _met(plan: TopoPlan, found: Sequence[Bunch]) -> MetRows:
     return MetRows(list(met), np.array(which, np.int64), first <= leaves != set(), bool(leaves - first), plan.by)
 
 
-def _parts(plan: TopoPlan, degree: Numbers) -> Numbers:
-    """(N,), the part of each row of a plan: connected components in the order of their first nodes.
+def _parts(degree: Numbers, source: Numbers) -> Numbers:
+    """(N,), the part of each row: connected components in the order of their first rows.
 
-    A power of two of them, of at least ``MIN_PART_ROWS`` rows on average; a single one for a graph with fewer.
+    A power of two of them, of at least ``MIN_PART_ROWS`` rows on average; a single one for fewer rows.
     """
     n = len(degree)
     count = 2 ** int(np.log2(max(n / MIN_PART_ROWS, 1)))
     if count == 1:
         return np.zeros(n, np.int64)
-    ends = plan.source.numpy(), plan.target.numpy()
-    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(n, n))
+    ends = source, np.repeat(np.arange(n), degree)
+    graph = coo_array((np.ones(len(source), np.int8), ends), shape=(n, n))
     _, component = connected_components(graph, directed=False)
-    cost = np.zeros(n)
-    assert plan.row is not None
-    np.add.at(cost, component, 1 + degree[plan.row.numpy()])
+    cost = np.bincount(component, 1 + degree)
     part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)
-    return np.unique(part, return_inverse=True)[1][component][plan.nodes.numpy()]
+    return np.unique(part, return_inverse=True)[1][component]
 
 
 def rows_of(plan: TopoPlan) -> PlanRows:
@@ -193,3 +223,54 @@ def rows_of(plan: TopoPlan) -> PlanRows:
     if found is None:  # not a field, so it does not travel
         found = plan.__dict__["_rows"] = PlanRows(plan)
     return found
+
+
+class ProgramRuns(NamedTuple):
+    """Which rows of a plan each program computes: part after part, one frontier after the other."""
+
+    table: Numbers
+    """(runs, columns): see :data:`RUN`."""
+    bounds: Numbers
+    """(parts + 1,), where the runs of each part begin."""
+    slots: list[Numbers]
+    """Of each program, (parts + 1,): where its rows of each part begin among all of its rows."""
+    edge_slots: list[Numbers]
+    """The same of the edges that lead to them."""
+    program: Numbers
+    """(N,), of each row, -1 for none."""
+    known: dict[tuple[bool, ...], Tensor]
+    """What :meth:`kept` found."""
+
+    @classmethod
+    def of(cls, rows: PassRows, which: Numbers) -> "ProgramRuns":
+        """For the program of each bunch of rows, -1 for none. Rows of a frontier, part and program are one run."""
+        low, high, frontier, part = rows.bunches.T
+        program = np.repeat(which, high - low)
+        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1))
+        ends = np.append(begins[1:], len(low))
+        order = np.argsort(part[begins], kind="stable")
+        low, high, which, part = low[begins][order], high[ends - 1][order], which[begins][order], part[begins][order]
+        edges = rows.first_edge[high] - rows.first_edge[low]
+        table = np.zeros((len(low), len(RUN)), np.int64)
+        table[:, 0], table[:, 1], table[:, 2] = low, high, which
+        bounds = np.searchsorted(part, np.arange(part.max(initial=0) + 2))
+        slots, edge_slots = [], []
+        for number in range(int(which.max(initial=-1)) + 1):
+            mine = which == number
+            before, edges_before = np.cumsum((high - low) * mine), np.cumsum(edges * mine)
+            table[mine, 4] = before[mine] - high[mine]
+            table[mine, 5] = edges_before[mine] - rows.first_edge[high[mine]]
+            slots.append(np.append(0, before)[bounds])
+            edge_slots.append(np.append(0, edges_before)[bounds])
+        return cls(table, bounds, slots, edge_slots, program, {})
+
+    def rows_of(self, program: int) -> Numbers:
+        """The rows of a program in the order of their slots."""
+        runs = self.table[self.table[:, 2] == program, :2]
+        return np.concatenate([np.arange(low, high) for low, high in runs]) if len(runs) else np.empty(0, np.int64)
+
+    def kept(self, writes: tuple[bool, ...]) -> Tensor:
+        """The rows of programs that do not write something, and those without a program."""
+        if writes not in self.known:
+            self.known[writes] = torch.from_numpy(np.flatnonzero(~np.array([*writes, False])[self.program]))
+        return self.known[writes]

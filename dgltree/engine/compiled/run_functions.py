@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
-from dgltree.engine.compiled.rows import MetRows, Numbers, PlainGraph, plain_graph, rows_of
+from dgltree.engine.compiled.rows import MetRows, Numbers, PlainGraph, ProgramRuns, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.contract import CellBase
 from dgltree.engine.frontiers import TopoPlan
@@ -58,20 +58,22 @@ def compiled_fields(
     mode = mode_now()
     if mode == "off":
         return None
+    name = ", ".join(map(_name, filter(None, (functions.message, functions.reduce, functions.apply))))
     try:
         prepared = prepare(graph, plan, functions)
     except NotAProgramError as error:
-        _tell(functions, f"not compiled: {error}")
+        tell(name, f"not compiled: {error}")
         refuse_if_required(f"not compiled: {error}")
         return None
-    from dgltree.engine.compiled.compiled_pass import FunctionPass, OutsideTableError, ProgramRuns
+    from dgltree.engine.compiled.compiled_pass import FunctionPass, OutsideTableError
 
-    if not _compile(prepared.code, functions, mode):
+    if not compile_code(prepared.code, name, mode):
         return None
+    rows = rows_of(plan)
     passed = FunctionPass(
         code=prepared.code,
-        plan=plan,
-        runs=ProgramRuns.of(rows_of(plan), prepared.which),
+        rows=rows,
+        runs=ProgramRuns.of(rows, prepared.which),
         bound=prepared.bound,
         fields=prepared.fields,
         again=lambda fields: _again(graph, list(prepared.code.states), fields, by_torch),
@@ -108,8 +110,8 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
     places = {each.known: number for number, each in enumerate(bound)}
     which = np.array([*(-1 if each is None else places[each.known] for each in programs), -1])[met.which]
     fields = _fields(plain, bound)
-    _check_tensors(fields, bound)
-    code = _code(known, fields, bound, plan.reverse)
+    check_tensors(fields, bound)
+    code = code_of(known, fields, bound, plan.reverse)
     [nodes] = graph.nodes.values()
     for name in code.states:
         if name not in nodes.data and nodes.initializer(name) is not None:
@@ -149,14 +151,21 @@ def _by(graph: PlainGraph, plan: TopoPlan, by: str) -> MetRows:
 
 def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
     """Why a pass cannot be by machine code, whatever the functions."""
+    if plan.is_typed:
+        return "functions of edge types"
+    if plan.row is None:
+        return "a single frontier is computed"
+    return hindrance(graph.device)
+
+
+def hindrance(device: torch.device) -> str | None:
+    """Why nothing on a device can be computed by machine code now."""
     hindrances = {
         "llvmlite is not installed (pip install llvmlite)": find_spec("llvmlite") is None,
-        f"the graph is on {graph.device}; machine code is for CPUs": graph.device.type != "cpu",
-        "functions of edge types": plan.is_typed,
+        f"the graph is on {device}; machine code is for CPUs": device.type != "cpu",
         "a transform of torch.func is under way": inside_transform() or inside_dual_level(),
         "a mode of torch sees each operation": inside_mode(),
         "autocast is on": torch.is_autocast_enabled("cpu"),
-        "a single frontier is computed": plan.row is None,
     }
     return next((why for why, is_so in hindrances.items() if is_so), None)
 
@@ -169,7 +178,7 @@ def _fields(graph: PlainGraph, bound: list[BoundProgram]) -> Fields:
     return {f"{kind} {name}": columns[kind][name] for kind, name in written + read if name in columns[kind]}
 
 
-def _check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> None:
+def check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> None:
     """:class:`NotAProgramError` for tensors that machine code does not read."""
     dtype = bound[0].known.program.dtype
     for program in bound:
@@ -190,7 +199,9 @@ def _check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> N
         raise NotAProgramError("the BLAS of this torch is not known")
 
 
-def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram], reverse: bool) -> "PassCode":
+def code_of(
+    known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram], reverse: bool
+) -> "PassCode":
     """The code of programs for what needs gradients now."""
     from dgltree.engine.compiled.compiled_pass import PassCode
     from dgltree.engine.compiled.driver import Wanted
@@ -208,8 +219,8 @@ def _code(known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[Bound
     return known.codes[key]
 
 
-def _compile(code: "PassCode", functions: PassFunctions, mode: str) -> bool:
-    """Makes machine code; False if there is none yet, and none may be made."""
+def compile_code(code: "PassCode", name: str, mode: str) -> bool:
+    """Makes machine code of functions of some name; False if there is none yet, and none may be made."""
     from dgltree.engine.compiled.module import is_known
 
     if code.module is not None:
@@ -218,14 +229,13 @@ def _compile(code: "PassCode", functions: PassFunctions, mode: str) -> bool:
         return False
     start = perf_counter()
     code.compile()
-    _tell(functions, f"compiled in {perf_counter() - start:.2f} s")
+    tell(name, f"compiled in {perf_counter() - start:.2f} s")
     return True
 
 
-def _tell(functions: PassFunctions, what: str) -> None:
+def tell(name: str, what: str) -> None:
     """A line in the log, once for each set of functions."""
-    names = [_name(each) for each in (functions.message, functions.reduce, functions.apply) if each is not None]
-    line = f"{', '.join(names)}: {what}"
+    line = f"{name}: {what}"
     if line not in _told:
         _told.add(line)
         _logger.info(line)

@@ -15,9 +15,17 @@ from weakref import ref
 import torch
 from torch import Tensor
 
-from dgltree.engine.autograd import device_generator_state, restore_generator
+from dgltree.engine.autograd import device_generator_state
 from dgltree.engine.compiled.counts import CountMode
-from dgltree.engine.compiled.recording import Kind, PassFunctions, Situation, read_fields, run_functions, samples
+from dgltree.engine.compiled.recording import (
+    Kind,
+    PassFunctions,
+    Situation,
+    put_back,
+    read_fields,
+    run_functions,
+    samples,
+)
 from dgltree.engine.compiled.tensors import NotAProgramError
 
 ROWS = 2
@@ -64,7 +72,12 @@ class Shadow:
 
         Raises :class:`NotAProgramError` for functions that keep a tensor which they computed.
         """
-        now = self._run(functions)
+        try:
+            now = self._run(functions)
+        except NotAProgramError:
+            raise
+        except Exception:  # they do something else than they did, which recordings explain
+            return None
         if now.calls != self.first.calls or now.asked() != self.first.asked():
             return None
         found = [each if isinstance(each, Tensor) else now.held[each] for each in self.sources]
@@ -72,8 +85,7 @@ class Shadow:
         return found if kinds == self.kinds else None
 
     def _run(self, functions: PassFunctions) -> "_Calls":
-        device = torch.device("cpu")
-        generator, python = device_generator_state(device), random.getstate()
+        generator, python = device_generator_state(torch.device("cpu")), random.getstate()
         calls = _Calls(ROWS, self.degree)
         try:
             self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.situation.kind)
@@ -83,7 +95,7 @@ class Shadow:
                 )
                 calls.calls.append(("returned", calls.plain(dict(returned))))
         finally:
-            restore_generator(generator, device)
+            put_back(generator)
             random.setstate(python)
         made = [ref(tensor) for tensor in calls.made]
         calls.made, returned = [], {}

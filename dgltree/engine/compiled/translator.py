@@ -37,6 +37,8 @@ MOST_HELD = 16384
 """Numbers of a tensor from outside that goes into arithmetic, where each of its rows is loaded by itself."""
 
 
+TURNS = (torch.t, torch.ops.aten.t.default, torch.ops.aten.t_copy.default)
+"""Operations that turn a matrix."""
 Rule = Callable[..., Any]
 """What an operation does: of the translator, the operation, its arguments and its options."""
 
@@ -228,6 +230,7 @@ class ValueTranslator:
     def product(self, x: ValueTensor, weight: Held) -> ValueTensor:
         """(..., fan_in) by a held matrix (fan_in, fan_out)."""
         fan_in, fan_out = weight.tensor.shape
+        matrix = self._before_turning(weight)
         last = x.dim - 1
         if x.columns_at not in (None, last):
             x = self.algebra.as_numbers(x)
@@ -241,12 +244,20 @@ class ValueTranslator:
         widths = list(x.widths or (1,))
         rows = [segments_of(widths, list(row)) for row in x.entries.reshape(count, len(widths))]
         number = len(self.products)
-        product = Product(space, rows, self.hold(weight), fan_in, fan_out)
+        product = Product(space, rows, self.hold(matrix), fan_in, fan_out, matrix is not weight)
         self.products.append(product)
         entries = np.empty((count, 1), object)
         for part in range(count):
             entries[part, 0] = product_column(product, number, part)
         return ValueTensor(entries.reshape(*x.entries.shape[:-1], 1), [*x.axes[:-1], COLUMNS], (fan_out,))
+
+    def _before_turning(self, held: Held) -> Held:
+        """The matrix that a held one is the transpose of, which need not be copied; otherwise itself."""
+        hoisted = self.hoisted[held.ref.number] if held.ref.origin == "result" else None
+        if hoisted is None or hoisted.function not in TURNS:
+            return held
+        [ref] = hoisted.arguments
+        return Held(ref, held.tensor.t())
 
     def filled(self, shape: Sequence[int], number: float | int | bool) -> ValueTensor:
         """A tensor of one number."""

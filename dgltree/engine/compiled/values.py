@@ -104,6 +104,11 @@ def load(space: Space, width: int, place: Location, first: int, kind: str = "flo
     return value("load", place, first, space=space, width=width, kind=kind)
 
 
+def is_load(x: Value, array: str) -> bool:
+    """Whether a value is read from an array: see :class:`Location`."""
+    return x.operation == "load" and x.arguments[0].array == array
+
+
 ZERO, ONE = constant(0.0), constant(1.0)
 DEGREE = value("degree", space=Space.NODE, width=1, kind="whole")
 """The number of edges that lead to a node."""

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -155,7 +156,7 @@ BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 """By the type of a device."""
 
 
-MODES = ("on", "cached", "off", "required")
+MODES = ("on", "cached", "off", "required", "generated")
 PASSES: dict[str, dict[str, type[CellPass]]] = {
     "Numba": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
     "Triton": {"stack": StepwisePass, "lstm": StepwisePass},
@@ -163,6 +164,24 @@ PASSES: dict[str, dict[str, type[CellPass]]] = {
 """The passes of each family, by the package that compiles their kernels."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
+MATHEMATICS = (
+    "gates",
+    "shared_gates",
+    "products",
+    "combine",
+    "message_gates",
+    "message",
+    "send",
+    "update",
+    "drop",
+    "step",
+    "compute",
+    "_combined",
+    "split_inputs",
+    "act",
+    "split",
+)
+"""The methods that a kernel stands for, and all functions of ours that they call."""
 
 
 class NoKernelError(RuntimeError):
@@ -175,6 +194,8 @@ _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
 @contextmanager
 def kernels(mode: str) -> Iterator[None]:
     """Within it passes run through kernels: "on", "cached" (those alone that need not be compiled first) or "off".
+
+    With "generated" those of cells are made of their ``combine``, also where there is one by hand.
 
     With "required" a pass that has no kernel raises :class:`NoKernelError` with the reason; else torch's operations
     compute it.
@@ -207,21 +228,7 @@ def fused_pass(
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
         recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
-    found = _fused_pass(cell, weights, schedule, record, known, recompute)
-    if found is None and schedule.steps:
-        refuse_if_required(f"a {type(cell).__name__} has no kernel for this pass")
-    return found
-
-
-def _fused_pass(
-    cell: CellContract,
-    weights: Mapping[str, Tensor],
-    schedule: Schedule,
-    record: bool,
-    known: Layout | None,
-    recompute: bool,
-) -> CellPass | None:
-    fused = get_fused(cell) if schedule.steps else None
+    fused = get_fused(cell) if schedule.steps and mode_now() != "generated" else None
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -331,9 +338,38 @@ def get_fused(cell: CellContract) -> Fused | None:
     own = set(vars(cell))
     for kind in type(cell).__mro__:
         if "fused" in vars(kind):
-            return None if any(hasattr(kind, name) for name in own) else cell.fused()
+            is_other = any(hasattr(kind, name) for name in own) or not is_as_written(kind)
+            return None if is_other else cell.fused()
         own |= {name for name in vars(kind) if not name.startswith("__") and name not in UNRELATED}
     raise AssertionError("CellContract has it")
+
+
+def is_as_written(kind: type) -> bool:
+    """Whether nobody has put something else in the place of a class's mathematics, or of what these call."""
+    checked: set[FunctionType] = set()
+    for name in MATHEMATICS:
+        owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+        if owner is None:
+            continue
+        method = vars(owner)[name]
+        is_own = isinstance(method, FunctionType) and method.__globals__["__name__"] == owner.__module__
+        if not is_own or method.__code__.co_qualname != f"{owner.__qualname__}.{name}":
+            return False
+        if not _helpers_are_as_written(method, checked):
+            return False
+    return True
+
+
+def _helpers_are_as_written(function: FunctionType, checked: set[FunctionType]) -> bool:
+    for name in function.__code__.co_names:
+        helper = function.__globals__.get(name)
+        if not isinstance(helper, FunctionType) or helper in checked:
+            continue
+        checked.add(helper)
+        is_ours = helper.__globals__["__name__"].startswith("dgltree.")
+        if not is_ours or helper.__code__.co_qualname != name or not _helpers_are_as_written(helper, checked):
+            return False
+    return True
 
 
 def refuse_if_required(why: str) -> None:

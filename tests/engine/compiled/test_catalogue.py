@@ -191,7 +191,7 @@ def test_a_program_is_printed_next_to_the_lines_that_it_comes_from() -> None:
     program = catalogue(each(lambda mail, nodes: NET.a(mail.sum(1)))).program(3)
     assert program is not None
     lines = str(program).splitlines()
-    assert lines[0] == "held 0 = result 0.0"
+    assert lines[0] == "held 0 = outside 0.0"
     assert any("sum_edges" in line and "test_catalogue.py" in line for line in lines)
     assert any(line.startswith("product 0.0 = [0:8 ") for line in lines)
     assert lines[-1].startswith("h = [0:8 ")

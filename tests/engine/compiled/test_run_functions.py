@@ -20,6 +20,7 @@ from torch import Tensor, nn
 import dgltree
 from dgltree.engine import NoKernelError, why_not
 from dgltree.engine.compiled import known_functions, run_functions
+from dgltree.engine.compiled import module as machine_code
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import kernels
 
@@ -37,6 +38,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DGLTREE_CACHE", str(tmp_path))
     monkeypatch.setattr(run_functions, "_memory", known_functions.Memory())
     monkeypatch.setattr(run_functions, "_told", set())
+    machine_code._in_use.clear()
 
 
 def graph(**more: Tensor) -> tuple[Tensor, Fields]:
@@ -308,7 +310,7 @@ def test_without_llvmlite_torchs_operations_compute() -> None:
 
 def test_off_and_cached_compile_nothing() -> None:
     model = net()
-    with patch.object(run_functions, "_compile", side_effect=AssertionError):
+    with patch.object(run_functions, "compile_code", side_effect=AssertionError):
         states(model.reduce, "off")
     with patch("dgltree.engine.compiled.module._compiled", side_effect=AssertionError):
         states(model.reduce, "cached")
@@ -329,8 +331,8 @@ def test_what_has_no_kernel_is_an_error_where_one_is_required() -> None:
     single = dgltree.engine.Graph(graph()[0])
     single.ndata.update(graph()[1])
     with kernels("required"):
-        with pytest.raises(NoKernelError, match="a TreeRNN has no kernel for this pass"):
-            dgltree.propagate(batch, TreeRNN(vocabulary, 4))
+        with pytest.raises(NoKernelError, match="compiled passes keep what their backward pass needs"):
+            dgltree.propagate(batch, TreeRNN(vocabulary, 4), recompute=True)
         with pytest.raises(NoKernelError, match="a single frontier is computed"):
             single.pull([3], send, net().reduce)
         with pytest.raises(NoKernelError, match="functions of edge types"):
@@ -572,6 +574,7 @@ def files(tmp_path: Path) -> Iterator[Callable[[], list[Path]]]:
 
 def forget() -> None:
     run_functions._memory = known_functions.Memory()
+    machine_code._in_use.clear()
 
 
 def test_a_file_that_was_cut_or_changed_is_made_again(files: Callable[[], list[Path]]) -> None:
@@ -643,3 +646,46 @@ def test_functions_with_a_tensor_that_cannot_be_found_again_stay_with_torch() ->
     assert "in a way that torch does not see" in str(why_not(graph(), send, reduce))
     assert torch.equal(states(reduce, "on"), states(reduce, "off"))
     assert is_as_torch(reduce, given=bushy)
+
+
+def test_functions_that_raise_at_made_up_nodes_from_some_pass_on_are_for_torchs_operations() -> None:
+    model = net()
+    least = [0]
+
+    def reduce(nodes: Any) -> Fields:
+        mail = nodes.mailbox["m"]
+        if len(mail) * 1 < least[0]:
+            raise ValueError("too few")
+        return {"h": torch.tanh(model.linear(mail.sum(1)))}
+
+    assert is_as_torch(reduce)
+    wide = torch.stack([torch.arange(9) % 3, torch.arange(9) + 3]), {"h": torch.randn(12, H, dtype=torch.float64)}
+    least[0] = 5
+    assert torch.equal(states(reduce, "on", given=wide), states(reduce, "off", given=wide))
+
+
+def test_a_lazily_negated_parameter_is_read_as_its_numbers_are() -> None:
+    model = net()
+    model.factor = torch.randn(H, dtype=torch.float64)  # type: ignore[assignment]
+    assert is_as_torch(model.reduce)
+    model.factor = torch._neg_view(model.factor)  # the same memory, which the program reads
+    assert is_as_torch(model.reduce)
+
+
+def test_a_degree_that_was_met_with_one_that_is_no_program_is_a_program_by_itself() -> None:
+    model = net()
+
+    def reduce(nodes: Any) -> Fields:
+        mail = nodes.mailbox["m"]
+        if mail.shape[1] == 3 and mail.sum() > 1e9:
+            return {"h": mail[:, 0]}
+        return {"h": model.linear(mail[:, -1])}
+
+    def of_degrees(*degrees: int) -> tuple[Tensor, Fields]:
+        target = torch.tensor([8 + place for place, degree in enumerate(degrees) for _ in range(degree)])
+        source = torch.cat([torch.arange(degree) for degree in degrees])
+        return torch.stack([source, target]), {"h": torch.randn(12, H, dtype=torch.float64)}
+
+    assert is_as_torch(reduce, given=of_degrees(1))
+    states(reduce, "on", given=of_degrees(2, 3))  # of which 2 is recorded, and 3 then refused
+    assert is_as_torch(reduce, given=of_degrees(2))

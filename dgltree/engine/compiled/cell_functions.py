@@ -1,0 +1,199 @@
+"""A cell's step as message functions, and the tensors that these hold for rows of each function.
+
+A cell's step is recorded for each arity, with the maps of one function. Rows of another function have the same program
+with other matrices, so the machine code of a cell grows with its arities alone.
+
+What a program holds is found again by a shadow run, as for anyone's functions. A cell of ours that nobody has changed
+needs none: its state follows from its options, and what it holds are its maps and parameters by their names.
+"""
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.engine.aggregation import Aggregation
+from dgltree.engine.compiled.cell_rows import RowKind, maps_of
+from dgltree.engine.contract import CellBase, CellContract, Children, Rows, Send, State, StepRows
+from dgltree.engine.kernels.dispatch import is_as_written
+from dgltree.engine.typed_linear import Linear, Matrices
+from dgltree.support.torch_internals import hooks_of
+
+INPUT = "x of the node"
+"""The field of inputs, next to the states of nodes, whose names are a cell's own."""
+ADDED, SLOT = "added to the gates", "slot of the node"
+"""Fields of the way down: what a node's upward state adds to the gates, and its place among its siblings."""
+PLAIN = (int, float, bool, str, type(None))
+NOT_IN_STEPS = ("maps", "embedding", "input_embedding", "function_embedding")
+"""Modules of a cell of which a step uses at most the weights."""
+
+
+class MailboxRows(StepRows):
+    """Rows with equally many children, whose states lie in a mailbox.
+
+    Args:
+        linear: the typed maps of these rows.
+        x_pre: (rows, widths), what the inputs add to the gates; None without inputs.
+        mailbox: part name to (rows, children, *shape).
+        slot: (rows,), the place of each row among its siblings; None upwards, where its children have places.
+    """
+
+    def __init__(self, linear: Linear, x_pre: Tensor | None, mailbox: State, slot: Tensor | None = None) -> None:
+        super().__init__(linear, x_pre)
+        self._mailbox, self._slot = mailbox, slot
+
+    def children(self) -> Children:
+        return {part: rows.unbind(1) for part, rows in self._mailbox.items()}
+
+    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+        i = self._mailbox["h"].flatten(1)
+        i = i if drop is None else drop(i)
+        return [self.linear(name, i) for name in names]
+
+    def aggregated(
+        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
+    ) -> tuple[State, State]:
+        rows, count = self._mailbox["h"].shape[:2]
+        children = {part: each.flatten(0, 1) for part, each in self._mailbox.items()}
+        slot = torch.arange(count).expand(rows, count).flatten() if self._slot is None else self._slot
+        x_edge = None if x_pre is None else x_pre.unsqueeze(1).expand(-1, count, -1).flatten(0, 1)
+        sent = send(children, slot, x_edge, self.linear)
+        messages = {name: sent[name].unflatten(0, (rows, count)) for name in names}
+        kind = type(aggregate) if _is_as_written(aggregate) else Aggregation
+        return kind.of_mailbox(aggregate, messages), sent
+
+
+class CellFunctions:
+    """A cell's step as message and reduce functions, for rows of one function of each arity.
+
+    Args:
+        cell: that computes.
+        matrices: of its maps.
+        functions: by arity; by None for a cell that takes any number of children.
+    """
+
+    def __init__(self, cell: CellBase, matrices: Mapping[str, Matrices], functions: Mapping[int | None, int]) -> None:
+        self.cell, self.matrices, self.functions = cell, matrices, functions
+        self.maps = cell.named_maps()
+
+    def message(self, edges: Any) -> State:
+        """A child's state."""
+        return {part: edges.src[part] for part in self.cell.state}
+
+    def reduce(self, nodes: Any) -> State:
+        """A node's state from those of its children, in the order of their slots."""
+        mailbox = {part: nodes.mailbox[part] for part in self.cell.state}
+        arity = None if takes_any_number(self.cell) else int(mailbox["h"].shape[1])
+        function, key = self.functions[arity], self.cell.key(arity)
+
+        def linear(name: str, v: Tensor) -> Tensor:
+            own = f"{name}_{key}"
+            place = self.maps[own].position[function]
+            weight, bias = self.matrices[own]
+            return torch.nn.functional.linear(v, weight[place], None if bias is None else bias[place])
+
+        x_pre = linear("input", nodes.data[INPUT]) if INPUT in nodes.data else nodes.data.get(ADDED)
+        computed, _ = self.cell.step(MailboxRows(linear, x_pre, mailbox, nodes.data.get(SLOT)))
+        return {part: computed[part] for part in self.cell.state}
+
+
+def takes_any_number(cell: CellBase) -> bool:
+    """Whether rows with any number of edges have the same maps."""
+    return not isinstance(cell, CellContract) or cell.any_arity
+
+
+def recorded_functions(cell: CellBase) -> dict[int | None, int]:
+    """The function of each arity with whose maps a cell is recorded, whatever there is in a batch."""
+    if takes_any_number(cell):
+        return {None: next((function for own in maps_of(cell, None).values() for function in own.position), 0)}
+    return {arity: cell.vocabulary.at_arity(arity)[0] for arity in cell.vocabulary.arities if arity}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a program holds.
+
+
+class HeldSource(NamedTuple):
+    """Where a tensor that a program holds comes from."""
+
+    name: str
+    """Of a map, whole; or of a parameter of the cell."""
+    kind: int | None
+    """0 for the weight of a map, 1 for its bias; None for a parameter."""
+
+
+def sources_of(
+    cell: CellBase, matrices: Mapping[str, Matrices], outside: Sequence[Tensor], kind: RowKind
+) -> list[HeldSource | None]:
+    """Those of what a program holds that was recorded with the maps of a kind of rows; None for other tensors."""
+    known = {id(parameter): HeldSource(name, None) for name, parameter in cell.named_parameters()}
+    for name, own in maps_of(cell, kind.arity).items():
+        place = own.position[kind.function]
+        for number, tensors in enumerate(matrices[name]):
+            if tensors is not None:
+                known[id(tensors[place])] = HeldSource(name, number)
+    return [known.get(id(tensor)) for tensor in outside]
+
+
+def held_by(
+    cell: CellBase,
+    matrices: Mapping[str, Matrices],
+    sources: Sequence[HeldSource | None],
+    outside: Sequence[Tensor],
+    function: int,
+) -> list[Tensor]:
+    """What a program holds for rows of a function; ``outside`` has what has no source."""
+    maps = cell.named_maps()
+    found = []
+    for place, source in enumerate(sources):
+        if source is None:
+            found.append(outside[place])
+        elif source.kind is None:
+            found.append(operator.attrgetter(source.name)(cell))
+        else:
+            tensors = matrices[source.name][source.kind]
+            assert tensors is not None
+            found.append(tensors[maps[source.name].position[function]])
+    return found
+
+
+def options_of(cell: CellBase) -> tuple[Any, ...] | None:
+    """All but tensors that the step of a cell of ours depends on; None for a cell that is not as we wrote it."""
+    kind = type(cell)
+    if not kind.__module__.startswith("dgltree.") or not is_as_written(kind) or cell.patches():
+        return None
+    found: list[Any] = []
+    for name, module in _modules_of_steps(cell):
+        if module is not cell and not _is_as_written(module):
+            return None
+        found.append(type(module))
+        for attribute, value in vars(module).items():
+            if attribute.startswith("_") or attribute == "vocabulary":
+                continue
+            value = tuple(value) if isinstance(value, list) else value
+            if not isinstance(value, PLAIN) and not _is_plain_tuple(value) and not callable(value):
+                return None
+            found.append((name, attribute, type(value), value))
+    return tuple(found)
+
+
+def _modules_of_steps(cell: CellBase) -> Iterator[tuple[str, nn.Module]]:
+    yield "", cell
+    for name, child in cell.named_children():
+        if name not in NOT_IN_STEPS:
+            for own, module in child.named_modules():
+                yield f"{name}.{own}", module
+
+
+def _is_as_written(module: nn.Module) -> bool:
+    """Whether we or torch wrote the class, and nobody has changed it or the module."""
+    kind = type(module)
+    forward = getattr(kind.forward, "__globals__", {}).get("__name__", "")
+    is_known = kind.__module__.startswith(("dgltree.", "torch.nn.")) and forward.startswith(("dgltree.", "torch.nn."))
+    return is_known and not hooks_of(module) and "forward" not in vars(module)
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(each, PLAIN) for each in value)

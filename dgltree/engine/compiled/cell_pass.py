@@ -1,0 +1,219 @@
+"""Passes of cells by machine code that is made of their ``combine``, as that of message functions is of these."""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.run_lengths import ranges
+from dgltree.engine.autograd import generator_at
+from dgltree.engine.compiled.catalogue import KnownProgram
+from dgltree.engine.compiled.cell_functions import (
+    SLOT,
+    CellFunctions,
+    HeldSource,
+    held_by,
+    options_of,
+    recorded_functions,
+    sources_of,
+    takes_any_number,
+)
+from dgltree.engine.compiled.cell_rows import CellRows, RowKind, rows_of
+from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
+from dgltree.engine.compiled.recording import Kind, PassFunctions, kinds_of
+from dgltree.engine.compiled.rows import Met, MetRows
+from dgltree.engine.compiled.run_functions import check_tensors, code_of, compile_code, hindrance, tell
+from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.compiled.values import Space
+from dgltree.engine.contract import CellBase, CellContract, Computed, State
+from dgltree.engine.kernels.dispatch import mode_now, refuse_if_required
+from dgltree.engine.schedule import Schedule
+from dgltree.engine.typed_linear import Matrices
+
+if TYPE_CHECKING:
+    from dgltree.engine.compiled.compiled_pass import PassCode
+
+ByTorch = Callable[[Mapping[str, Matrices], Computed, Mapping[str, Tensor]], State]
+"""A pass by torch's operations, from maps, the states of the rows that it begins with, and what steps read of rows."""
+MOST_KNOWN = 64
+"""Cells of ours, by their options, whose programs are known without a shadow run."""
+_memory = Memory()
+_lock = Lock()
+_of_ours: dict[Any, tuple[KnownFunctions, "dict[int | None, CellProgram]"]] = {}
+
+
+class PreparedCell(NamedTuple):
+    """All of a pass but its memory."""
+
+    rows: CellRows
+    code: "PassCode"
+    bound: list[BoundProgram]
+    """The program of each kind of rows."""
+    fields: State
+    """What is given, by ``node NAME``."""
+
+
+def compiled_states(
+    cell: CellBase,
+    matrices: Mapping[str, Matrices],
+    schedule: Schedule,
+    leaf: Computed,
+    fields: Mapping[str, Tensor],
+    by_torch: ByTorch,
+) -> State | None:
+    """The states of all rows, part name to (R, *shape), as torch's operations would give them; None if these have to.
+
+    Args:
+        cell: any.
+        matrices: of its maps.
+        schedule: of a batch.
+        leaf: the states of the rows that a pass begins with.
+        fields: (R, *shape) each, what a step reads of a row in addition, by the names in ``cell_functions``.
+        by_torch: the same pass by torch's operations, for second derivatives.
+
+    Raises :class:`NoKernelError` within ``kernels("required")``.
+    """
+    mode = mode_now()
+    if mode == "off" or not schedule.steps:
+        return None
+    name = type(cell).__name__
+    try:
+        prepared = prepare_cell(cell, matrices, schedule, leaf, fields)
+    except NotAProgramError as error:
+        tell(name, f"not compiled: {error}")
+        refuse_if_required(f"a {name} is not compiled: {error}")
+        return None
+    if not compile_code(prepared.code, name, mode):
+        return None
+    from dgltree.engine.compiled.compiled_pass import FunctionPass, OutsideTableError
+
+    def again(given: Mapping[str, Tensor]) -> list[Tensor]:
+        begin = {part: given.get(f"node {part}", leaf[part])[: schedule.leaves] for part in cell.state}
+        with generator_at(generator, schedule.device):
+            states = by_torch(matrices, begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()})
+        return [states[part] for part in prepared.code.states]
+
+    rows = prepared.rows
+    generator = None
+    masks: list[list[Tensor]] = [[] for _ in rows.kinds]
+    if any(program.masks for program in prepared.code.programs):
+        generator = torch.get_rng_state()
+        masks = drawn_masks(cell, rows, schedule, prepared.bound)
+    passed = FunctionPass(prepared.code, rows, rows.runs, prepared.bound, prepared.fields, again, masks)
+    try:
+        return passed.run()
+    except OutsideTableError:  # torch's operations say which row it is, and where
+        return None
+
+
+def drawn_masks(
+    cell: CellBase, rows: CellRows, schedule: Schedule, bound: Sequence[BoundProgram]
+) -> list[list[Tensor]]:
+    """Those of each kind of rows, drawn step after step, as torch's operations would."""
+    by_edge = not isinstance(cell, CellContract)  # on the way down a step computes messages, one for each row
+    programs = [each.known.program for each in bound]
+    of_arity = {kind.arity: program for kind, program in zip(rows.kinds, programs, strict=True)}
+    drawn: dict[int | None, list[Tensor]] = {}
+    for arity, program in of_arity.items():
+        drawn[arity] = []
+        for mask in program.masks:
+            count = len(schedule.sources) if by_edge or mask.space == Space.EDGE else len(schedule)
+            drawn[arity].append(torch.empty(count, mask.rows, mask.width, dtype=program.dtype))
+    for step in schedule.steps:
+        for mask, into in zip(of_arity[step.arity].masks, drawn[step.arity], strict=True):
+            of_step = step.edges if by_edge or mask.space == Space.EDGE else slice(step.start, step.stop)
+            into[of_step].bernoulli_(mask.probability)
+    found: list[list[Tensor]] = []
+    for number, (kind, program) in enumerate(zip(rows.kinds, programs, strict=True)):
+        own = rows.runs.rows_of(number)
+        edges = rows.edges[torch.from_numpy(ranges(rows.first_edge[own], np.diff(rows.first_edge)[own]))]
+        nodes = rows.nodes[torch.from_numpy(own)]
+        found.append([])
+        for mask, of_all in zip(program.masks, drawn[kind.arity], strict=True):
+            places = edges if by_edge or mask.space == Space.EDGE else nodes
+            found[-1].append(of_all[places].flatten(0, 1))
+    return found
+
+
+def prepare_cell(
+    cell: CellBase,
+    matrices: Mapping[str, Matrices],
+    schedule: Schedule,
+    leaf: Computed,
+    fields: Mapping[str, Tensor],
+) -> PreparedCell:
+    """The programs of a pass and their code. Raises :class:`NotAProgramError`."""
+    if (why := hindrance(schedule.device)) is not None:
+        raise NotAProgramError(why)
+    if called := cell.called_maps():
+        raise NotAProgramError(f"the map {min(called)!r} has hooks or a forward of its own")
+    if getattr(cell, "positions", False):
+        raise NotAProgramError("gates read positions")
+    rows = rows_of(schedule, cell)
+    if rows.slot is not None:
+        fields = {**fields, SLOT: rows.slot}
+    kinds = {part: Kind(shape, leaf[part].dtype) for part, shape in cell.state.items()} | kinds_of(fields)
+    given = {f"node {name}": rows_of_field for name, rows_of_field in fields.items()}
+    for part in cell.state:
+        if not _is_zero(leaf[part]):
+            given[f"node {part}"] = _with_rows(leaf[part], len(schedule))
+    known, programs = programs_of(cell, matrices, rows.degrees, kinds)
+    bound = []
+    for kind in rows.kinds:
+        of = programs[kind.arity]
+        bound.append(BoundProgram(of.program, held_by(cell, matrices, of.sources, of.outside, kind.function)))
+    check_tensors(given, bound)
+    return PreparedCell(rows, code_of(known, given, bound, reverse=False), bound, given)
+
+
+class CellProgram(NamedTuple):
+    """The program of an arity."""
+
+    program: KnownProgram
+    sources: list[HeldSource | None]
+    """Of what it holds."""
+    outside: Sequence[Tensor]
+    """What it holds for the function with which it was recorded; empty if all has a source."""
+
+
+def programs_of(
+    cell: CellBase, matrices: Mapping[str, Matrices], degrees: Sequence[int], kinds: Mapping[str, Kind]
+) -> tuple[KnownFunctions, dict[int | None, CellProgram]]:
+    """Those of rows with some numbers of children; a cell that takes any number has one for all."""
+    options = options_of(cell)
+    biased = tuple(name for name, own in matrices.items() if own.bias is not None)
+    key = None if options is None else (options, *degrees, *kinds.items(), biased, torch.is_grad_enabled())
+    if key is not None and (before := _of_ours.get(key)) is not None:
+        return before
+    recorded = recorded_functions(cell)
+    functions = CellFunctions(cell, matrices, recorded)
+    met = MetRows([Met(degree, 0) for degree in degrees], np.empty(0, np.int64), False, False, None)
+    pass_functions = PassFunctions(functions.message, functions.reduce, False, None)
+    known, bound = _memory.find(pass_functions, kinds, {}, met, cell, (type(cell), *recorded))
+    if takes_any_number(cell) and len({each.known for each in bound if each is not None}) > 1:
+        raise NotAProgramError("rows with different numbers of children have different programs")
+    found: dict[int | None, CellProgram] = {}
+    for arity, each in zip([None] if takes_any_number(cell) else degrees, bound, strict=False):
+        assert each is not None
+        sources = sources_of(cell, matrices, each.outside, RowKind(arity, recorded[arity]))
+        found[arity] = CellProgram(each.known, sources, () if all(sources) else each.outside)
+    if key is not None and all(all(each.sources) for each in found.values()):
+        with _lock:
+            _of_ours[key] = known, found
+            if len(_of_ours) > MOST_KNOWN:
+                del _of_ours[next(iter(_of_ours))]
+    return known, found
+
+
+def _is_zero(rows: Tensor) -> bool:
+    """Whether rows are one 0 that was expanded, as the memories of embedded leaves are."""
+    is_one_number = not rows.requires_grad and not any(rows.stride()) and bool(rows.numel())
+    return is_one_number and not rows[(0,) * rows.dim()].item()
+
+
+def _with_rows(leaf: Tensor, count: int) -> Tensor:
+    """(count, *shape), those of leaves and then 0."""
+    return torch.cat([leaf, leaf.new_zeros(count - len(leaf), *leaf.shape[1:])])
