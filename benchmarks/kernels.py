@@ -1,7 +1,10 @@
 """Compiled kernels against torch's operations, in the same run: covered cells and ranking."""
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -11,13 +14,14 @@ from benchmarks.propagate import squared_step, training_step
 from benchmarks.rank import COUNT, FILLERS
 from benchmarks.row import Row, Skipped, Timing, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
-from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeLSTM, TreeLSTM, TreeSMU
+from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeLSTM, TreeCell, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.dispatch import BACKENDS, kernels
 from dgltree.models import EquationModel, EquationReadout
 
 SIZES = (32, 256, 1024)
 TORCH = "the torch path"
+BY_HAND = "the kernel by hand"
 AIMS = {("Tree-SMU", "training", 32): (4.0, 2.3), ("Tree-SMU", "inference", 1024): (2.5, 1.5)}
 Step = Callable[[], object]
 
@@ -41,12 +45,23 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
             yield from _against_torch(name, cell.to(device), size, device, repeats)
     if device != "cpu":
         return
+    others: dict[str, Cell] = {
+        "Tree-RNN": TreeRNN(vocabulary, 50),
+        "Tree Cell": TreeCell(vocabulary, 50),
+        "Tree-GRU of own_cell.md": own_cell()(vocabulary, 50),
+    }
+    for name, cell in others.items():
+        for size in SIZES:
+            yield from _against_torch(name, cell, size, device, repeats)
+    for name, cell in cells.items():
+        for size in SIZES:
+            yield from _generated(name, cell, size, repeats)
     yield _over_products(repeats)
     yield _ranking(repeats)
 
 
 def run_by(mode: str, step: Step) -> Step:
-    """A step with kernels "on" or "off"."""
+    """A step with kernels "on", "generated" or "off"."""
 
     def run() -> None:
         with kernels(mode):
@@ -66,6 +81,28 @@ def _against_torch(name: str, cell: Cell, size: int, device: str, repeats: int) 
         times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats, device)
         aim, least = AIMS.get((name, what, size), (None, None))
         yield against(f"{name}, {what}, {size:,} equations", TORCH, times, aim=aim, least=least)
+
+
+def _generated(name: str, cell: Cell, size: int, repeats: int) -> Iterator[Row]:
+    """The machine code that is made of ``combine`` against the kernel by hand."""
+    planned = plan(batch(equations(size), cell.vocabulary), cell, share=True)
+
+    def infer() -> None:
+        with torch.no_grad():
+            root_states(planned, cell)
+
+    for what, step in (("training", training_step(cell, lambda: root_states(planned, cell))), ("inference", infer)):
+        times = in_turn({"ours": run_by("generated", step), BY_HAND: run_by("on", step)}, repeats)
+        yield against(f"{name} generated, {what}, {size:,} equations", BY_HAND, times)
+
+
+def own_cell() -> type[Cell]:
+    """The Tree-GRU of docs/own_cell.md, as its reader would write it."""
+    page = Path(__file__).parent.parent / "docs" / "own_cell.md"
+    text = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    names: dict[str, Any] = {"__name__": "tree_gru"}
+    exec(compile(text, str(page), "exec"), names)
+    return names["TreeGRU"]
 
 
 def _over_products(repeats: int) -> Row:
