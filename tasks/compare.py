@@ -11,13 +11,13 @@ from typing import Any
 
 from dgltree.plotting import charts
 from dgltree.support.files import replacing
-from tasks.jobs import LOG, run
+from tasks.jobs import LOG, answering_signals, run
 from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done
 
 DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
 There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
-interrupted one continues.
+interrupted one continues. Each that ends adds a line to standard error.
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops", "lookup", "arithmetic")
 """Those with a module ``variants``."""
@@ -26,8 +26,16 @@ AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status is 1 if a training failed or the settings cannot be."""
+    """Run the command line; the exit status is 1 if a training failed or the settings cannot be.
+
+    It is 130 after Ctrl-C and 143 after SIGTERM.
+    """
     options = _options(arguments)
+    return answering_signals("tasks.compare", lambda: _compare(options))
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Train what is not trained yet, and print the report."""
     trainings = _trainings(options)
     try:
         failed = run(trainings, options.jobs, threads=1)

@@ -5,9 +5,12 @@ another one; ``log.txt`` there has what it printed and, if it failed, the whole 
 """
 
 import multiprocessing
+import signal
+import sys
+import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
@@ -19,6 +22,9 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from dgltree.commands.signals import INTERRUPTED, LINES, Interrupted, Terminated, interruptible, unwinding
+from dgltree.read.text import one_line
+from dgltree.support.durations import in_seconds
 from dgltree.support.files import claim
 from dgltree.support.workers import end_with_parent
 
@@ -58,20 +64,38 @@ def run(jobs: Sequence[Job], at_a_time: int, threads: int | None = None) -> dict
         at_a_time: with 1 they are done in this process, else each in another one, which ends with this one.
         threads: of torch in each of the other processes.
 
-    Returns name to reason of those that failed. Raises ``ValueError``, before any begins, for a folder of another job.
+    A line on standard error says of each that it ended, and how. Returns name to reason of those that failed. Raises
+    ``ValueError``, before any begins, for a folder of another job.
     """
     if at_a_time < 1:
         raise ValueError(f"jobs is {at_a_time}; it must be 1 or more")
     for job in jobs:
         claim(job.folder / CLAIM, job.configuration)
     open_ = [job for job in jobs if not job.done]
-    failed = {}
+    failed, start = {}, time.perf_counter()
     with tqdm(total=len(open_), unit="job", disable=None) as bar:
-        for job, reason in _here(open_) if at_a_time == 1 else _elsewhere(open_, at_a_time, threads):
+        ended = _here(open_) if at_a_time == 1 else _elsewhere(open_, at_a_time, threads)
+        for number, (job, reason) in enumerate(ended, 1):
             bar.update()
             if reason is not None:
                 failed[job.name] = reason
+            how = "done" if reason is None else f"failed ({one_line(reason)})"
+            seconds = in_seconds(time.perf_counter() - start)
+            tqdm.write(f"{number} of {len(open_)} after {seconds} s: {job.name}: {how}", file=sys.stderr)
     return failed
+
+
+def answering_signals(name: str, command: Callable[[], int]) -> int:
+    """The exit status of a command; Ctrl-C and SIGTERM end it and its jobs with one line, as those of ``dgltree``."""
+    try:
+        with unwinding(), interruptible():
+            return command()
+    except (KeyboardInterrupt, Interrupted):
+        line, status = LINES[signal.SIGINT]
+    except Terminated:
+        line, status = LINES[signal.SIGTERM]
+    print(f"{name}: {line}; the same command continues", file=sys.stderr)
+    return status
 
 
 def _here(jobs: Sequence[Job]) -> Iterator[tuple[Job, str | None]]:
@@ -136,4 +160,7 @@ def _work(job: Job, answer: Connection, threads: int | None, start_method: str) 
     multiprocessing.set_start_method(start_method, force=True)
     if threads is not None:
         torch.set_num_threads(threads)
-    answer.send(_failure(job))
+    try:
+        answer.send(_failure(job))
+    except KeyboardInterrupt:  # the process that started this one says so
+        sys.exit(INTERRUPTED)

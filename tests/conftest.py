@@ -153,6 +153,17 @@ def start_page(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     page.close()
 
 
+@pytest.fixture
+def cells_as_before() -> Iterator[None]:
+    """The cells that a test registers are forgotten after it."""
+    from dgltree.cells import CELLS
+
+    before = dict(CELLS)
+    yield
+    CELLS.clear()
+    CELLS.update(before)
+
+
 @pytest.fixture(scope="session")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``trees.tsv`` and in ``model`` what ``dgltree fit`` made of it."""

@@ -17,6 +17,7 @@ from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
 from dgltree.datasets.loading.flatten import parts
 from dgltree.datasets.loading.from_file import Ids
+from dgltree.datasets.splitting import SYNONYMS
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
@@ -24,7 +25,7 @@ from dgltree.read.text import one_line
 from dgltree.training import cpu_threads
 from dgltree.training.comparison import with_refused
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
-from dgltree.training.split_file import also_trained_on
+from dgltree.training.split_file import also_trained_on, count_split, select_split
 from dgltree.training.trained_model import MOST_NODES, RecordBlock, TrainedModel, block_of, names_of
 from dgltree.training.unlabelled_model import UnlabelledModel
 
@@ -112,9 +113,12 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     if options.against:
         return _compare(model, options)
     labelled = _labelled(model, options)
+    if options.of_split:
+        labelled = _of_split(labelled, options)
     known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
-    if count := also_trained_on(known, Path(options.model)):
+    trained_on = SYNONYMS.get(options.of_split) == "train"
+    if not trained_on and (count := also_trained_on(known, Path(options.model))):
         print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)
     if options.by:
         from dgltree.training.by_column import by_column, table
@@ -124,6 +128,19 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
         print(as_json if options.json else table(rows, "accuracy" if model.classes else "mae"))
         return 0
     return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
+
+
+def _of_split(data: TreeDataset, options: argparse.Namespace) -> TreeDataset:
+    """The examples of the file in the split of the training that ``--split`` names; says whether some are missing."""
+    folder = Path(options.model)
+    found = select_split(data, folder, options.of_split)
+    count = count_split(folder, options.of_split)
+    if len(found) < count:
+        print(
+            f"warning: {options.file} has {len(found):,} of the {count:,} examples of the {options.of_split} split",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _labelled(model: TrainedModel, options: argparse.Namespace) -> TreeDataset:

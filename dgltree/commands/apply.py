@@ -35,6 +35,7 @@ also has the line and the id of each vector, and with --nodes one row per node.
     "evaluate": """\
 examples:
   dgltree evaluate runs/trees test.tsv --label class
+  dgltree evaluate runs/trees trees.tsv --split test
   dgltree evaluate runs/trees test.parquet --out answers --ray
   dgltree evaluate runs/june june.tsv --against runs/may
   dgltree evaluate runs/may june.jsonl --by "created:^[0-9]{4}-[0-9]{2}"
@@ -133,10 +134,20 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
             help="print the metrics, and the number of new examples, for each value of a column, given as COLUMN or "
             "COLUMN:REGEX",
         )
-    add_reading(parser)
+        parser.add_argument(
+            "--split",
+            dest="of_split",
+            metavar="NAME",
+            help="FILE is the table of the training: use only the rows that were in this split (train, validation or "
+            "test)",
+        )
+    # the split of a row is that of the training, or none: an evaluation reads no column for it
+    add_reading(parser, without=("split", "split_from") if name == "evaluate" else ())
     options = parser.parse_args(arguments)
     if name == "evaluate" and (options.against or options.by) and (options.ray or (options.against and options.by)):
         parser.error("--against and --by cannot be combined with each other or with --ray")
+    if name == "evaluate" and options.of_split and (options.ray or options.against):
+        parser.error("--split cannot be combined with --against or --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
         parser.error("--context is for --nodes, without --ray")
     if options.ray and name != "encode" and options.threshold is not None:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from dgltree.commands.fit import add_settings, check_header
-from dgltree.commands.options import check_input, check_output_folder
+from dgltree.commands.options import check_cell, check_input, check_output_folder
 from dgltree.commands.reading_options import read_given
 from dgltree.datasets.settings import Reading
 from dgltree.training.options import FitOptions
@@ -20,10 +20,12 @@ examples:
   dgltree compare trees.tsv --encoders tree_lstm,child_sum,tree_smu --seeds 3
   dgltree compare trees.tsv --encoders tree_lstm,tree_smu --options '{"tree_smu": {"stack_size": [3, 5]}}'
   dgltree compare trees.tsv --encoders tree_lstm,lstm --hidden-size 64 --epochs 20
+  dgltree compare trees.tsv --encoders tree_lstm --cell my_cells.py:TreeGRU
 
 Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
 combination; validation chooses among them, and only then is the test set used. The same command resumes an interrupted
-comparison. An encoder that cannot read the trees gets a row with the reason.
+comparison. An encoder that cannot read the trees gets a row with the reason. The folder has the table as summary.md and
+summary.json, with a line for each seed as summary.csv, and as rows for LaTeX as summary.tex.
 """
 
 
@@ -38,12 +40,19 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     grids = _grids(options.options)
     for path in (options.file, options.validation, options.test):
         check_input(path)
+    encoders = [name.strip() for name in options.encoders.split(",")]
+    for name in (*encoders, options.cell or ""):
+        check_cell(name if ".py:" in name else None)
     check_output_folder(options.out)
     for path in (options.file, options.validation, options.test):
         check_header(path, reading)
-    from dgltree.training.contest import check_contest
+    from dgltree.training.contest import check_contest, register_own
+    from dgltree.training.own_cells import register
 
-    check_contest(_names(options), options.seeds, grids)
+    own = [register(options.cell)] if options.cell else []
+    names = register_own(encoders)
+    options.names = [*names, *(name for name in own if name not in names)]
+    check_contest(options.names, options.seeds, grids)
     return options
 
 
@@ -58,7 +67,7 @@ def run(_: str, options: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr):  # each training prints its own metrics
         found = compare_encoders(
             files.pop("data"),
-            _names(options),
+            options.names,
             options.seeds,
             options.out,
             grids=_grids(options.options),
@@ -67,10 +76,6 @@ def run(_: str, options: argparse.Namespace) -> int:
         )
     print(f"{found}\nthe models are in the folders of {options.out}")
     return 1 if any(each.failure is not None for each in found.entries) else 0
-
-
-def _names(options: argparse.Namespace) -> list[str]:
-    return [name.strip() for name in options.encoders.split(",")]
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -95,7 +100,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Compare several encoders on your own trees, on the same splits and seeds."
     parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)
     parser.add_argument("file", metavar="FILE", help="labelled trees, as for dgltree fit")
-    parser.add_argument("--encoders", type=str, required=True, help="compare these encoders, separated by commas")
+    parser.add_argument(
+        "--encoders",
+        type=str,
+        required=True,
+        help="compare these encoders, separated by commas; FILE.py:CLASS is a cell of your own",
+    )
+    parser.add_argument(
+        "--cell",
+        type=str | None,
+        help="compare your own cell, too, given as FILE.py:CLASS; --options name it by its class",
+    )
     parser.add_argument(
         "--seeds", type=int, default=3, help="train each encoder this many times, with --seed and the seeds after it"
     )

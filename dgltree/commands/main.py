@@ -129,6 +129,9 @@ def _main(given: list[str]) -> int:
 def _command(given: list[str]) -> str:
     import argparse
 
+    from dgltree.commands.options import OptionParser
+    from dgltree.support.arguments import near
+
     class _Version(argparse.Action):
         """Looks the version up if it is asked for: that takes a moment."""
 
@@ -136,7 +139,7 @@ def _command(given: list[str]) -> str:
             print(f"dgltree {import_module('dgltree').__version__}")
             parser.exit()
 
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         prog="dgltree",
         description="Recursive neural networks: complete equations, and train models on your own trees.",
         epilog=EXAMPLES,
@@ -147,6 +150,8 @@ def _command(given: list[str]) -> str:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what, add_help=False)
+    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
+        parser.error(f"there is no command {given[0]!r:.40}{near(given[0], COMMANDS)}")
     return str(parser.parse_args(given[:1]).command)
 
 

@@ -1,6 +1,6 @@
 """The options of commands have one look; settings become options, with what their docstring says of them.
 
-``fit`` and ``compare`` have a parser with types, whose errors are one line. Paths are checked before what takes seconds
+Errors are one line; ``fit`` and ``compare`` have a parser with types. Paths are checked before what takes seconds
 is imported; what is wrong with one is an error of one line.
 """
 
@@ -8,6 +8,7 @@ import argparse
 import inspect
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -68,12 +69,18 @@ def _descriptions(settings: type) -> dict[str, str]:
     return {name: " ".join(text.split()).replace("%", "%%") for name, text in found}
 
 
-class _OptionParser(argparse.ArgumentParser):
-    """A parser that names the nearest options to one that it lacks."""
+class OptionParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and that names the nearest options to one that it lacks."""
 
     def error(self, message: str) -> NoReturn:
         unknown = message.removeprefix("unrecognized arguments: ")
-        super().error(message if unknown == message else describe_unknown(unknown, self._option_string_actions))
+        exit_with(self.prog, message if unknown == message else describe_unknown(unknown, self._option_string_actions))
+
+
+def exit_with(prog: str, message: str) -> NoReturn:
+    """Print in one line what is wrong with a command line and where its options are, and exit with 2."""
+    print(f"{prog}: error: {message}; see {prog} --help", file=sys.stderr)
+    sys.exit(2)
 
 
 def describe_unknown(arguments: str, flags: Iterable[str]) -> str:
@@ -90,7 +97,7 @@ def option_parser(name: str, description: str, examples: str, usage: str | None 
 
     ``usage`` is what follows the name, if argparse's is too long.
     """
-    return _OptionParser(**describe_command(name, description, examples, usage))
+    return OptionParser(**describe_command(name, description, examples, usage))
 
 
 def describe_command(name: str, description: str, examples: str, usage: str | None) -> dict[str, Any]:

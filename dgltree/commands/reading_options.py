@@ -1,6 +1,7 @@
 """The options that say how trees are read."""
 
 import argparse
+from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
@@ -8,16 +9,19 @@ from dgltree.commands.options import options_of
 from dgltree.datasets.settings import Reading
 
 
-def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None:
+def add_reading(parser: argparse.ArgumentParser, defaults: bool = False, without: Collection[str] = ()) -> None:
     """How trees are read; what is not given is left out of the parsed options.
 
     Args:
         parser: of a command.
         defaults: whether what is not given is as by default, instead of as in the training of a model.
+        without: settings that are no options of the command.
     """
     title = "how the trees are read" + ("" if defaults else " (by default as in training)")
     group = parser.add_argument_group(title)
     for option in options_of(Reading):
+        if option.name in without:
+            continue
         how: dict[str, Any] = {
             "default": argparse.SUPPRESS,
             "help": option.description if defaults else option.help.split(" Default: ")[0],

@@ -1,12 +1,11 @@
 """Options with types, and a file of them, by jsonargparse, which takes a tenth of a second to load."""
 
 import re
-import sys
 from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser
 
-from dgltree.commands.options import describe_command, describe_no_json, describe_unknown, flag_of
+from dgltree.commands.options import describe_command, describe_no_json, describe_unknown, exit_with, flag_of
 from dgltree.support.arguments import describe_kind
 
 _NOT_ACCEPTED = re.compile(r"Option '(\w+)' is not accepted")
@@ -19,8 +18,7 @@ class SettingsParser(ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print what is wrong and what would be right, and exit with 2."""
-        print(f"{self.prog}: error: {self._describe(message)}", file=sys.stderr)
-        sys.exit(2)
+        exit_with(self.prog, self._describe(message))
 
     def _describe(self, message: str) -> str:
         flags = [flag for action in self._actions for flag in action.option_strings]

@@ -1,4 +1,4 @@
-"""Examples in Python's own objects: texts, dicts, nodes of ``ast``, graphs, and columns of pandas."""
+"""Examples in Python's own objects: texts, dicts, nodes of ``ast``, graphs, and columns of pandas or polars."""
 
 import ast
 import json
@@ -23,7 +23,7 @@ EXPECTED = "a Tree, a text, a dict, a node of ast, a tree of NLTK, a graph of ne
 def read_objects(
     examples: Any, reading: Reading, of_text: Callable[[Tree], Tree] = lambda tree: tree, first: int = 1
 ) -> list[Tree | tuple[Tree, Tree]]:
-    """The trees of a list, an array or a column of pandas, or of the columns of a table that ``reading`` names.
+    """The trees of a list, an array, a column, or a table of pandas or polars, whose columns ``reading`` names.
 
     Texts are in the notation of ``reading``; ``of_text`` changes their trees. Raises ``ValueError`` for an example that
     cannot be read, by its number, from ``first`` on.
@@ -53,30 +53,40 @@ def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
         raise ValueError("one tree alone: give a list of trees or of texts")
     if is_table(examples):
         if reading.tree in examples.columns:
-            return list(examples[reading.tree])
+            return values_of(examples[reading.tree])
         if reading.left in examples.columns and reading.right in examples.columns:
-            return list(zip(examples[reading.left], examples[reading.right], strict=True))
+            sides = (values_of(examples[name]) for name in (reading.left, reading.right))
+            return list(zip(*sides, strict=True))
         raise ValueError(
             f"the table has no column {reading.tree!r}, and no {reading.left!r} and {reading.right!r}; it has "
             f"{', '.join(map(str, examples.columns))}"
         )
     try:
-        return list(examples)
+        return values_of(examples)
     except TypeError:
         raise ValueError(f"examples are {_kind(examples)}; expected a list of trees, each {EXPECTED}") from None
 
 
 def is_table(examples: Any) -> bool:
-    """Whether it is a table of pandas."""
-    return hasattr(examples, "columns") and hasattr(examples, "iloc")
+    """Whether it is a table of pandas or polars."""
+    return hasattr(examples, "columns") and (hasattr(examples, "iloc") or hasattr(examples, "get_columns"))
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column; of polars as Python's own, because a list in it would be a column again.
+
+    Raises ``TypeError`` for what has no values.
+    """
+    of_polars = hasattr(column, "to_list") and not hasattr(column, "iloc")
+    return list(column.to_list() if of_polars else column)
 
 
 def columns_of(table: Any, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Columns of a table of pandas that are read next to its trees. ``ValueError`` for one that it lacks."""
+    """Columns of a table of pandas or polars that are read next to its trees. ``ValueError`` for one that it lacks."""
     if missing := [name for name in names if name not in table.columns]:
         there_are = ", ".join(map(str, table.columns))
         raise ValueError(f"the table has no column {missing[0]!r}, which is read next to the trees; it has {there_are}")
-    return {name: list(table[name]) for name in names}
+    return {name: values_of(table[name]) for name in names}
 
 
 def with_notation(examples: Any, reading: Reading) -> Reading:

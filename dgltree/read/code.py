@@ -1,4 +1,4 @@
-"""Source code of C, Java and JavaScript as trees, broken code included, by tree-sitter (the extra ``code``).
+"""Source code of C, C++, Java and JavaScript as trees, broken code included, by tree-sitter (the extra ``code``).
 
 A node is named after its rule of the grammar: ``function_definition``, ``call_expression``. A node without children has
 its text as token. ``return x + 1;`` is ::
@@ -19,7 +19,7 @@ from typing import Any
 from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
-LANGUAGES = ("c", "java", "javascript")
+LANGUAGES = ("c", "cpp", "java", "javascript")
 TOKEN_LIMIT = 200
 """Characters of a token: a text of a megabyte is no better one."""
 LEFT_OUT = frozenset(["(", ")", "[", "]", "{", "}", ";", ",", ".", ":", "'", '"', "`", "${", "=", "=>", "@", "?"])
@@ -28,6 +28,7 @@ LEFT_OUT = frozenset(["(", ")", "[", "]", "{", "}", ";", ",", ".", ":", "'", '"'
 
 FUNCTIONS = {
     "c": frozenset(["function_definition"]),
+    "cpp": frozenset(["function_definition"]),
     "java": frozenset(["method_declaration", "constructor_declaration", "compact_constructor_declaration"]),
     "javascript": frozenset(
         [
@@ -41,8 +42,13 @@ FUNCTIONS = {
     ),
 }
 """The rules of functions and methods by language."""
-SCOPES = frozenset(["class", "class_declaration", "interface_declaration", "enum_declaration", "record_declaration"])
-"""The rules of what methods belong to."""
+SCOPES = frozenset(
+    [
+        *("class", "class_declaration", "interface_declaration", "enum_declaration", "record_declaration"),
+        *("class_specifier", "struct_specifier", "union_specifier", "namespace_definition"),
+    ]
+)
+"""The rules of what methods, and functions of C++, belong to."""
 NAMING = {"variable_declarator": "name", "assignment_expression": "left", "pair": "key", "field_definition": "property"}
 """The rules that give a name to the function in them, and the field with the name."""
 
@@ -60,13 +66,18 @@ def read_code(source: str, language: str) -> Tree:
     return trees_of(list(map(_row, *_nodes(source, language))))[0]
 
 
+def check_language(language: str) -> None:
+    """``ModuleNotFoundError`` if tree-sitter or the grammar of a language is not installed."""
+    _parser(language)
+
+
 def iter_functions(source: str, language: str) -> Iterator[tuple[str, int, Tree]]:
     """Every function and method with a name in the order of the text, nested ones and those in broken code included.
 
     A function is (name, line, tree): the name is preceded by that of the class or function around it, as in
-    ``Class.method``. JavaScript's functions are named by the variable, property or key that they are the value of; what
-    has no name, such as a callback, is a part of the function around it. Arguments and errors as in :func:`read_code`,
-    at once.
+    ``Class.method``, which is also the name of ``Class::method`` in C++. JavaScript's functions are named by the
+    variable, property or key that they are the value of; what has no name, such as a callback, is a part of the
+    function around it. Arguments and errors as in :func:`read_code`, at once.
     """
     nodes, counts = _nodes(source, language)
     trees = trees_of(list(map(_row, nodes, counts)))
@@ -107,13 +118,18 @@ def _name(node: Any, parent: Any, language: str) -> str:
         named = node.child_by_field_name("declarator")
     while named is not None and (inner := _declared(named)) is not None:
         named = inner
-    return "" if named is None else " ".join(named.text.decode(errors="replace").split())[:TOKEN_LIMIT]
+    if named is None:
+        return ""
+    name = " ".join(named.text.decode(errors="replace").split())[:TOKEN_LIMIT]
+    return name.replace("::", ".") if language == "cpp" else name
 
 
 def _declared(declarator: Any) -> Any:
     """The inner part of a declarator of C: that of ``*f(x)`` has ``f(x)``, and that in turn ``f``; None for a name."""
-    if declarator.type == "parenthesized_declarator":
-        return declarator.named_children[0] if declarator.named_children else None
+    if declarator.type in ("parenthesized_declarator", "reference_declarator"):
+        return declarator.named_children[-1] if declarator.named_children else None
+    if declarator.type == "operator_cast":  # whose declarator is that of its type
+        return None
     return declarator.child_by_field_name("declarator")
 
 

@@ -186,6 +186,7 @@ NOTATIONS: dict[str, Notation] = {
     "smiles_atoms": Notation(read_smiles_atoms, "c1ccccc1C(=O)O", detectable="never"),
     "words": Notation(read_sentence, "The cat sleeps.", detectable="never", accepts=lambda text: False),
     "c": _code("c", "int f(int x) { return x + 1; }"),
+    "cpp": _code("cpp", "template <class T> T f(T x) { return x + 1; }"),
     "java": _code("java", "class A { int f(int x) { return x + 1; } }"),
     "javascript": _code("javascript", "const f = x => x + 1;"),
 }

@@ -1,5 +1,7 @@
 """Encoders compared on the same splits: validation chooses the settings of each, the test set is looked at once."""
 
+import csv
+import io
 import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.cells import CELLS
+from dgltree.cells import CELLS, Cell
 from dgltree.datasets.splitting import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
@@ -23,6 +25,7 @@ from dgltree.training.deciding import keep_labelled
 from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, write
 from dgltree.training.options import FitOptions
+from dgltree.training.own_cells import register
 from dgltree.training.processes import say
 from dgltree.training.trained_model import TrainedModel
 
@@ -90,6 +93,29 @@ class Contest:
             lines.append(f"| {' | '.join([each.name, *cells])} |")
         return "\n".join(lines)
 
+    def to_csv(self) -> str:
+        """A line for each encoder and seed, for a program that reads tables; one with the reason if it failed."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(["encoder", "setting", "seed", "metric", "validation", "test", "weights", "failure"])
+        for each in self.entries:
+            setting = each.name.partition(" ")[2]
+            if each.failure is not None:
+                rows.writerow([each.encoder, setting, "", self.metric, "", "", "", one_line(each.failure)])
+                continue
+            for seed, validation, test in zip(self.seeds, each.validation, each.test, strict=True):
+                rows.writerow([each.encoder, setting, seed, self.metric, validation, test, each.weights, ""])
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """The table's rows in LaTeX, one for each encoder that was trained, with what its columns are in a comment."""
+        lines = [f"% encoder & {self.metric} in validation & on the test set & weights"]
+        for each in self.entries:
+            if each.failure is None:
+                means = [_of_seeds(values).replace("±", r"$\pm$") for values in (each.validation, each.test)]
+                lines.append(" & ".join([_in_latex(each.name), *means, f"{each.weights:,}"]) + r" \\")
+        return "\n".join(lines) + "\n"
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -102,6 +128,14 @@ class _Trained:
     setting: Setting
     folders: list[Path]
     validation: list[float]
+
+
+def register_own(encoders: Sequence[type[Cell] | str]) -> list[str]:
+    """The names of encoders, among which may be classes of cells, or ``FILE.py:CLASS``; these are known from now on.
+
+    Raises ``FileNotFoundError`` and ``ValueError`` as :func:`dgltree.training.own_cells.register`.
+    """
+    return [each if isinstance(each, str) and ".py:" not in each else register(each) for each in encoders]
 
 
 def check_contest(encoders: Sequence[str], seeds: int, grids: Grids) -> None:
@@ -126,7 +160,7 @@ def check_contest(encoders: Sequence[str], seeds: int, grids: Grids) -> None:
 
 def compare_encoders(
     data: TreeDataset,
-    encoders: Sequence[str],
+    encoders: Sequence[type[Cell] | str],
     seeds: int = 3,
     out: str | Path = "runs/compare",
     *,
@@ -143,25 +177,27 @@ def compare_encoders(
 
     Args:
         data: of a file, with a column of splits or split by its rule.
-        encoders: their names.
+        encoders: their names, or cells of your own, each a class or ``FILE.py:CLASS``.
         seeds: how many, from ``seed`` of the options on.
-        out: the folder of the trainings, and of ``summary.md``, ``summary.json`` and ``summary.png``. A call that was
-            interrupted continues there.
+        out: the folder of the trainings, and of ``summary.md``, ``summary.json``, ``summary.csv`` (a line for each
+            seed), ``summary.tex`` (rows for LaTeX) and ``summary.png``. A call that was interrupted continues there.
         grids: by encoder, values of its options or of settings of :class:`dgltree.training.options.FitOptions`, or
             lists of values, every combination of which is a setting.
         validation, test: sets of their own, both or none.
         options: of :func:`dgltree.fit`, for every training.
 
-    An encoder that refuses the data has an entry that says why. Raises ``ValueError`` as :func:`check_contest`, without
-    a test set, and if all encoders fail.
+    An encoder that refuses the data has an entry that says why. Raises ``ValueError`` as :func:`check_contest`, for
+    what is no cell, without a test set, and if all encoders fail; ``FileNotFoundError`` for a file of cells that there
+    is not.
     """
     grids, out = grids or {}, Path(out)
-    check_contest(encoders, seeds, grids)
+    names = register_own(encoders)
+    check_contest(names, seeds, grids)
     settings = FitOptions(**{name: value for name, value in options.items() if name in SETTINGS | {"seed"}})
     parts = _parts(data, settings, validation, test)
     numbers = list(range(settings.seed, settings.seed + seeds))
     trained, failures = dict[str, list[_Trained]](), dict[str, str]()
-    for encoder in encoders:
+    for encoder in names:
         trained[encoder] = []
         for setting in _settings(grids.get(encoder, {})):
             try:
@@ -277,8 +313,16 @@ def _of_seeds(values: list[float]) -> str:
     return f"{statistics.fmean(values):.4f}{deviation}"
 
 
+def _in_latex(text: str) -> str:
+    """A text with the characters escaped that LaTeX does not print."""
+    escaped = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(escaped.get(letter, f"\\{letter}" if letter in "_&%$#{}" else letter) for letter in text)
+
+
 def _write(contest: Contest, out: Path) -> None:
     write(out / f"{SUMMARY}.md", f"{contest}\n")
+    write(out / f"{SUMMARY}.csv", contest.to_csv())
+    write(out / f"{SUMMARY}.tex", contest.to_latex())
     write(out / f"{SUMMARY}.json", write_json(contest.to_json(), indent=1) + "\n")
     _draw(contest, out / SUMMARY)
 

@@ -39,7 +39,8 @@ class TreeEstimator(BaseEstimator):
         seed: of weights, order, dropout, and of the tenth of the examples that chooses the epoch.
         baseline: whether answers may be averaged with those of a baseline; "fast": with those of one linear model, for
             which nothing is searched.
-        features: the columns of X, then a table of pandas, that are read next to the trees, which are in the others.
+        features: the columns of X, then a table of pandas or polars, that are read next to the trees, which are in the
+            others.
         options: further settings by their names.
         out: a folder that keeps the model and its card; None: none does.
         verbose: whether what :func:`dgltree.fit` says is printed.
@@ -114,7 +115,7 @@ class TreeEstimator(BaseEstimator):
             raise ValueError(f"features are {self.features!r}; give a list of names: {self.features.split(',')}")
         if not is_table(table):
             raise ValueError(
-                f"features are {[*self.features]}: give a table of pandas with these columns and the trees"
+                f"features are {[*self.features]}: give a table of pandas or polars with these columns and the trees"
             )
         beside = columns_of(table, self.features)
         return _column(table[[name for name in table.columns if name not in beside]]), beside
@@ -145,7 +146,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         (1, 2)
 
     Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or DGL, or pairs
-    of these, in a list, an array or a pandas column. Arguments as of :class:`TreeEstimator`, and
+    of these, in a list, an array or a column of pandas or polars. Arguments as of :class:`TreeEstimator`, and
 
     Args:
         class_weight: "balanced", or how much an example of each class counts in the loss, by the class; None: all the
@@ -345,5 +346,5 @@ def _is_number(label: Any) -> bool:
 def _column(trees: Any) -> Any:
     """Trees that can be looked at twice; of a table of one column this column."""
     if is_table(trees) and len(trees.columns) == 1:
-        trees = trees.iloc[:, 0]
+        trees = trees[trees.columns[0]]
     return trees if is_table(trees) else list_examples(trees, Reading())

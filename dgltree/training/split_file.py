@@ -1,7 +1,7 @@
 """The split of a training is a table in its folder, which a later training or evaluation takes over."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dgltree.datasets.splitting import SPLITS, TENTH, hashed_parts, tree_digests, tree_keys, unit_keys
+from dgltree.datasets.splitting import SPLITS, SYNONYMS, TENTH, hashed_parts, tree_digests, tree_keys, unit_keys
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.support.files import replacing
 from dgltree.training.folder import SETTINGS_FILE, SPLIT_FILE, TRAINED_ON, split_seed
@@ -58,28 +58,13 @@ class EarlierSplit:
 
         Raises ``FileNotFoundError`` for none, and ``ValueError`` for a damaged one.
         """
-        file = folder / SPLIT_FILE
-        if not file.exists():
-            begun = (folder / SETTINGS_FILE).exists()
-            why = "its training has not begun" if begun else "'dgltree fit' did not write this folder"
-            raise FileNotFoundError(f"{folder}: no {SPLIT_FILE} in it ({why})")
         trees: dict[int, str] = {}
         groups: dict[str, str] = {}
-        with file.open(encoding="utf-8", newline="") as lines:
-            rows = csv.reader(lines, delimiter="\t")
-            try:
-                if tuple(next(rows, ())) != COLUMNS:
-                    raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
-                for row in rows:
-                    if len(row) != len(COLUMNS):
-                        raise ValueError(f"{len(row)} columns of {len(COLUMNS)}")
-                    split, key, group, *_ = row
-                    name = split if split in SPLITS[:2] else "test"  # tests may have names of their own
-                    _hold(trees, int(key, 16), name)
-                    if group:
-                        _hold(groups, group[1:], name)
-            except (ValueError, csv.Error) as error:
-                raise ValueError(f"{file}: damaged at line {rows.line_num} ({error})") from None
+        for split, key, group, _, _ in _read_rows(folder):
+            name = split if split in SPLITS[:2] else "test"  # tests may have names of their own
+            _hold(trees, int(key, 16), name)
+            if group:
+                _hold(groups, group[1:], name)
         return cls(trees, groups, split_seed(folder))
 
     def known(self, data: TreeDataset) -> list[str | None]:
@@ -110,11 +95,64 @@ class EarlierSplit:
         return {name: data.select(rows) for name, rows in found.items() if rows}
 
 
+def select_split(data: TreeDataset, folder: Path, name: str) -> TreeDataset:
+    """The examples of a file that an earlier training had in one of its splits.
+
+    An example is the same if its trees are, and its id, or without one its line. They are those of the split, or fewer,
+    if the file is another one or has changed.
+
+    Raises ``FileNotFoundError`` for a folder that keeps no split, and ``ValueError`` for a damaged one, for a split
+    that it does not have and for a file without examples of the split.
+    """
+    rows = list(_read_rows(folder))
+    name = SYNONYMS.get(name, name)
+    names = list(dict.fromkeys(split for split, *_ in rows))
+    if name not in names:
+        raise ValueError(f"{folder / SPLIT_FILE} has no split {name!r:.60}; it has {', '.join(names)}")
+    kept = {(int(key, 16), id_ or line) for split, key, _, id_, line in rows if split == name}
+    keys = zip(tree_keys(data).tolist(), data.ids, data.lines, strict=True)
+    found = [i for i, (key, id_, line) in enumerate(keys) if (key, id_ or str(line)) in kept]
+    if not found:
+        raise ValueError(
+            f"none of the {len(data):,} examples is in the {name} split of {folder}; give the file of its training"
+        )
+    return data.select(found)
+
+
+def count_split(folder: Path, name: str) -> int:
+    """How many examples a split of an earlier training has."""
+    return sum(split == SYNONYMS.get(name, name) for split, *_ in _read_rows(folder))
+
+
 def earlier(folder: Path) -> EarlierSplit | None:
     """The split of a folder; None if it keeps none."""
     with suppress(FileNotFoundError):
         return EarlierSplit.of(folder)
     return None
+
+
+def _read_rows(folder: Path) -> Iterator[list[str]]:
+    """The rows of the table of a folder: split, tree, group, id and line.
+
+    Raises ``FileNotFoundError`` for a folder without one, and ``ValueError`` for a damaged one.
+    """
+    file = folder / SPLIT_FILE
+    if not file.exists():
+        begun = (folder / SETTINGS_FILE).exists()
+        why = "its training has not begun" if begun else "'dgltree fit' did not write this folder"
+        raise FileNotFoundError(f"{folder}: no {SPLIT_FILE} in it ({why})")
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines, delimiter="\t")
+        try:
+            if tuple(next(rows, ())) != COLUMNS:
+                raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
+            for row in rows:
+                if len(row) != len(COLUMNS):
+                    raise ValueError(f"{len(row)} columns of {len(COLUMNS)}")
+                int(row[COLUMNS.index("tree")], 16)
+                yield row
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{file}: damaged at line {rows.line_num} ({error})") from None
 
 
 def _hold(held: dict[Any, str], key: Any, name: str) -> None:

@@ -234,7 +234,7 @@ class TrainedModel:
         """Python's own objects, as :meth:`predict` takes them, with columns next to them; in no vocabulary yet.
 
         Args:
-            trees: examples; of a table of pandas the columns that the model reads are taken, too.
+            trees: examples; of a table of pandas or polars the columns that the model reads are taken, too.
             features: the columns by their names; None: those of a table.
 
         Raises ``ValueError`` for a table without such a column.
@@ -268,10 +268,10 @@ class TrainedModel:
     def predict(self, trees: Examples) -> list[str] | Tensor:
         """The names of the predicted classes of all examples, by the threshold if the model has one; or numbers (E,).
 
-        Examples are a data set, or a list, an array or a pandas column of trees, of texts in the notation of the
-        training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or
-        DGL, or of pairs of these. Raises ``ValueError`` naming the first example that cannot be read or that the model
-        does not know.
+        Examples are a data set, or a list, an array or a column of pandas or polars. Each is a tree, a text in the
+        notation of the training file such as ``"(add x y)"``, a dict, a node of ``ast``, a tree of NLTK, a graph of
+        networkx, PyG or DGL, or a pair of these. Raises ``ValueError`` naming the first example that cannot be read or
+        that the model does not know.
         """
         answers = self.answers_to(trees)
         return self.labels_of(answers) if self.classes else answers
@@ -385,8 +385,8 @@ class TrainedModel:
         if self.features is not None and rows is None:
             names = ", ".join(map(repr, self.features.names))
             raise ValueError(
-                f"the model reads {names} next to the trees; give a file or a table of pandas with these columns, or "
-                "TreeDataset(trees, features={...})"
+                f"the model reads {names} next to the trees; give a file or a table of pandas or polars with these "
+                "columns, or TreeDataset(trees, features={...})"
             )
 
     def roots(self, part: Labelled) -> Tensor:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from dgltree.trees.objects import ObjectFields, build
 from dgltree.trees.picture import frame_pictures, node_name, tree_svg
 
 T = TypeVar("T")
@@ -31,7 +32,8 @@ class Tree:
     Raises ``TypeError`` for a field of the wrong type and ``ValueError`` for an empty function or a value that is not
     finite.
 
-    See also: readers of every notation, such as :func:`dgltree.read_infix`; :func:`dgltree.batch`.
+    See also: readers of every notation, such as :func:`dgltree.read_infix`; :func:`dgltree.batch`. Objects of your own
+    are read by :meth:`from_object`.
     """
 
     __slots__ = ("_hash", "children", "depth", "function", "label", "size", "token", "value")
@@ -82,6 +84,48 @@ class Tree:
         put(self, "size", size)
         put(self, "depth", depth)
         put(self, "_hash", hash((function, token, value, label, *hashes)))
+
+    @classmethod
+    def from_object(
+        cls,
+        root: Any,
+        children: str | Callable[[Any], Iterable[Any] | None],
+        function: str | Callable[[Any], str],
+        token: str | Callable[[Any], str | None] | None = None,
+    ) -> "Tree":
+        """The tree of objects of any kind, such as the nodes of a parser of your own.
+
+        Examples:
+            >>> from types import SimpleNamespace as Node
+            >>> from dgltree import Tree
+            >>> x = Node(kind="Symbol", parts=[], text="x")
+            >>> tree = Tree.from_object(Node(kind="Mul", parts=[x, x], text=None), "parts", "kind", token="text")
+            >>> tree
+            Tree('Mul', (Tree('Symbol', token='x'), Tree('Symbol', token='x')))
+            >>> tree.children[0] is tree.children[1]
+            True
+            >>> Tree.from_object(("Mul", "x", "y"), lambda t: t[1:] if t[0] == "Mul" else None, lambda t: t[0])
+            Tree('Mul', (Tree('x'), Tree('y')))
+
+        Each object is read once: one with several parents becomes one child that they share. Nothing recurses, so a
+        chain of a million objects is read.
+
+        Args:
+            root: the object of the root.
+            children: a function of an object that gives its children in order, or None for none; or the name of an
+                attribute that has them.
+            function: the same for the function of its node.
+            token: the same for its token, None for an object without one; left out if no object has one.
+
+        Returns a tree with a node for each object, one with several parents counted once for each.
+
+        Raises ``ValueError`` for an object that is below itself, one without such an attribute, None among children,
+        and an empty function; ``TypeError`` for a function or a token that is not text. They name the object by the
+        positions of children from the root on: ``0.2`` is the third child of the first. What a given function raises
+        is left as it is.
+        """
+        fields = ObjectFields(children, function, token)
+        return build(root, fields, cls)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Tree is immutable: build a new one instead of setting {name!r}")

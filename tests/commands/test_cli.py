@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -311,7 +312,7 @@ def test_text_that_tries_to_run_code_is_a_syntax_error(tmp_path: Path, capsys: p
 def test_bad_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
-    assert "usage: dgltree" in capsys.readouterr().err
+    assert re.fullmatch(r"dgltree( complete)?: error: .*; see dgltree( complete)? --help\n", capsys.readouterr().err)
 
 
 def test_a_bad_line_of_a_filler_file_is_named(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -386,3 +387,24 @@ def test_the_shipped_model_completes_the_main_example(capsys: pytest.CaptureFixt
     for order in ("textbook", "score"):
         assert main(["complete", "sin(x)^2 + _ = 1", "--json", "--order", order]) == 0
         assert first_infix(json.loads(capsys.readouterr().out)["fillers"][0]) == "cos(x)^2"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["evaluate", "runs"], "dgltree evaluate: error: the following arguments are required: FILE"),
+        (["complete"], "dgltree complete: error: the following arguments are required: EQUATION"),
+        (["check", "x = _", "--thing"], "dgltree check: error: "),
+        (["fit", "trees.tsv", "--epochs", "x"], "dgltree fit: error: --epochs is 'x'"),
+        (["sample", "x"], "dgltree sample: error: unexpected argument: x"),
+        (["evalute", "runs"], "dgltree: error: there is no command 'evalute'; nearest known: evaluate"),
+        ([], "dgltree: error: "),
+    ],
+)
+def test_a_wrong_command_line_is_answered_in_one_line(
+    given: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(given)
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(message) and line.endswith(f"; see {message.partition(': ')[0]} --help")

@@ -59,3 +59,38 @@ def test_examples_without_a_label_are_left_out_and_said(
     assert (
         "no example can be used: line 2: no label (labels are read from the column 'label'" in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("name", ["validation", "test"])
+def test_a_split_of_the_training_gets_the_metrics_of_its_card(
+    fitted: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    evaluation = ["evaluate", str(fitted / "model"), str(fitted / "trees.tsv"), "--json"]
+    assert main([*evaluation, "--split", name]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    metrics = json.loads((fitted / "model" / "card.json").read_text(encoding="utf-8"))["metrics"][name]
+    assert found["accuracy"] == pytest.approx(metrics["accuracy"], abs=1e-6)
+    rows = (fitted / "model" / "split.tsv").read_text(encoding="utf-8").splitlines()
+    assert found["examples"] == sum(row.startswith(f"{name}\t") for row in rows)
+    assert "warning" not in err
+
+
+def test_a_split_that_the_training_lacks_and_a_file_without_it_are_refused(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = str(fitted / "model")
+    assert main(["evaluate", model, str(fitted / "trees.tsv"), "--split", "part"]) == 1
+    assert "split.tsv has no split 'part'; it has train, validation, test" in capsys.readouterr().err
+    other, some = tmp_path / "other.tsv", tmp_path / "some.tsv"
+    other.write_text("tree\tlabel\nx+x+x+x\tpos\n", encoding="utf-8")
+    assert main(["evaluate", model, str(other), "--split", "test"]) == 1
+    assert "none of the 1 examples is in the test split" in capsys.readouterr().err
+    lines = (fitted / "trees.tsv").read_text(encoding="utf-8").splitlines()
+    some.write_text("\n".join(lines[:200]) + "\n", encoding="utf-8")
+    assert main(["evaluate", model, str(some), "--split", "train"]) == 0
+    warning = r"warning: .*some.tsv has \d+ of the \d+ examples of the train split\n$"
+    assert re.match(warning, capsys.readouterr().err)
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", model, str(some), "--split", "test", "--against", model])
+    assert "--split cannot be combined with --against or --ray" in capsys.readouterr().err

@@ -84,6 +84,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "answers.txt").write_text("x\nabs(x)\n")
     question = '"x^2 = 4, x = _"'
     (folder / "answers.csv").write_text(f'q,a,pupil,answer\n{question},2,p1,2\n{question},"2, -2",p2,"2, -2"\n')
+    own = "from dgltree.cells import TreeRNN\n\n\nclass TreeGRU(TreeRNN):\n    pass\n"
+    (folder / "my_cells.py").write_text(own)
     sample = io.StringIO()
     with redirect_stdout(sample):
         assert main(["sample"]) == 0
@@ -111,6 +113,7 @@ def _make_models(folder: Path, records: list[dict[str, Any]]) -> None:
         assert main(["embed", "trees.tsv", *QUICK["embed"], "--out", "runs/vectors"]) == 0
 
 
+@pytest.mark.usefixtures("cells_as_before")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_of_a_help_text_runs(
     example: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "table.parquet.gz": (gzip.compress(b"PAR1"), "unpack it, because Parquet is compressed itself"),
     "texts/a.md": (
         "# x\n",
-        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .nwk, .mrg files are read",
+        "no files of trees in this folder; .conllu, .py, .c, .cpp, .java, .js, .xml, .html, .nwk, .mrg files are read",
     ),
 }
 

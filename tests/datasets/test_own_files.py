@@ -189,6 +189,6 @@ def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monke
 def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError,
-        match=r"no files of trees in this folder; \.conllu, \.py, \.c, \.java, \.js, \.xml, \.html, \.nwk, \.mrg files",
+        match=r"no files of trees in this folder; \.conllu, \.py, \.c, \.cpp, \.java, \.js, \.xml, \.html, \.nwk",
     ):
         open_format(tmp_path, Reading())

@@ -143,5 +143,6 @@ def test_the_command_prints_them_under_the_fillers(capsys: pytest.CaptureFixture
 def test_they_are_for_printed_answers(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["complete", "x.parquet", "--ray", "--out", "answers", "--distractors", "2"])
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error == "dgltree complete: error: --distractors works only without --ray, which writes files"
+    [error] = capsys.readouterr().err.splitlines()
+    reason = "--distractors works only without --ray, which writes files"
+    assert error == f"dgltree complete: error: {reason}; see dgltree complete --help"

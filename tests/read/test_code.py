@@ -1,17 +1,23 @@
-"""Source code of C, Java and JavaScript as trees."""
+"""Source code of C, C++, Java and JavaScript as trees."""
 
+import re
+import sys
 from importlib.util import find_spec
 
 import pytest
 
 import dgltree
+from dgltree.commands.main import main
+from dgltree.read import code
 from dgltree.read.code import LANGUAGES, iter_functions, read_code
 from dgltree.read.notations import NOTATIONS
 from dgltree.read.text import brief
 from dgltree.trees.tree import Tree
 
-PACKAGES = ("tree_sitter", *(f"tree_sitter_{language}" for language in LANGUAGES))
+PACKAGES = ("tree_sitter", *(f"tree_sitter_{language}" for language in LANGUAGES if language != "cpp"))
 pytestmark = pytest.mark.skipif(not all(map(find_spec, PACKAGES)), reason="the code extra is not installed")
+CPP = pytest.mark.skipif(find_spec("tree_sitter_cpp") is None, reason="tree-sitter-cpp is not installed")
+"""Of tests of C++, whose grammar came to the extra later than the others."""
 
 WHOLE = {
     "c": [
@@ -25,6 +31,13 @@ WHOLE = {
         "void h(char *s) { while (*s) if (*s++ == 'a') continue; else break; }",
         "int s(int n) { int t = 0; for (int i = 0; i < n; i++) t += i; return t; }",
         "int k(int x) { switch (x) { case 1: return 2; default: goto end; } end: return -x; }",
+    ],
+    "cpp": [
+        "namespace n { template <class T> T f(const T& x) { /* c */ return x + 1; } }",
+        "class A : public B { public: A() : x(1) {} virtual ~A() = default; private: int x; };",
+        "std::vector<int> v = n::f<int>(1);",
+        "auto g = [&](int y) -> int { return y; };",
+        "void h() { for (const auto& x : xs) try { y(x); } catch (...) { throw; } }",
     ],
     "java": [
         "class A { int f(int x) { return x + 1; } }",
@@ -53,23 +66,30 @@ WHOLE = {
 }
 BROKEN = {
     "c": ["int g( { if x", "int x = "],
+    "cpp": ["class A { int f( { return", "template <class> int x = "],
     "java": ["class A { int f( { return", "void f() { int x = 1 }"],
     "javascript": ["function f() { return", "let = = 3"],
 }
+
+
+def of_each(texts):
+    """Languages and texts as parameters of a test."""
+    marks = {"cpp": CPP}
+    return [pytest.param(name, text, marks=marks.get(name, ())) for name in texts for text in texts[name]]
 
 
 def inner(tree: Tree) -> set[str]:
     return {node.function for node in tree.preorder()}
 
 
-@pytest.mark.parametrize(("language", "source"), [(name, text) for name in WHOLE for text in WHOLE[name]])
+@pytest.mark.parametrize(("language", "source"), of_each(WHOLE))
 def test_code_that_parses_is_read_without_errors_and_comments(language, source):
     functions = inner(NOTATIONS[language].read(source))
     assert not functions & {"ERROR", "MISSING", "comment", "line_comment", "block_comment"}
     assert len(functions) > 3
 
 
-@pytest.mark.parametrize(("language", "source"), [(name, text) for name in BROKEN for text in BROKEN[name]])
+@pytest.mark.parametrize(("language", "source"), of_each(BROKEN))
 def test_broken_code_is_kept_below_nodes_of_errors(language, source):
     assert inner(read_code(source, language)) & {"ERROR", "MISSING"}
 
@@ -102,7 +122,10 @@ def test_deep_code_is_read_without_recursion():
     assert read_code("int x = " + "(" * 5000 + "1" + ")" * 5000 + ";", "c").depth == 5003
 
 
-@pytest.mark.parametrize(("suffix", "language"), [(".c", "c"), (".java", "java"), (".js", "javascript")])
+@pytest.mark.parametrize(
+    ("suffix", "language"),
+    [(".c", "c"), pytest.param(".cc", "cpp", marks=CPP), (".java", "java"), (".js", "javascript")],
+)
 def test_a_folder_of_sources_is_read_in_its_notation_with_the_folders_as_labels(tmp_path, suffix, language):
     for label, text in zip(("one", "two"), WHOLE[language][:2], strict=True):
         (tmp_path / label).mkdir()
@@ -124,10 +147,40 @@ def test_a_folder_of_sources_is_read_in_its_notation_with_the_folders_as_labels(
     assert [functions[i] for i in range(len(found))] == [(tree, file[:3]) for file, _, _, tree in found]
 
 
+@CPP
+def test_headers_are_read_with_the_files_of_c_plus_plus_and_left_aside_next_to_others(tmp_path):
+    (tmp_path / "a.h").write_text("struct A { int f(); };")
+    assert dgltree.TreeDataset.from_file(tmp_path, cached=False).reading.notation == "cpp"
+    (tmp_path / "a.c").write_text("int f(void) { return 1; }")
+    data = dgltree.TreeDataset.from_file(tmp_path, cached=False)
+    assert (len(data), data.reading.notation) == (1, "c")
+    (tmp_path / "b.hpp").write_text("class B {};")
+    with pytest.raises(
+        ValueError, match=r"several kinds of files, \.c and \.cpp/\.cc/\.hpp/\.h; give a folder with one"
+    ):
+        dgltree.TreeDataset.from_file(tmp_path, cached=False)
+    (tmp_path / "a.c").unlink()
+    assert len(dgltree.TreeDataset.from_file(tmp_path, cached=False)) == 2
+
+
+def test_a_grammar_that_is_not_installed_is_named_with_how_to_install_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tree_sitter_cpp", None)
+    code._parser.cache_clear()
+    (tmp_path / "a.cpp").write_text("int f() { return 1; }")
+    assert main(["inspect", str(tmp_path)]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.search(r"tree_sitter_cpp.*; install it with: pip install .*tree.sitter.cpp", line)
+
+
 FUNCTIONS = {
     "c": (
         "int f(int x) { return x; }\n\nchar *g(void) { return 0; }\nint (*h(int n))(int) { return f; }\nint p;\n",
         [("f", 1), ("g", 3), ("h", 4)],
+    ),
+    "cpp": (
+        "class A {\n A() {}\n ~A() {}\n bool operator==(A& o) { return 1; }\n int& g();\n operator int() { return 1; }"
+        "\n};\nint& A::g() { return x; }\nnamespace n { template <class T> T m(T x) { return x; } }\n",
+        [("A.A", 2), ("A.~A", 3), ("A.operator==", 4), ("A.operator int()", 6), ("A.g", 8), ("n.m", 9)],
     ),
     "java": (
         "class A {\n A() {}\n int f(int x) { run(() -> 1); return x; }\n class B { void g() {} }\n}\n"
@@ -142,7 +195,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("language", FUNCTIONS)
+@pytest.mark.parametrize("language", [pytest.param(name, marks=CPP if name == "cpp" else ()) for name in FUNCTIONS])
 def test_functions_have_the_names_and_lines_of_the_text_and_the_trees_of_their_own_text(language):
     source, expected = FUNCTIONS[language]
     found = list(iter_functions(source, language))

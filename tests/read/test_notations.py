@@ -161,7 +161,7 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
     texts = ["x+y", "2x", "3y"]
     with pytest.raises(ValueError, match="no detectable notation") as info:
         detect(texts)
-    named = "json_object, html, smiles, smiles_rings, smiles_atoms, words, c, java and javascript"
+    named = "json_object, html, smiles, smiles_rings, smiles_atoms, words, c, cpp, java and javascript"
     told = f"infix reads 1; {named} are read only with --notation"
     assert str(info.value) == f"no detectable notation reads half of 3 trees: {told}"
 

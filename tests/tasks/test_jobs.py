@@ -11,7 +11,7 @@ import counting
 import pytest
 from counting import Counting
 
-from tasks.jobs import CLAIM, LOG, run
+from tasks.jobs import CLAIM, LOG, answering_signals, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +34,29 @@ def test_a_process_that_ends_is_one_failure_and_another_takes_its_place(tmp_path
     assert run(jobs, 2) == {"dies 0": reason, "dies 2": reason}
     assert jobs[1].done
     assert jobs[3].done
+
+
+def test_each_job_that_ends_has_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run([Counting(0, tmp_path / "0"), Counting(1, tmp_path / "1", "fails")], 1)
+    lines = [line for line in capsys.readouterr().err.splitlines() if " of 2 after " in line]
+    assert lines[0].startswith("1 of 2 after ") and lines[0].endswith(" s: writes 0: done")
+    assert lines[1].startswith("2 of 2 after ") and lines[1].endswith(": failed (ValueError: 1 is not a number)")
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "interrupted")]
+)
+def test_a_signal_ends_a_command_with_one_line(
+    number: signal.Signals, status: int, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {each: signal.signal(each, how) for each, how in usual.items()}
+    try:
+        assert answering_signals("tasks.compare", lambda: signal.raise_signal(number) or 0) == status
+    finally:
+        for each, how in before.items():
+            signal.signal(each, how)
+    assert capsys.readouterr().err == f"tasks.compare: {word}; the same command continues\n"
 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -169,10 +170,28 @@ def test_estimators_take_a_table_with_a_column_of_trees() -> None:
     assert not np.allclose(model.predict_proba(X.assign(limit=0)), model.predict_proba(X))
     with pytest.raises(ValueError, match="the table has no column 'site', which is read next to the trees"):
         model.predict(X.drop(columns="site"))
-    with pytest.raises(ValueError, match="give a table of pandas with these columns and the trees"):
+    with pytest.raises(ValueError, match="give a table of pandas or polars with these columns and the trees"):
         model.predict(list(X["expression"]))
     with pytest.raises(ValueError, match=r"features are 'limit,site'; give a list of names: \['limit', 'site'\]"):
         dgltree.TreeClassifier(features="limit,site").fit(X, table["label"])
+
+
+def test_tables_of_polars_are_read_as_those_of_pandas() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed, and the library does without it")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    texts = [f"({name} {a} {b})" for a in "xyzuv" for b in "xyzu" for name in ("add", "mul")]
+    labels = ["sum", "product"] * 20
+    days = [date(2026, 1 + k % 3, 1) for k in range(40)]
+    columns = {"tree": texts, "age": [k % 7 if k % 5 else None for k in range(40)], "day": days}
+    table, same = polars.DataFrame(columns), pandas.DataFrame(columns)
+    few = {"hidden_size": 4, "epochs": 1, "baseline": "fast"}
+    model = dgltree.TreeClassifier(features=["age", "day"], **few).fit(table, polars.Series(labels))
+    assert np.array_equal(model.predict_proba(table), model.predict_proba(same))
+    assert model.model_.predict(table) == model.model_.predict(same)
+    pairs = [[left, right] for left, right in zip(texts, texts[::-1], strict=True)]
+    of_pairs = dgltree.TreeClassifier(**few).fit(polars.Series(pairs), labels)
+    sides = polars.DataFrame({"left": texts, "right": texts[::-1]})
+    assert np.array_equal(of_pairs.predict_proba(sides), of_pairs.predict_proba(pairs))
 
 
 def test_the_notation_of_a_table_is_that_of_its_trees_and_not_of_its_names() -> None:

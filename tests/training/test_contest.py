@@ -1,5 +1,6 @@
 """Encoders compared on two sets; the numbers by scikit-learn and numpy, from what `predict` prints."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,11 +114,29 @@ def test_an_encoder_that_refuses_has_a_row_and_the_command_continues_where_it_wa
     assert (compared.folder / "runs" / "summary.png").exists()
 
 
+def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder(compared: Compared) -> None:
+    runs, entries = compared.folder / "runs", compared.found["entries"]
+    with (runs / "summary.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * 2 + 1
+    for entry in entries[:2]:
+        own = [line for line in lines if line["encoder"] == entry["encoder"]]
+        assert [int(line["seed"]) for line in own] == compared.found["seeds"]
+        assert [float(line["test"]) for line in own] == entry["test"]
+    assert lines[-1]["encoder"] == "tree_smu" and "stack_size" in lines[-1]["failure"]
+    rows = (runs / "summary.tex").read_text(encoding="utf-8").splitlines()[1:]
+    names = [entry["encoder"].replace("_", r"\_") for entry in entries[:2]]
+    assert [row.split()[0] for row in rows] == names
+    assert all(row.count(" & ") == 3 and row.count(r"$\pm$") == 2 and row.endswith(r"\\") for row in rows)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (["--encoders", "tree_lstm"], "give two or more, each once"),
         (["--encoders", "tree_lstm,tree_lsm"], "no encoder 'tree_lsm'; nearest known: tree_lstm"),
+        (["--encoders", "tree_lstm,none.py:Cell"], "none.py: no such file"),
+        (["--encoders", "tree_lstm", "--cell", "tree_rnn"], "expected FILE.py:CLASS"),
         (["--encoders", "tree_lstm,grc", "--seeds", "0"], "seeds is 0"),
         (["--encoders", "tree_lstm,grc", "--options", "{"], "--options is not JSON"),
         (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give them by encoder"),
@@ -166,3 +185,29 @@ def test_the_table_has_no_bar_of_a_message() -> None:
     ]
     lines = str(Contest("accuracy", {"train": 9, "test": 3}, [0, 1], entries)).splitlines()
     assert lines[4:] == ["| a | 0.6000 ± 0.1414 | 0.5500 ± 0.0707 |  | 10 | 1 |", "| b | x / y | | | | |"]
+
+
+OWN_CELLS = """\
+from dgltree.cells import TreeRNN
+
+
+class FirstOwn(TreeRNN):
+    pass
+
+
+class SecondOwn(TreeRNN):
+    pass
+"""
+
+
+@pytest.mark.usefixtures("cells_as_before")
+def test_cells_of_ones_own_are_compared_with_others(tmp_path: Path) -> None:
+    path, file = written(tmp_path, "trees.tsv", table(120)), written(tmp_path, "two_cells.py", OWN_CELLS)
+    options = ["--options", '{"SecondOwn": {"hidden_size": [4, 6]}}', "--out", str(tmp_path / "runs")]
+    encoders = ["--encoders", f"tree_rnn,{file}:FirstOwn", "--cell", f"{file}:SecondOwn"]
+    assert main(["compare", str(path), *encoders, *options, *SMALL, "--seeds", "1"]) == 0
+    found = json.loads((tmp_path / "runs" / "summary.json").read_text(encoding="utf-8"))
+    entries = {entry["encoder"]: entry for entry in found["entries"]}
+    assert {*entries} == {"tree_rnn", "FirstOwn", "SecondOwn"}
+    assert entries["FirstOwn"]["test"] == entries["tree_rnn"]["test"], "the same cell by another name"
+    assert entries["SecondOwn"]["tried"] == 2

@@ -1,7 +1,6 @@
 """Cells of one's own, out of files."""
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,7 @@ class {name}(TreeRNN):
 """
 
 
-@pytest.fixture(autouse=True)
-def registry() -> Iterator[None]:
-    before = dict(CELLS)
-    yield
-    CELLS.clear()
-    CELLS.update(before)
+pytestmark = pytest.mark.usefixtures("cells_as_before")
 
 
 def test_a_file_of_cells_is_a_module_that_its_own_classes_find(tmp_path: Path) -> None:

@@ -196,3 +196,77 @@ def test_replace_changes_what_is_named_and_keeps_the_rest() -> None:
     assert (tree.replace(children=()).size, tree.replace(children=()).depth) == (1, 0)
     with pytest.raises(TypeError, match="colour"):
         tree.replace(colour="red")
+
+
+class Part:
+    """An object of a caller."""
+
+    def __init__(self, kind: object, *parts: object, text: str | None = None) -> None:
+        self.kind, self.parts, self.text = kind, [*parts], text
+
+
+def of_parts(root: object) -> Tree:
+    return Tree.from_object(root, children="parts", function="kind", token="text")
+
+
+def test_objects_are_read_by_attributes_or_functions_and_shared_ones_stay_shared() -> None:
+    leaf = Part("var", text="x")
+    root = Part("f", leaf, Part("g", leaf))
+    tree = of_parts(root)
+    assert tree == Tree("f", [x(), Tree("g", [x()])])
+    assert tree.children[0] is tree.children[1].children[0]
+    fresh = Tree.from_object(9, lambda n: [n // 2 + 0.0] if n > 1 else None, lambda n: f"n{n:.0f}", token=str)
+    assert [node.token for node in fresh.preorder()] == ["9", "4.0", "2.0", "1.0"]
+    assert Tree.from_object(root, "parts", "kind").children[0] == Tree("var")
+
+
+def test_a_chain_and_a_braid_of_objects_are_read_in_distinct_objects() -> None:
+    chain = Part("var", text="x")
+    for _ in range(10**5):
+        chain = Part("f", chain)
+    assert of_parts(chain) == deep(10**5)
+    braided = Part("var", text="x")
+    for _ in range(60):
+        braided = Part("f", braided, braided)
+    tree = of_parts(braided)
+    assert tree.size == 2**61 - 1 and len(list(tree.distinct())) == 61
+    while chain.parts:  # Python frees a chain of objects by recursion
+        chain = chain.parts.pop()
+
+
+def cyclic() -> Part:
+    inner = Part("g", Part("var"), Part("h"))
+    inner.parts[1].parts.append(inner)
+    return Part("f", Part("var"), inner)
+
+
+@pytest.mark.parametrize(
+    ("root", "error", "message"),
+    [
+        (cyclic(), ValueError, "^a cycle: the object at 1.1.0 is the same object as the object at 1, above it: <"),
+        (Part("f", 3), ValueError, "^the object at 0, of type int, has no attribute 'parts' for its children"),
+        (Part("f", None), ValueError, "^child 0 of the root is None; leave out"),
+        (Part("f", Part("g"), Part("")), ValueError, "^the object at 1: a node's function is empty"),
+        (Part(3), TypeError, "^the root: function and token must be text, not 3 and None"),
+    ],
+)
+def test_objects_that_are_no_tree_are_refused_with_their_place(
+    root: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        of_parts(root)
+
+
+def test_texts_and_numbers_are_no_children_and_a_number_is_no_way_to_read() -> None:
+    with pytest.raises(ValueError, match="the children of the root are 'ab'; expected a list of objects, or None"):
+        Tree.from_object(0, lambda _: "ab", str)
+    with pytest.raises(TypeError, match="children is 3; give a function of an object, or the name of its attribute"):
+        Tree.from_object(0, 3, str)
+    with pytest.raises(ValueError, match=r"the object at \.\.\.(0\.){9}0 is the same object as the root"):
+        chain = Part("f")
+        lowest = chain
+        for _ in range(20):
+            lowest.parts.append(Part("f"))
+            lowest = lowest.parts[0]
+        lowest.parts.append(chain)
+        of_parts(chain)

@@ -6,7 +6,7 @@ Kinds of files without trees that we read are refused with what would be right.
 from pathlib import Path
 
 from dgltree.datasets.formats.brackets import BracketBlocks
-from dgltree.datasets.formats.code import CSources, JavaScriptSources, JavaSources
+from dgltree.datasets.formats.code import CppSources, CSources, JavaScriptSources, JavaSources
 from dgltree.datasets.formats.conllu import CoNLLU
 from dgltree.datasets.formats.csv import CSV
 from dgltree.datasets.formats.format import Bad, Example, Format
@@ -31,6 +31,7 @@ FORMATS: tuple[type[Format], ...] = (
     JSONLines,
     PythonSources,
     CSources,
+    CppSources,
     JavaSources,
     JavaScriptSources,
     XMLSources,
@@ -86,6 +87,8 @@ def _of_folder(path: Path) -> type[Format]:
         for suffixes in ["/".join(known.suffixes)]
     }
     found = {known: suffixes for known, suffixes in found.items() if not known.aside} or found
+    if len(found) > 1:
+        found = {known: suffixes for known, suffixes in found.items() if _has_own(known, path)}
     if not found:
         read = ", ".join(suffix for known in FORMATS if known.folders for suffix in known.suffixes[:1])
         raise ValueError(
@@ -97,6 +100,12 @@ def _of_folder(path: Path) -> type[Format]:
             f"one kind"
         )
     return next(iter(found))
+
+
+def _has_own(known: type[Format], path: Path) -> bool:
+    """Whether a folder has files of a format that are of no other one."""
+    own = tuple(suffix for suffix in known.suffixes if suffix not in known.shared)
+    return any(True for _ in files_of(path, own))
 
 
 def _check_text(source: Source) -> None:
@@ -116,9 +125,8 @@ PICKLED = (
 )
 MARKUP = "markup, which is not supported as a notation; write its trees as JSON or S-expressions"
 SOURCE = (
-    "source code of an unsupported language (Python, C, Java and JavaScript are supported); parse it, and write its "
-    "trees as "
-    "S-expressions or JSON"
+    "source code of an unsupported language (Python, C, C++, Java and JavaScript are supported); parse it, and write "
+    "its trees as S-expressions or JSON"
 )
 DOCUMENT = "a document; save its trees as text"
 TEXT = "text without trees; expected a table, or one tree per line"
@@ -130,7 +138,7 @@ REFUSED = {
         (".pkl", ".pickle", ".pt", ".pth", ".bin", ".npy", ".npz", ".h5", ".hdf5", ".safetensors"), PICKLED
     ),
     **dict.fromkeys((".yaml", ".yml", ".toml", ".rst"), MARKUP),
-    **dict.fromkeys((".h", ".cpp", ".hpp", ".cc", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
+    **dict.fromkeys((".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".png", ".jpg", ".jpeg", ".svg"), DOCUMENT),
     **dict.fromkeys((".md", ".markdown", ".log"), TEXT),
     **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".sqlite", ".db", ".dta", ".sav"), TABLE),

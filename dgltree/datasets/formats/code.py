@@ -1,4 +1,4 @@
-"""Source files of C, Java and JavaScript, one or a folder of them. Needs tree-sitter (the extra ``code``)."""
+"""Source files of C, C++, Java and JavaScript, one or a folder of them. Needs tree-sitter (the extra ``code``)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.formats.source_files import SourceFiles
 from dgltree.datasets.settings import Reading
-from dgltree.read.code import iter_functions, read_code
+from dgltree.read.code import check_language, iter_functions, read_code
 from dgltree.trees.tree import Tree
 
 
@@ -20,7 +20,8 @@ class CodeSources(SourceFiles):
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises as :meth:`SourceFiles.open`."""
+        """Raises as :meth:`SourceFiles.open`, and ``ModuleNotFoundError`` here, before processes read the files."""
+        check_language(cls.language)
         return super().open(source, replace(reading, notation=cls.language))
 
     def whole(self, text: str) -> Tree:
@@ -39,6 +40,14 @@ class CSources(CodeSources):
 
     suffixes = (".c",)
     language = "c"
+
+
+class CppSources(CodeSources):
+    """C++."""
+
+    suffixes = (".cpp", ".cc", ".hpp", ".h")
+    shared = (".h",)
+    language = "cpp"
 
 
 class JavaSources(CodeSources):

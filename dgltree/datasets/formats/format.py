@@ -96,6 +96,8 @@ class Format(ABC):
 
     suffixes: ClassVar[tuple[str, ...]] = ()
     """Of the files that are in this format whatever is in them."""
+    shared: ClassVar[tuple[str, ...]] = ()
+    """Suffixes that files next to those of other formats have, too: there they are left aside."""
     folders: ClassVar[bool] = False
     """Whether a folder with such files is, too."""
     aside: ClassVar[bool] = False
