@@ -32,6 +32,7 @@ class CellRows(PassRows):
     Args:
         schedule: of a pass.
         frontier: (R,), the step of each row, 0 for those that a pass begins with.
+        bunch: (R,): rows of one step with equal numbers have one kind.
         kind: (R,), the number of its kind, -1 for those.
         kinds: of rows.
         degree: (R,), the number of edges that lead to each row.
@@ -43,6 +44,7 @@ class CellRows(PassRows):
         self,
         schedule: Schedule,
         frontier: Numbers,
+        bunch: Numbers,
         kind: Numbers,
         kinds: list[RowKind],
         degree: Numbers,
@@ -52,9 +54,10 @@ class CellRows(PassRows):
         self.kinds, self.slot = kinds, slot
         self.degrees = np.unique(degree[schedule.leaves :]).tolist()
         """The numbers of edges that lead to rows which are computed."""
-        bunch = frontier * (len(kinds) + 1) + kind
         nodes, sources = torch.arange(len(schedule)), schedule.sources_on_cpu[edges]
-        super().__init__(frontier, bunch, degree, sources, nodes, torch.from_numpy(edges))
+        # Rows of one step and function are in the order of their trees, and so are parts: mostly nothing is moved.
+        places = schedule.node.numpy()
+        super().__init__(frontier, bunch, degree, sources, nodes, torch.from_numpy(edges), places, part_first=False)
         self.is_in_order = bool((self.nodes.diff() > 0).all())
         """Whether they are as in the schedule."""
         self.runs = ProgramRuns.of(self, kind[self.nodes.numpy()[self.bunches[:, 0]]])
@@ -74,16 +77,20 @@ def upward_rows(schedule: Schedule, cell: CellContract) -> CellRows:
     numbers: dict[Any, int] = {}
     kinds: list[RowKind] = []
     frontier, kind = np.zeros(len(schedule), np.int64), np.full(len(schedule), -1)
+    starts = [start for _, start, _ in schedule.leaf_segments]
     for number, step in enumerate(schedule.steps, 1):
         frontier[step.start : step.stop] = number
         for function, start, stop in step.segments:
+            starts.append(step.start + start)
             key = step.arity, places_of(cell, step.arity, function)
             if key not in numbers:
                 numbers[key] = len(numbers)
                 kinds.append(RowKind(step.arity, function))
             kind[step.start + start : step.start + stop] = numbers[key]
     degree = np.bincount(_receivers(schedule), minlength=len(schedule))
-    return CellRows(schedule, frontier, kind, kinds, degree, np.arange(len(schedule.sources)))
+    bunch = np.zeros(len(schedule), np.int64)
+    bunch[starts] = 1
+    return CellRows(schedule, frontier, bunch.cumsum(), kind, kinds, degree, np.arange(len(schedule.sources)))
 
 
 def downward_rows(schedule: Schedule) -> CellRows:
@@ -107,7 +114,7 @@ def downward_rows(schedule: Schedule) -> CellRows:
     kind[receivers] = of_edge
     assert schedule.slot is not None
     slot = torch.full((len(schedule),), -1).index_copy(0, torch.from_numpy(receivers), schedule.slot)
-    return CellRows(schedule, frontier, kind, [RowKind(None, matrix) for matrix in numbers], degree, edge, slot)
+    return CellRows(schedule, frontier, kind, kind, [RowKind(None, matrix) for matrix in numbers], degree, edge, slot)
 
 
 def _receivers(schedule: Schedule) -> Numbers:

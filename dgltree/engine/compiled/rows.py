@@ -96,28 +96,39 @@ class MetRows(NamedTuple):
 
 
 class PassRows:
-    """Rows of a pass in the order in which it computes them: within a frontier part after part.
+    """Rows of a pass in the order in which it computes them, one frontier after the other.
 
     Parts are connected components, as many as make up some thousand rows, which threads compute one by one. They depend
     on the graph alone.
 
     Args:
         frontier: (N,), ascending, of each row as it is given.
-        bunch: (N,), ascending: rows of one bunch have one program.
+        bunch: (N,): rows of a frontier with equal numbers have one program.
         degree: (N,), the number of edges that lead to each row.
         source: (E,), the rows that edges lead from, row after row.
         nodes: (N,), the node of each row as it is given.
         edges: (E,), the id of each edge as it is given.
+        places: (N,), by which parts are numbered: that of the first row of each comes first.
+        part_first: whether the rows of a frontier are sorted by part and then by bunch, instead of the other way.
     """
 
     def __init__(
-        self, frontier: Numbers, bunch: Numbers, degree: Numbers, source: Numbers, nodes: Tensor, edges: Tensor
+        self,
+        frontier: Numbers,
+        bunch: Numbers,
+        degree: Numbers,
+        source: Numbers,
+        nodes: Tensor,
+        edges: Tensor,
+        places: Numbers,
+        part_first: bool,
     ) -> None:
-        part = _parts(degree, source)
+        part = _parts(degree, source, places)
         first_edge = np.cumsum(degree) - degree
-        order = np.lexsort((bunch, part, frontier))
+        order = np.lexsort((bunch, part, frontier) if part_first else (part, bunch, frontier))
         degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
-        begins = np.flatnonzero(np.diff(bunch, prepend=-1) | np.diff(part, prepend=-1))
+        changes = [np.diff(each, prepend=-1) for each in (frontier, bunch, part)]
+        begins = np.flatnonzero(np.any(changes, axis=0))
         self.bunches = np.stack([begins, np.append(begins[1:], len(order)), frontier[begins], part[begins]], 1)
         """(bunches, 4): first row, last row + 1, frontier and part."""
         self.given_bunches = bunch[begins]
@@ -166,7 +177,8 @@ class PlanRows(PassRows):
         frontier = np.repeat(np.array([each.frontier for each in found], np.int64), sizes)
         assert plan.row is not None
         source = plan.row[plan.source[plan.edges]].numpy()  # edges of the plan are row after row
-        super().__init__(frontier, np.repeat(np.arange(len(found)), sizes), degree, source, plan.nodes, plan.edges)
+        bunch, places = np.repeat(np.arange(len(found)), sizes), plan.nodes.numpy()
+        super().__init__(frontier, bunch, degree, source, plan.nodes, plan.edges, places, part_first=True)
         self.met = _met(plan, [found[number] for number in self.given_bunches])
         """Of a plan that no field divides."""
 
@@ -200,8 +212,8 @@ def _met(plan: TopoPlan, found: Sequence[Bunch]) -> MetRows:
     return MetRows(list(met), np.array(which, np.int64), first <= leaves != set(), bool(leaves - first), plan.by)
 
 
-def _parts(degree: Numbers, source: Numbers) -> Numbers:
-    """(N,), the part of each row: connected components in the order of their first rows.
+def _parts(degree: Numbers, source: Numbers, places: Numbers) -> Numbers:
+    """(N,), the part of each row: connected components in the order of the first place that each has.
 
     A power of two of them, of at least ``MIN_PART_ROWS`` rows on average; a single one for fewer rows.
     """
@@ -211,7 +223,10 @@ def _parts(degree: Numbers, source: Numbers) -> Numbers:
         return np.zeros(n, np.int64)
     ends = source, np.repeat(np.arange(n), degree)
     graph = coo_array((np.ones(len(source), np.int8), ends), shape=(n, n))
-    _, component = connected_components(graph, directed=False)
+    components, component = connected_components(graph, directed=False)
+    first = np.full(components, places.max() + 1)
+    np.minimum.at(first, component, places)
+    component = inverse(np.argsort(first))[component]
     cost = np.bincount(component, 1 + degree)
     part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)
     return np.unique(part, return_inverse=True)[1][component]
