@@ -82,9 +82,10 @@ class PassCode:
         return found
 
     def compile(self) -> None:
-        """Makes machine code, or reads it from disk. It is made once."""
+        """Makes machine code, or reads it from disk."""
+        text = self.text  # read first: whoever finds none finds the module
         if self.module is None:
-            self.module = CompiledModule.of(self.text, self.calls)
+            self.module = CompiledModule.of(text, self.calls)
             self.text = ""
 
 
