@@ -11,7 +11,7 @@ from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
 from dgltree.engine.checks import check_batch, check_device, check_nodes, read_of
 from dgltree.engine.compiled.run_functions import hindrance
-from dgltree.engine.contract import CellContract, DownwardContract
+from dgltree.engine.contract import CellBase, CellContract, DownwardContract
 from dgltree.engine.kernels.dispatch import computes_in_parts, has_kernel, planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, downward_schedule, schedule
@@ -195,8 +195,16 @@ def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: Do
     in_parts = cell is not None and batch.device.type == "cpu" and computes_in_parts(cell)
     steps = schedule(flat, share, by_arity=not any_arity, in_parts=in_parts)
     layout = None if cell is None else planned_layout(cell, steps)
-    if cell is not None and not has_kernel(cell) and hindrance(next(cell.parameters()).device) is not None:
-        steps = steps.with_gathers()  # torch's operations compute the pass, and read rows by a plan
+    if cell is not None and not has_kernel(cell) and _is_for_torch(cell):
+        steps = steps.with_gathers()
     layout = layout and layout.to(batch.device)
-    down = None if downward is None else downward_schedule(flat, downward, share).with_gathers().to(batch.device)
+    down = None if downward is None else downward_schedule(flat, downward, share)
+    if down is not None and downward is not None and _is_for_torch(downward):
+        down = down.with_gathers()
+    down = None if down is None else down.to(batch.device)
     return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout, down)
+
+
+def _is_for_torch(cell: CellBase) -> bool:
+    """Whether nothing of a cell is compiled: torch's operations compute its passes, and read rows by a plan."""
+    return hindrance(next(cell.parameters()).device) is not None
