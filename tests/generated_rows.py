@@ -21,10 +21,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what the table names, each with its reason."""
+    """Skip what the table names, a file, a test or one case, each with its reason."""
     with EXCEPT.open(encoding="utf-8", newline="") as file:
         why = {row["test"]: row["why it needs a kernel by hand"] for row in csv.DictReader(file, delimiter="\t")}
     for item in items:
-        for name in (item.nodeid, item.nodeid.partition("[")[0]):
+        for name in (item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0]):
             if name in why:
                 item.add_marker(pytest.mark.skip(reason=why[name]))

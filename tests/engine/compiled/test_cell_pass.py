@@ -372,7 +372,7 @@ class DownwardGRU(DownwardCell):
 def found_down(cell: Any, mode: str, trees: list[Tree], share: bool, twice: bool) -> list[Tensor]:
     """States, and gradients of all parameters and of the upward states; with ``twice`` second derivatives, too."""
     flat = batch(trees, VOCABULARY)
-    with torch.no_grad():
+    with torch.no_grad(), kernels("off"):
         up = {part: rows.double() for part, rows in propagate(flat, made(TreeLSTM)).items()}
     scaled = {part: (2 * rows).requires_grad_() for part, rows in up.items()}
     torch.manual_seed(1)
