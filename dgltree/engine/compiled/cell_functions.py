@@ -9,6 +9,7 @@ needs none: its state follows from its options, and what it holds are its maps a
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
+from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
 import torch
@@ -25,7 +26,10 @@ INPUT = "x of the node"
 """The field of inputs, next to the states of nodes, whose names are a cell's own."""
 ADDED, SLOT = "added to the gates", "slot of the node"
 """Fields of the way down: what a node's upward state adds to the gates, and its place among its siblings."""
-PLAIN = (int, float, bool, str, type(None))
+PLAIN = (int, float, bool, str, type(None), BuiltinFunctionType)
+"""Attributes that say all that they do: torch's functions among them, but none of Python, which may read anything."""
+OF_TORCH = ("dropout", "gelu", "layer_norm")
+"""Functions of Python in torch that our cells call, which somebody may have replaced."""
 NOT_IN_STEPS = ("maps", "embedding", "input_embedding", "function_embedding")
 """Modules of a cell of which a step uses at most the weights."""
 
@@ -164,7 +168,7 @@ def options_of(cell: CellBase) -> tuple[Any, ...] | None:
     kind = type(cell)
     if not kind.__module__.startswith("dgltree.") or not is_as_written(kind) or cell.patches():
         return None
-    found: list[Any] = []
+    found: list[Any] = [getattr(nn.functional, name) for name in OF_TORCH]
     for name, module in _modules_of_steps(cell):
         if module is not cell and not _is_as_written(module):
             return None
@@ -173,7 +177,7 @@ def options_of(cell: CellBase) -> tuple[Any, ...] | None:
             if attribute.startswith("_") or attribute == "vocabulary":
                 continue
             value = tuple(value) if isinstance(value, list) else value
-            if not isinstance(value, PLAIN) and not _is_plain_tuple(value) and not callable(value):
+            if not isinstance(value, PLAIN) and not _is_plain_tuple(value):
                 return None
             found.append((name, attribute, type(value), value))
     return tuple(found)

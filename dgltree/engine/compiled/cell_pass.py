@@ -192,7 +192,7 @@ def programs_of(
     functions = CellFunctions(cell, matrices, recorded)
     met = MetRows([Met(degree, 0) for degree in degrees], np.empty(0, np.int64), False, False, None)
     pass_functions = PassFunctions(functions.message, functions.reduce, False, None)
-    known, bound = _memory.find(pass_functions, kinds, {}, met, cell, (type(cell), *recorded))
+    known, bound = _memory.find(pass_functions, kinds, {}, met, cell, (type(cell), *recorded, options))
     if takes_any_number(cell) and len({each.known for each in bound if each is not None}) > 1:
         raise NotAProgramError("rows with different numbers of children have different programs")
     found: dict[int | None, CellProgram] = {}

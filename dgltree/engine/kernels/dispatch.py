@@ -178,6 +178,8 @@ MATHEMATICS = (
     "compute",
     "_combined",
     "split_inputs",
+    "gate_maps",
+    "sent",
     "act",
     "split",
 )

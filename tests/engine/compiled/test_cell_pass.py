@@ -20,6 +20,7 @@ from dgltree.cells import (
     DownwardTreeLSTM,
     TreeCell,
     TreeLSTM,
+    TreeRNN,
     TreeSMU,
     stack_cell,
     tree_lstm,
@@ -324,6 +325,23 @@ def test_what_combine_reads_elsewhere_takes_effect_at_the_next_pass(
     before = assert_same(own)
     monkeypatch.setattr(f"{__name__}.FACTOR", 2.0)
     assert not torch.allclose(assert_same(own), before)
+
+
+def test_a_function_that_was_set_as_an_attribute_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = made(TreeRNN)
+    cell.act = lambda v: torch.tanh(FACTOR * v)
+    before = assert_same(cell)
+    monkeypatch.setattr(f"{__name__}.FACTOR", 2.0)
+    assert not torch.allclose(assert_same(cell), before)
+
+
+def test_a_function_of_torch_that_was_replaced_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = made(TreeRNN, dropout=0.4)
+    before = assert_same(cell)
+    monkeypatch.setattr(nn.functional, "dropout", lambda v, p, training: v * (1 - p))
+    assert not torch.allclose(assert_same(cell), before)
+    monkeypatch.undo()
+    assert torch.equal(assert_same(cell), before)
 
 
 def test_other_weights_and_other_options_of_one_class_are_told_apart() -> None:
