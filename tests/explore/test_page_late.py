@@ -117,3 +117,30 @@ def test_the_list_of_another_model_begins_with_its_first_page(page: Any, fitted:
     finally:
         made.end()
     assert starts == [("model", 0), ("model", 12), ("other", 0)]
+
+
+def test_an_answer_that_comes_while_back_is_followed_does_not_take_the_address(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#batch")
+    page.locator(".figures", has_text="18 rows").wait_for()
+    page.evaluate(
+        """() => {
+          const ask = window.fetch;
+          window.fetch = async (path, how) => {
+            const answer = await ask(path, how);
+            if (!path.endsWith("batch/plan") || !how.body.includes("tan")) return answer;
+            const said = await answer.json();
+            return new Promise((resolve) => {
+              const late = () => resolve({ ok: true, json: async () => said });
+              window.addEventListener("hashchange", late, { once: true });
+              window.held = true;
+            });
+          };
+        }"""
+    )
+    page.get_by_role("button", name="A chain").click()
+    while not page.evaluate("window.held === true"):
+        page.wait_for_timeout(20)
+    page.go_back()
+    page.wait_for_timeout(800)
+    assert "tan" not in page.locator("#batch-text").input_value()
+    page.locator(".figures", has_text="18 rows").wait_for()

@@ -1,7 +1,7 @@
 // The frame around the rooms: which one is open, the theme, and keys.
 import { fill, h, say } from "./dom.js";
 import { ask } from "./ask.js";
-import { here } from "./place.js";
+import { follow, here } from "./place.js";
 
 // A room is fetched when it is opened for the first time.
 const rooms = {
@@ -20,7 +20,7 @@ async function show(models) {
   const name = asked();
   const { make, title } = await rooms[name]();
   if (name !== asked()) return; // another one was opened meanwhile
-  const { room, given } = here();
+  const { room, given } = follow();
   made[name] ??= make(models);
   if (open !== name) {
     open && made[open].leave?.();

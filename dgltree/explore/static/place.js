@@ -2,12 +2,17 @@
 
 const PAUSE = 1500; // milliseconds without a change, after which typing begins a new step of the history
 let changed = 0;
-let known = location.hash; // the address that the page has read or written last
+let known = location.hash; // the address that the page has followed or written last
 
 export function here() {
-  known = location.hash;
   const [room, query = ""] = location.hash.slice(1).split("?");
   return { room, given: new URLSearchParams(query) };
+}
+
+// Called where a room opens at the address, no earlier: until then answers to older questions may come.
+export function follow() {
+  known = location.hash;
+  return here();
 }
 
 /* The address of what is shown. It is a step of the history, to which Back returns:
