@@ -203,20 +203,21 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
     check_first_states(cell, weights, [leaf[part] for part in cell.state])
     traced.keep(slice(0, schedule.leaves), leaf)
-    x, matrices = _inner_inputs(cell, schedule, batch), matrices_of(cell.named_maps(), weights)
+    x = _inner_inputs(cell, schedule, batch)
 
-    def by_torch(matrices: Mapping[str, Matrices], leaf: Computed, fields: Mapping[str, Tensor]) -> State:
+    def by_torch(leaf: Computed, fields: Mapping[str, Tensor]) -> State:
+        matrices = matrices_of(cell.named_maps(), weights)
         x_pre = _input_products(cell, schedule, matrices, fields.get(INPUT))
         options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
         return executor.run(cell, schedule, leaf, x_pre, weights, traced, **options)
 
     fields: dict[str, Tensor] = {} if x is None else {INPUT: x}
-    return _states(cell, matrices, schedule, leaf, fields, by_torch, traced, recompute and record)
+    return _states(cell, weights, schedule, leaf, fields, by_torch, traced, recompute and record)
 
 
 def _states(
     cell: CellBase,
-    matrices: Mapping[str, Matrices],
+    weights: Mapping[str, Tensor],
     schedule: Schedule,
     leaf: Computed,
     fields: Mapping[str, Tensor],
@@ -230,8 +231,8 @@ def _states(
         if recompute:
             refuse_if_required("compiled passes keep what their backward pass needs")
         else:
-            states = compiled_states(cell, matrices, schedule, leaf, fields, by_torch)
-    return by_torch(matrices, leaf, fields) if states is None else states
+            states = compiled_states(cell, weights, schedule, leaf, fields, by_torch)
+    return by_torch(leaf, fields) if states is None else states
 
 
 def _public(states: Tensor, schedule: Schedule) -> Tensor:
@@ -342,15 +343,13 @@ def _run_down(
         if added is not None:
             fields[ADDED] = nn.functional.pad(added, (0, 0, schedule.leaves, 0))
 
-    def by_torch(matrices: Mapping[str, Matrices], first: Computed, fields: Mapping[str, Tensor]) -> State:
+    def by_torch(first: Computed, fields: Mapping[str, Tensor]) -> State:
         sizes = [step.stop - step.start for step in schedule.steps]
         added = fields.get(ADDED)
         x_pre = [None] * len(sizes) if added is None else added[schedule.leaves :].split(sizes)
-        options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
-        return executor.run(cell, schedule, first, x_pre, weights, traced, **options)
+        return executor.run(cell, schedule, first, x_pre, weights, traced, record=record, recompute=recompute)
 
-    matrices = matrices_of(cell.named_maps(), weights)
-    return _states(cell, matrices, schedule, first, fields, by_torch, traced, recompute and record)
+    return _states(cell, weights, schedule, first, fields, by_torch, traced, recompute and record)
 
 
 def _check_shared(cell: DownwardContract, trees: TreeBatch, up: State) -> None:

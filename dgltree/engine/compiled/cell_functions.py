@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from dgltree.engine.aggregation import Aggregation
 from dgltree.engine.compiled.cell_rows import RowKind, maps_of
+from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
 from dgltree.engine.contract import CellBase, CellContract, Children, Rows, Send, State, StepRows
 from dgltree.engine.kernels.dispatch import is_as_written
 from dgltree.engine.typed_linear import Linear, Matrices
@@ -124,8 +125,8 @@ class HeldSource(NamedTuple):
 
     name: str
     """Of a map, whole; or of a parameter of the cell."""
-    kind: int | None
-    """0 for the weight of a map, 1 for its bias; None for a parameter."""
+    kind: str | None
+    """"weight" or "bias" of a map; None for a parameter."""
 
 
 def sources_of(
@@ -135,32 +136,50 @@ def sources_of(
     known = {id(parameter): HeldSource(name, None) for name, parameter in cell.named_parameters()}
     for name, own in maps_of(cell, kind.arity).items():
         place = own.position[kind.function]
-        for number, tensors in enumerate(matrices[name]):
+        for which, tensors in matrices[name]._asdict().items():
             if tensors is not None:
-                known[id(tensors[place])] = HeldSource(name, number)
+                known[id(tensors[place])] = HeldSource(name, which)
     return [known.get(id(tensor)) for tensor in outside]
 
 
-def held_by(
-    cell: CellBase,
-    matrices: Mapping[str, Matrices],
-    sources: Sequence[HeldSource | None],
-    outside: Sequence[Tensor],
-    function: int,
-) -> list[Tensor]:
-    """What a program holds for rows of a function; ``outside`` has what has no source."""
-    maps = cell.named_maps()
-    found = []
-    for place, source in enumerate(sources):
-        if source is None:
-            found.append(outside[place])
-        elif source.kind is None:
-            found.append(operator.attrgetter(source.name)(cell))
-        else:
-            tensors = matrices[source.name][source.kind]
-            assert tensors is not None
-            found.append(tensors[maps[source.name].position[function]])
-    return found
+class HeldByCell:
+    """The tensors that a cell's programs hold, collected kind after kind.
+
+    Args:
+        cell: that computes.
+        weights: its ``map_weights``, (K, out, in) and (K, out).
+    """
+
+    def __init__(self, cell: CellBase, weights: Mapping[str, Tensor]) -> None:
+        self.cell, self.weights = cell, weights
+        self.maps = cell.named_maps()
+        self.tensors: list[Tensor] = []
+        self.places: list[tuple[HeldPlace, ...]] = []
+        self._numbers: dict[int, int] = {}
+        """Of tensors, by their ids."""
+
+    def add(self, sources: Sequence[HeldSource | None], outside: Sequence[Tensor], function: int) -> None:
+        """Collect what the program holds for rows of a function; ``outside`` has what has no source."""
+        found = []
+        for number, source in enumerate(sources):
+            if source is None:
+                found.append(HeldPlace(self._number(outside[number])))
+            elif source.kind is None:
+                found.append(HeldPlace(self._number(operator.attrgetter(source.name)(self.cell))))
+            else:
+                index = self.maps[source.name].position[function]
+                found.append(HeldPlace(self._number(self.weights[f"{source.name}.{source.kind}"]), index))
+        self.places.append(tuple(found))
+
+    def held(self) -> HeldTensors:
+        """All that was collected."""
+        return HeldTensors(self.tensors, tuple(self.places))
+
+    def _number(self, tensor: Tensor) -> int:
+        number = self._numbers.setdefault(id(tensor), len(self.tensors))
+        if number == len(self.tensors):
+            self.tensors.append(tensor)
+        return number
 
 
 def options_of(cell: CellBase) -> tuple[Any, ...] | None:

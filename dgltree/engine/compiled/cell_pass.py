@@ -14,15 +14,17 @@ from dgltree.engine.compiled.catalogue import KnownProgram
 from dgltree.engine.compiled.cell_functions import (
     SLOT,
     CellFunctions,
+    HeldByCell,
     HeldSource,
-    held_by,
     options_of,
     recorded_functions,
     sources_of,
     takes_any_number,
 )
 from dgltree.engine.compiled.cell_rows import CellRows, RowKind, rows_of
-from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
+from dgltree.engine.compiled.held_tensors import HeldTensors
+from dgltree.engine.compiled.known_functions import KnownFunctions, Memory
+from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind, PassFunctions, kinds_of
 from dgltree.engine.compiled.rows import Met, MetRows
 from dgltree.engine.compiled.run_functions import check_tensors, code_of, compile_code, hindrance, tell
@@ -31,13 +33,13 @@ from dgltree.engine.compiled.values import Space
 from dgltree.engine.contract import CellBase, CellContract, Computed, State
 from dgltree.engine.kernels.dispatch import mode_now, refuse_if_required
 from dgltree.engine.schedule import Schedule
-from dgltree.engine.typed_linear import Matrices
+from dgltree.engine.typed_linear import matrices_of
 
 if TYPE_CHECKING:
     from dgltree.engine.compiled.compiled_pass import PassCode
 
-ByTorch = Callable[[Mapping[str, Matrices], Computed, Mapping[str, Tensor]], State]
-"""A pass by torch's operations, from maps, the states of the rows that it begins with, and what steps read of rows."""
+ByTorch = Callable[[Computed, Mapping[str, Tensor]], State]
+"""A pass by torch's operations, from the states of the rows that it begins with, and what steps read of rows."""
 MOST_KNOWN = 64
 """Cells of ours, by their options, whose programs are known without a shadow run."""
 _memory = Memory()
@@ -50,15 +52,16 @@ class PreparedCell(NamedTuple):
 
     rows: CellRows
     code: "PassCode"
-    bound: list[BoundProgram]
-    """The program of each kind of rows."""
+    programs: list[NodeProgram]
+    """Of each kind of rows."""
+    held: HeldTensors
     fields: State
     """What is given, by ``node NAME``."""
 
 
 def compiled_states(
     cell: CellBase,
-    matrices: Mapping[str, Matrices],
+    weights: Mapping[str, Tensor],
     schedule: Schedule,
     leaf: Computed,
     fields: Mapping[str, Tensor],
@@ -68,7 +71,7 @@ def compiled_states(
 
     Args:
         cell: any.
-        matrices: of its maps.
+        weights: its ``map_weights``.
         schedule: of a batch.
         leaf: the states of the rows that a pass begins with.
         fields: (R, *shape) each, what a step reads of a row in addition, by the names in ``cell_functions``.
@@ -81,7 +84,7 @@ def compiled_states(
         return None
     name = type(cell).__name__
     try:
-        prepared = prepare_cell(cell, matrices, schedule, leaf, fields)
+        prepared = prepare_cell(cell, weights, schedule, leaf, fields)
     except NotAProgramError as error:
         tell(name, f"not compiled: {error}")
         refuse_if_required(f"a {name} is not compiled: {error}")
@@ -93,16 +96,25 @@ def compiled_states(
     def again(given: Mapping[str, Tensor]) -> list[Tensor]:
         begin = {part: given.get(f"node {part}", leaf[part])[: schedule.leaves] for part in cell.state}
         with generator_at(generator, schedule.device):
-            states = by_torch(matrices, begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()})
+            states = by_torch(begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()})
         return [states[part] for part in prepared.code.states]
 
     rows = prepared.rows
     generator = None
     masks: list[list[Tensor]] = [[] for _ in rows.kinds]
-    if any(program.masks for program in prepared.code.programs):
+    if any(program.masks for program in prepared.programs):
         generator = torch.get_rng_state()
-        masks = drawn_masks(cell, rows, schedule, prepared.bound)
-    passed = FunctionPass(prepared.code, rows, rows.runs, prepared.bound, prepared.fields, again, masks)
+        masks = drawn_masks(cell, rows, schedule, prepared.programs)
+    passed = FunctionPass(
+        code=prepared.code,
+        rows=rows,
+        runs=rows.runs,
+        programs=prepared.programs,
+        held=prepared.held,
+        fields=prepared.fields,
+        again=again,
+        masks=masks,
+    )
     try:
         return passed.run()
     except OutsideTableError:  # torch's operations say which row it is, and where
@@ -110,11 +122,10 @@ def compiled_states(
 
 
 def drawn_masks(
-    cell: CellBase, rows: CellRows, schedule: Schedule, bound: Sequence[BoundProgram]
+    cell: CellBase, rows: CellRows, schedule: Schedule, programs: Sequence[NodeProgram]
 ) -> list[list[Tensor]]:
     """Those of each kind of rows, drawn step after step, as torch's operations would."""
     by_edge = not isinstance(cell, CellContract)  # on the way down a step computes messages, one for each row
-    programs = [each.known.program for each in bound]
     of_arity = {kind.arity: program for kind, program in zip(rows.kinds, programs, strict=True)}
     drawn: dict[int | None, list[Tensor]] = {}
     for arity, program in of_arity.items():
@@ -140,7 +151,7 @@ def drawn_masks(
 
 def prepare_cell(
     cell: CellBase,
-    matrices: Mapping[str, Matrices],
+    weights: Mapping[str, Tensor],
     schedule: Schedule,
     leaf: Computed,
     fields: Mapping[str, Tensor],
@@ -160,13 +171,15 @@ def prepare_cell(
     for part in cell.state:
         if not _is_zero(leaf[part]):
             given[f"node {part}"] = _with_rows(leaf[part], len(schedule))
-    known, programs = programs_of(cell, matrices, rows.degrees, kinds)
-    bound = []
+    known, of_arity = programs_of(cell, weights, rows.degrees, kinds)
+    programs, collected = [], HeldByCell(cell, weights)
     for kind in rows.kinds:
-        of = programs[kind.arity]
-        bound.append(BoundProgram(of.program, held_by(cell, matrices, of.sources, of.outside, kind.function)))
-    check_tensors(given, bound)
-    return PreparedCell(rows, code_of(known, given, bound, reverse=False), bound, given)
+        of = of_arity[kind.arity]
+        programs.append(of.program.program)
+        collected.add(of.sources, of.outside, kind.function)
+    held = collected.held()
+    check_tensors(given, programs, held)
+    return PreparedCell(rows, code_of(known, given, programs, held, reverse=False), programs, held, given)
 
 
 class CellProgram(NamedTuple):
@@ -180,15 +193,14 @@ class CellProgram(NamedTuple):
 
 
 def programs_of(
-    cell: CellBase, matrices: Mapping[str, Matrices], degrees: Sequence[int], kinds: Mapping[str, Kind]
+    cell: CellBase, weights: Mapping[str, Tensor], degrees: Sequence[int], kinds: Mapping[str, Kind]
 ) -> tuple[KnownFunctions, dict[int | None, CellProgram]]:
     """Those of rows with some numbers of children; a cell that takes any number has one for all."""
     options = options_of(cell)
-    biased = tuple(name for name, own in matrices.items() if own.bias is not None)
-    key = None if options is None else (options, *degrees, *kinds.items(), biased, torch.is_grad_enabled())
+    key = None if options is None else (options, *degrees, *kinds.items(), tuple(weights), torch.is_grad_enabled())
     if key is not None and (before := _of_ours.get(key)) is not None:
         return before
-    recorded = recorded_functions(cell)
+    recorded, matrices = recorded_functions(cell), matrices_of(cell.named_maps(), weights)
     functions = CellFunctions(cell, matrices, recorded)
     met = MetRows([Met(degree, 0) for degree in degrees], np.empty(0, np.int64), False, False, None)
     pass_functions = PassFunctions(functions.message, functions.reduce, False, None)

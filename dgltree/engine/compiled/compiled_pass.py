@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -11,20 +12,31 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, PassPrinter, Wanted
-from dgltree.engine.compiled.known_functions import BoundProgram
+from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, WEIGHT_PRODUCT, PassPrinter, Wanted
+from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
 from dgltree.engine.compiled.module import CompiledModule
-from dgltree.engine.compiled.programs import NodeProgram, Product
+from dgltree.engine.compiled.pass_memory import (
+    ALIGNED,
+    BACKWARD,
+    BASE,
+    CHUNKS,
+    COPY,
+    FORWARD,
+    LENGTH,
+    STRIDE,
+    PassMemory,
+)
+from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
 from dgltree.engine.compiled.rows import Numbers, PassRows, ProgramRuns
 from dgltree.engine.compiled.spare_memory import Buffer, give_back, take
-from dgltree.engine.compiled.values import Space
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.threads import threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
-ALIGNED = 16
-"""Numbers: where a product begins is a multiple of so many."""
+INTO = WEIGHT_PRODUCT.index("into")
+MOST_CALLS = 8
+"""Of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
 """Numbers that gradients of held tensors, such as tables, have in all copies: where there would be more, parts are
 computed in turn."""
@@ -57,7 +69,7 @@ class PassCode:
         self.arrays, self.sent = list(printed.arrays), printed.sent
         self.sizes = np.array(printed.sizes, np.int64)
         self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
-        self.calls = ("forward",) if wanted is None else ("forward", "backward")
+        self.calls = ("forward",) if wanted is None else ("forward", "backward", "weights")
         self.module: CompiledModule | None = None
 
         self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
@@ -96,7 +108,8 @@ class FunctionPass:
         code: of the programs.
         rows: of the graph.
         runs: the same by program.
-        bound: the programs, with what the functions hold.
+        programs: one for each number in ``runs``.
+        held: what their functions hold.
         fields: (N, *shape) or (E, *shape) each, by ``node NAME`` and ``edge NAME``.
         again: the same pass by torch's operations: gives (N, *shape) of what is written, from the fields.
         masks: of each program, in the order of its slots, if they are drawn already; ``again`` then draws the same.
@@ -107,30 +120,31 @@ class FunctionPass:
         code: PassCode,
         rows: PassRows,
         runs: ProgramRuns,
-        bound: Sequence[BoundProgram],
+        programs: Sequence[NodeProgram],
+        held: HeldTensors,
         fields: Mapping[str, Tensor],
         again: Callable[[Mapping[str, Tensor]], list[Tensor]],
         masks: Sequence[Sequence[Tensor]] | None = None,
     ) -> None:
         self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
-        self.bound = bound
-        self.programs = [each.known.program for each in bound]
+        self.programs, self.held = programs, held
         places = {program.form: number for number, program in enumerate(code.programs)}
-        self.forms = np.array([*(places[program.form] for program in self.programs), -1])
-        """Of each program, and of rows that have none."""
+        forms = [places[program.form] for program in programs]
         self.table = runs.table.copy()
-        self.table[:, 3] = self.forms[runs.table[:, 2]]
+        self.table[:, 3] = np.array([*forms, -1])[runs.table[:, 2]]  # rows without a program have the number -1
+        self.names_of = code.names(forms)
+        self.forms = tuple(forms)
         self.names = list(fields)
-        self.outside = list({id(tensor): tensor for program in bound for tensor in program.outside}.values())
-        """What the functions hold, each once."""
-        self.given = [*fields.values(), *self.outside]
+        self.given = [*fields.values(), *held.tensors]
         self.parts = len(runs.bounds) - 1
         self.copies = 1
-        """How many gradients there are of what is held: one for each part, or for all."""
+        """How many gradients there are of what rows add to: one for each part, or for all."""
         self.arrays: dict[str, Tensor] = {}
-        """The memory of the pass, (rows, columns) each, by name."""
+        """Memory of the pass, (rows, columns) each, by name: all but what ``memory`` places."""
+        self.regions: dict[int, Tensor] = {}
+        """What ``memory`` places, by region."""
         self.buffers: list[Buffer] = []
-        """That of its products."""
+        """The memory of products."""
 
     def run(self) -> dict[str, Tensor]:
         """(N, *shape) of each field that is written."""
@@ -149,7 +163,6 @@ class FunctionPass:
             columns = _as_columns(tensor)
             is_of_node = name.startswith("node ")
             self.arrays[name] = self.rows.of_nodes(columns) if is_of_node else columns.index_select(0, self.rows.edges)
-        self.names_of = self.code.names(self.forms[:-1].tolist())
         for array in self.code.arrays:
             of, _, name = array.name.partition(" ")
             if of == "node" and array.name not in self.arrays:  # what nobody gave is 0 before it is written
@@ -158,7 +171,7 @@ class FunctionPass:
         self._draw_masks()
         for name, kind in self.code.states.items():
             self._begin_state(name, kind)
-        self._make_products(("input", "product"))
+        self._take_region(FORWARD)
         self._call("forward")
         return [self._in_order(f"state {name}", kind) for name, kind in self.code.states.items()]
 
@@ -167,17 +180,40 @@ class FunctionPass:
         return self.rows.to_nodes(self.arrays[name]).view(len(self.rows), *kind.shape).to(kind.dtype)
 
     def _hold(self, outside: Sequence[Tensor]) -> None:
-        """What torch makes of the tensors that functions hold, with a graph of its own for their gradients."""
-        with torch.enable_grad():
-            self.leaves = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in outside]
-            by_id = {id(tensor): leaf for tensor, leaf in zip(self.outside, self.leaves, strict=True)}
-            self.held = [
-                program.known.program.hold([by_id[id(each)] for each in program.outside]) for program in self.bound
-            ]
-        for number, held in enumerate(self.held):
-            for k, tensor in enumerate(held):
-                flat = tensor.detach().resolve_neg().contiguous()
-                self.arrays[f"held {number} {k}"] = flat if flat.dim() == 2 else flat.view(1, -1)
+        """Take what functions hold, and what torch makes of it, with a graph of its own for its gradients."""
+        self.tensors = list(outside)
+        """All that programs hold: what is from outside, then what torch made."""
+        self.leaves: list[Tensor] = []
+        """What it made that of."""
+        places = []
+        for number, program in enumerate(self.programs):
+            of_program = self.held.places[number]
+            if not program.hoisted:
+                places.append(tuple(of_program[ref.number] for ref in program.held))
+                continue
+            with torch.enable_grad():
+                self.leaves = self.leaves or [each.detach().requires_grad_(each.requires_grad) for each in outside]
+                made = program.hold(self.held.entries(self.leaves, number))
+            own = []
+            for ref, tensor in zip(program.held, made, strict=True):
+                if ref.origin == "outside":
+                    own.append(of_program[ref.number])
+                else:
+                    own.append(HeldPlace(len(self.tensors)))
+                    self.tensors.append(tensor)
+            places.append(tuple(own))
+        self.memory = self._placed(tuple(places))
+        for number, tensor in enumerate(self.tensors):
+            self.regions[self.memory.held_region(number)] = tensor.detach().resolve_neg().contiguous()
+
+    def _placed(self, places: tuple[tuple[HeldPlace, ...], ...]) -> PassMemory:
+        """Where arrays of programs lie, found once for a plan."""
+        shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
+        key = self.code, self.forms, places, shapes
+        found = self.runs.known.get(key)
+        if found is None:
+            found = self.runs.known[key] = PassMemory(self.programs, self.names_of, self.runs, places, shapes)
+        return found
 
     def _draw_masks(self) -> None:
         for number, program in enumerate(self.programs):
@@ -185,7 +221,7 @@ class FunctionPass:
                 if self.masks is not None:
                     self.arrays[f"mask {number} {k}"] = self.masks[number][k]
                     continue
-                rows = self._slots(number, mask.space) * mask.rows
+                rows = int(self.memory.bounds(number, mask.space)[-1]) * mask.rows
                 chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
                 self.arrays[f"mask {number} {k}"] = torch.bernoulli(chances)
 
@@ -198,49 +234,29 @@ class FunctionPass:
             is_read = any(f"node {name}" in names for names in self.names_of)
             self.arrays[f"state {name}"] = initial.clone() if is_read else initial
 
-    def _bounds(self, program: int, space: Space) -> Numbers:
-        """(parts + 1,), where the nodes of a program, or the edges that lead to them, begin part after part."""
-        return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]
-
-    def _slots(self, program: int, space: Space) -> int:
-        return int(self._bounds(program, space)[-1])
-
     def _new(self, name: str, rows: int, columns: int, is_whole: bool = False) -> Tensor:
         """Zeros."""
         self.arrays[name] = torch.zeros(rows, columns, dtype=torch.int64 if is_whole else self.code.dtype)
         return self.arrays[name]
 
-    def _make_products(self, kinds: Sequence[str]) -> None:
-        """Rows of all products: of what goes in (``input``), comes out (``product``), and of their gradients."""
-        shapes = {
-            f"{kind} {number} {k}": (
-                self._slots(number, product.space) * len(product.rows),
-                product.fan_in if kind in ("input", "product_input") else product.fan_out,
-            )
-            for number, program in enumerate(self.programs)
-            for k, product in enumerate(program.products)
-            for kind in kinds
-        }
-        if not shapes:
-            return
-        bounds = np.cumsum([0, *(-(-prod(shape) // ALIGNED) * ALIGNED for shape in shapes.values())]).tolist()
-        size = max(bounds[-1], ALIGNED) * self.code.dtype.itemsize
+    def _take_region(self, region: int) -> None:
+        """Takes memory for a region of products."""
+        size = max(self.memory.sizes[region], ALIGNED) * self.code.dtype.itemsize
         self.buffers.append(take(size))
-        numbers = torch.from_numpy(self.buffers[-1][:size]).view(self.code.dtype)
-        for (name, shape), first in zip(shapes.items(), bounds, strict=False):
-            self.arrays[name] = numbers[first : first + prod(shape)].view(shape)
+        self.regions[region] = torch.from_numpy(self.buffers[-1][:size]).view(self.code.dtype)
 
     def release(self) -> None:
         """Gives back the memory of products, which nothing reads any more."""
         self.arrays = {}
+        self.regions = {}
         for buffer in self.buffers:
             give_back(buffer)
         self.buffers = []
 
     def _call(self, name: str) -> None:
-        """Computes all parts. Each has memory of its own for gradients of what is held, if there is enough."""
-        found = self._addresses()
-        parts = [partial(self._call_part, name, part, found) for part in range(self.parts)]
+        """Computes all parts. Each has memory of its own for gradients to which rows add, if there is enough."""
+        addresses = self._addresses()
+        parts = [partial(self._call_part, name, part, addresses) for part in range(self.parts)]
         if name == "forward" or self.copies == self.parts:
             together(parts)
         else:
@@ -253,9 +269,9 @@ class FunctionPass:
         scratch = np.empty(self.code.scratch_shape, np.float64)
         given = {
             "runs": self.table[runs],
-            "bases": of_arrays[0] + of_arrays[3] * (part % self.copies),
-            "strides": of_arrays[1],
-            "lengths": of_arrays[2],
+            "bases": of_arrays[BASE] + of_arrays[COPY] * (part % self.copies),
+            "strides": of_arrays[STRIDE],
+            "lengths": of_arrays[LENGTH],
             "sizes": self.code.sizes,
             "first_edge": self.rows.first_edge,
             "child": self.rows.child,
@@ -273,15 +289,30 @@ class FunctionPass:
             raise OutsideTableError
 
     def _addresses(self) -> Numbers:
-        """(4, programs, arrays): where each array begins, its columns, its rows, and the bytes from copy to copy."""
-        places = {}
+        """(4, programs, arrays): see :class:`PassMemory`."""
+        memory = self.memory
+        table = memory.table.copy()
+        begin, copies = self._begins(), np.zeros(memory.regions, np.int64)
+        if self.copies > 1:
+            for region in memory.added & self.regions.keys():
+                copies[region] = self.regions[region].nbytes // self.copies
+        table[BASE] = begin[memory.region]
+        table[BASE] += memory.offset * (table[BASE] != 0)
+        table[COPY] = copies[memory.region]
         for name, tensor in self.arrays.items():
-            rows, columns = tensor.shape
-            copies = self.copies if name.startswith("d held ") else 1
-            places[name] = tensor.data_ptr(), columns, rows // copies, tensor.nbytes // copies if copies > 1 else 0
-        missing = (0, 0, 0, 0)
-        found = [[places.get(name, missing) for name in names] for names in self.names_of]
-        return np.ascontiguousarray(np.array(found, np.int64).transpose(2, 0, 1))
+            if name not in memory.index:  # no function reads it
+                continue
+            index = memory.index[name]
+            table[BASE][index] = tensor.data_ptr()
+            table[LENGTH][index], table[STRIDE][index] = tensor.shape
+        return table
+
+    def _begins(self) -> Numbers:
+        """(regions,), their addresses, 0 for what is not there."""
+        begins = np.zeros(self.memory.regions, np.int64)
+        for region, tensor in self.regions.items():
+            begins[region] = tensor.data_ptr()
+        return begins
 
     # -----------------------------------------------------------------------------------------------------------------
     # Backward.
@@ -297,24 +328,50 @@ class FunctionPass:
                     own = self.rows.of_nodes(given_rows)  # to which gradients of later rows are added
                     self.arrays[f"d state {name}"] = own.clone() if own is given_rows else own
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
-        names = {name for names in self.names_of for name in names}
-        for name in fields | {name for name in names if name.startswith(("d node ", "d edge "))}:
+        index = self.memory.index
+        for name in fields | {name for name in index if name.startswith(("d node ", "d edge "))}:
             self._new(name, *self.arrays[name.removeprefix("d ")].shape)
-        held = {name: self.arrays[name.removeprefix("d ")].shape for name in names if name.startswith("d held ")}
-        numbers = sum(rows * columns for rows, columns in held.values())
-        self.copies = self.parts if numbers * self.parts <= MOST_COPIED else 1
-        for name, (rows, columns) in held.items():
-            self._new(name, self.copies * rows, columns)
         for name, columns in self.code.sent.items():
             self._new(f"sent {name}", len(self.rows.child), columns)
-        self._make_products(("product_input", "d product"))
+        self._make_room_for_held()
+        self._take_region(BACKWARD)
         self._call("backward")
+        self._multiply_weights()
         self._add_unwritten()
         found = [
             self._to_field(name, len(given)) if f"d {name}" in fields else None
             for name, given in zip(self.names, self.given, strict=False)
         ]
         return [*found, *self._to_outside()]
+
+    def _make_room_for_held(self) -> None:
+        """Makes zeros for the gradients of what is held, as many copies as there are parts that add to it."""
+        memory = self.memory
+        numbers = sum(self.tensors[memory.gradients[region]].numel() for region in memory.added)
+        self.copies = self.parts if numbers * self.parts <= MOST_COPIED else 1
+        for region, number in memory.gradients.items():
+            is_added = region in memory.added  # by code that does not know whether somebody wants it
+            if is_added or self.tensors[number].requires_grad:
+                copies = self.copies if is_added else 1
+                self.regions[region] = torch.zeros(copies, *memory.shapes[number], dtype=self.code.dtype)
+
+    def _multiply_weights(self) -> None:
+        """Adds the gradients of matrices, each by one thread."""
+        memory = self.memory
+        if memory.chunks:
+            self.regions[CHUNKS] = torch.zeros(memory.sizes[CHUNKS], dtype=self.code.dtype)
+        table = memory.weights.table(self._begins())
+        starts = np.flatnonzero(np.diff(table[:, INTO], prepend=0)).tolist()
+        bounds = sorted({*starts[:: -(-len(starts) // MOST_CALLS) or 1], len(table)})
+        together([partial(self._call_weights, table[low:high]) for low, high in pairwise(bounds)])
+        for chunk in memory.chunks:
+            if chunk.region in self.regions:
+                into = self.regions[chunk.region].view(-1)[chunk.into : chunk.into + chunk.size]
+                into += self.regions[CHUNKS][chunk.first : chunk.first + chunk.size]
+
+    def _call_weights(self, table: Numbers) -> None:
+        assert self.code.module is not None
+        self.code.module.call("weights", table.ctypes.data, len(table), product_address(self.code.dtype) or 0)
 
     def _to_field(self, name: str, count: int) -> Tensor:
         """The gradient of a field, (N, columns) or (E, columns), of so many rows."""
@@ -333,54 +390,26 @@ class FunctionPass:
             to_node.index_add_(0, kept, self.arrays[f"d state {name}"].index_select(0, kept))
 
     def _to_outside(self) -> list[Tensor | None]:
-        """The gradients of what functions hold, through what torch made of it."""
-        pairs: list[tuple[Tensor, Tensor]] = []
-        to_leaves: dict[int, Tensor] = {}
-        for number, program in enumerate(self.programs):
-            to_held: dict[int, list[Tensor]] = {}
-            for k in range(len(program.held)):
-                if (gradient := self.arrays.get(f"d held {number} {k}")) is not None:
-                    to_held[k] = list(gradient.view(self.copies, -1))
-            for k, product in enumerate(program.products):
-                if self.held[number][product.weight].requires_grad:
-                    to_held.setdefault(product.weight, []).extend(self._to_weight(number, k, product))
-            for k, gradients in to_held.items():
-                held = self.held[number][k]
-                if not held.requires_grad:
-                    continue
-                gradient = _sum_of(gradients).view(held.shape)
-                if held.is_leaf:
-                    to_leaves[id(held)] = to_leaves[id(held)] + gradient if id(held) in to_leaves else gradient
-                else:
-                    pairs.append((held, gradient))
+        """The gradients of what functions hold, also through what torch made of it."""
+        found: list[Tensor | None] = [None] * len(self.tensors)
+        for region, number in self.memory.gradients.items():
+            if region in self.regions and self.tensors[number].requires_grad:
+                _add_to(found, number, _sum_of(self.regions[region].unbind(0)))
+        count = len(self.held.tensors)
+        pairs = [(made, to) for made, to in zip(self.tensors[count:], found[count:], strict=True) if to is not None]
         if pairs:
-            leaves = [leaf for leaf in self.leaves if leaf.requires_grad]
-            tensors, to = zip(*pairs, strict=True)
-            found = torch.autograd.grad(tensors, leaves, to, retain_graph=True, allow_unused=True)
-            for leaf, gradient in zip(leaves, found, strict=True):
+            made, to = zip(*pairs, strict=True)
+            numbers = [number for number, leaf in enumerate(self.leaves) if leaf.requires_grad]
+            leaves = [self.leaves[number] for number in numbers]
+            gradients = torch.autograd.grad(made, leaves, to, retain_graph=True, allow_unused=True)
+            for number, gradient in zip(numbers, gradients, strict=True):
                 if gradient is not None:
-                    to_leaves[id(leaf)] = to_leaves[id(leaf)] + gradient if id(leaf) in to_leaves else gradient
-        return [to_leaves.get(id(leaf)) for leaf in self.leaves]
-
-    def _to_weight(self, number: int, k: int, product: Product) -> list[Tensor]:
-        """The gradient of a matrix, its numbers in a row, by each part."""
-        rows, to_rows = self.arrays[f"input {number} {k}"], self.arrays[f"d product {number} {k}"]
-        left, right = (to_rows, rows) if product.is_turned else (rows, to_rows)
-        if self.parts == 1:
-            return [torch.mm(left.t(), right).view(-1)]
-        bounds = self._bounds(number, product.space) * len(product.rows)
-        found = [rows.new_empty(product.shape) for _ in range(self.parts)]
-
-        def multiply(part: int) -> None:
-            of_part = slice(*bounds[part : part + 2])
-            torch.mm(left[of_part].t(), right[of_part], out=found[part])
-
-        together([partial(multiply, part) for part in range(self.parts)])
-        return [each.view(-1) for each in found]
+                    _add_to(found, number, gradient)
+        return found[:count]
 
     def differentiable(self, saved: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The gradients as values that autograd can differentiate, by torch's operations."""
-        if self.masks is None and any(program.masks for program in self.code.programs):
+        if self.masks is None and any(program.masks for program in self.programs):
             raise RuntimeError(
                 "a second derivative of functions that draw a mask, such as dropout: compute the pass within "
                 'dgltree.engine.kernels.dispatch.kernels("off")'
@@ -388,7 +417,8 @@ class FunctionPass:
 
         def compute(*given: Tensor) -> list[Tensor]:
             fields, outside = given[: len(self.names)], given[len(self.names) :]
-            views = {id(own): view for own, view in zip(self.outside, outside, strict=True) if own.requires_grad}
+            pairs = zip(self.held.tensors, outside, strict=True)
+            views = {id(own): view for own, view in pairs if own.requires_grad}
             replaced = _Replaced(views)
             with replaced:
                 written = self.again(dict(zip(self.names, fields, strict=True)))
@@ -458,6 +488,11 @@ class _Replaced(TorchFunctionMode):
         if isinstance(argument, dict):
             return {name: self._given(each) for name, each in argument.items()}
         return argument
+
+
+def _add_to(gradients: list[Tensor | None], number: int, gradient: Tensor) -> None:
+    before = gradients[number]
+    gradients[number] = gradient if before is None else before + gradient
 
 
 def _sum_of(tensors: Sequence[Tensor]) -> Tensor:

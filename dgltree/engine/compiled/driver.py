@@ -1,4 +1,6 @@
-"""The two functions of a pass: forward over its runs in their order, and backward from the last to the first."""
+"""The functions of a pass: forward over its runs in their order, backward from the last to the first, and the products
+that are the gradients of its matrices.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -25,6 +27,10 @@ DRIVEN = {
 }
 """Arguments of both functions: the table, how many runs it has, the arrays of each program, the edges that lead from
 each row, how many arrays a program has, and the address of BLAS's product."""
+WEIGHT_PRODUCT = ("left", "right", "into", "rows", "left_columns", "right_columns")
+"""Columns of the table of products that are gradients of matrices: ``into += left^T right``, by addresses."""
+WEIGHT_DRIVEN = {"table": I64.as_pointer(), "count": I64, "product": I64}
+"""Arguments of the function of these products: the table, its rows, and the address of BLAS's product."""
 ARRAYS = ("bases", "strides", "lengths")
 """Arguments that have an entry for each array, program after program."""
 
@@ -71,6 +77,7 @@ class PassPrinter(Printer):
         if wanted is not None:
             backward = [self._backward(number, program, derivative(program)) for number, program in enumerate(programs)]
             _Driver(self, "backward", backward, self.sent, is_backward=True).build()
+            _WeightDriver(self, "weights").build()
         self.sizes[0] = self.widest
 
     def _placed(self, number: int, program: NodeProgram) -> Callable[[Value | Store], Access]:
@@ -212,7 +219,62 @@ class DriverStep(NamedTuple):
     product: Product | None
 
 
-class _Driver(Function):
+class _Multiplying(Function):
+    """A function that calls BLAS, whose arguments lie in memory."""
+
+    def __init__(self, printer: Printer, name: str, arguments: dict[str, ir.Type]) -> None:
+        super().__init__(printer, name, False, arguments)
+        entry = self.builder
+        self.letters = [entry.alloca(I8) for _ in range(2)]
+        self.whole = [entry.alloca(I64) for _ in range(6)]
+        self.factors = [entry.alloca(self.float) for _ in range(2)]
+
+    def multiply(
+        self, letters: str, sizes: Sequence[ir.Value], left: ir.Value, right: ir.Value, factor: float, into: ir.Value
+    ) -> None:
+        """``into = left right + factor into``, as BLAS has it, whose matrices lie column by column.
+
+        Args:
+            letters: "T" for a matrix that is turned, "N" for another, left and right.
+            sizes: m, n, k, and the strides of left, right and into.
+            left, right, into: their memory.
+            factor: 0 or 1.
+        """
+        builder = self.builder
+        for memory, letter in zip(self.letters, letters, strict=True):
+            builder.store(ir.Constant(I8, ord(letter)), memory)
+        for memory, size in zip(self.whole, sizes, strict=True):
+            builder.store(size, memory)
+        one, kept = self.factors
+        builder.store(ir.Constant(self.float, 1.0), one)
+        builder.store(ir.Constant(self.float, factor), kept)
+        m, n, k, of_left, of_right, of_result = self.whole
+        arguments = [*self.letters, m, n, k, one, left, of_left, right, of_right, kept, into, of_result]
+        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+        builder.call(builder.inttoptr(self.given["product"], kind.as_pointer()), arguments)
+
+
+class _WeightDriver(_Multiplying):
+    """A loop over the products that are gradients of matrices, each added to what is there."""
+
+    def __init__(self, printer: PassPrinter, name: str) -> None:
+        super().__init__(printer, name, WEIGHT_DRIVEN)
+
+    def build(self) -> None:
+        builder = self.builder
+        with self.loop(self.number(0), self.given["count"]) as row:
+            begin = builder.mul(row, self.number(len(WEIGHT_PRODUCT)))
+            of_row = [
+                self.at(self.given["table"], builder.add(begin, self.number(k))) for k in range(len(WEIGHT_PRODUCT))
+            ]
+            left, right, into = (builder.inttoptr(address, self.float.as_pointer()) for address in of_row[:3])
+            rows, of_left, of_right = of_row[3:]
+            # rows lie one after another, so to BLAS each matrix is its transpose, and so is the result
+            self.multiply("NT", [of_right, of_left, rows, of_right, of_left, of_right], right, left, 1.0, into)
+        builder.ret_void()
+
+
+class _Driver(_Multiplying):
     """A loop over runs, each by the steps of its program."""
 
     def __init__(
@@ -223,17 +285,11 @@ class _Driver(Function):
         sent: dict[str, int],
         is_backward: bool,
     ) -> None:
-        super().__init__(printer, name, False, DRIVEN)
+        super().__init__(printer, name, DRIVEN)
         self.pass_printer, self.steps, self.sent, self.is_backward = printer, steps, sent, is_backward
-        entry = self.builder
-        self.kinds = [entry.alloca(I8) for _ in range(2)]
-        self.whole = [entry.alloca(I64) for _ in range(6)]
-        self.factors = [entry.alloca(self.float) for _ in range(2)]
 
     def build(self) -> None:
         builder = self.builder
-        for memory, factor in zip(self.factors, (1.0, 0.0), strict=True):
-            builder.store(ir.Constant(self.float, factor), memory)
         with self.loop(self.number(0), self.given["count"], down=self.is_backward) as run:
             place = builder.mul(run, self.number(len(RUN)))
             of_run = {
@@ -267,7 +323,7 @@ class _Driver(Function):
         return memory, self.at(arrays["strides"], index)
 
     def _multiply(self, step: DriverStep, of_run: dict[str, ir.Value], product: Product) -> None:
-        """Rows times a matrix by BLAS, whose matrices lie column by column: ours are their transposes."""
+        """Rows times a matrix."""
         builder = self.builder
         low, high, shift = of_run["low"], of_run["high"], of_run["slots"]
         if product.space == Space.EDGE:
@@ -281,19 +337,11 @@ class _Driver(Function):
         weight, _ = self._memory(f"held {step.form} {product.weight}", of_run)
         rows_of, into = (builder.gep(memory, [builder.mul(first, stride)]) for memory, stride in (given, result))
         fan_in, fan_out = given[1], result[1]
-        # weights (fan_in, fan_out) of the product forward, and their transpose backward
+        # To BLAS our matrices are their transposes: weights (fan_in, fan_out) of the product forward, turned backward.
         is_turned = self.is_backward != product.is_turned
         sizes = [fan_out, rows, fan_in, fan_in if is_turned else fan_out, fan_in, fan_out]
-        for memory, letter in zip(self.kinds, "TN" if is_turned else "NN", strict=True):
-            builder.store(ir.Constant(I8, ord(letter)), memory)
-        for memory, size in zip(self.whole, sizes, strict=True):
-            builder.store(size, memory)
-        m, n, k, of_weight, of_rows, of_result = self.whole
-        one, zero = self.factors
-        arguments = [*self.kinds, m, n, k, one, weight, of_weight, rows_of, of_rows, zero, into, of_result]
-        kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
         with builder.if_then(builder.icmp_signed(">", rows, self.number(0))):
-            builder.call(builder.inttoptr(self.given["product"], kind.as_pointer()), arguments)
+            self.multiply("TN" if is_turned else "NN", sizes, weight, rows_of, 0.0, into)
 
     def _pull(self, low: ir.Value, high: ir.Value) -> None:
         """Adds to the gradient of each row what was sent along the edges that lead from it."""

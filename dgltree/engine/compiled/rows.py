@@ -1,6 +1,6 @@
 """Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -253,8 +253,8 @@ class ProgramRuns(NamedTuple):
     """The same of the edges that lead to them."""
     program: Numbers
     """(N,), of each row, -1 for none."""
-    known: dict[tuple[bool, ...], Tensor]
-    """What :meth:`kept` found."""
+    known: dict[Hashable, Any]
+    """What was found for passes over these rows: that of :meth:`kept`, and where arrays lie."""
 
     @classmethod
     def of(cls, rows: PassRows, which: Numbers) -> "ProgramRuns":

@@ -1,7 +1,7 @@
 """Passes of message functions by machine code, where there is some; else the reason why there is none."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
@@ -12,7 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dgltree.engine.compiled.held_tensors import HeldTensors
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
+from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
 from dgltree.engine.compiled.rows import MetRows, Numbers, PlainGraph, ProgramRuns, plain_graph, rows_of
 from dgltree.engine.compiled.tensors import NotAProgramError
@@ -37,7 +39,8 @@ class Prepared(NamedTuple):
     """All of a pass but its memory."""
 
     code: "PassCode"
-    bound: list[BoundProgram]
+    programs: list[NodeProgram]
+    held: HeldTensors
     which: Numbers
     """(bunches,), the program that rows of the plan have, bunch after bunch; -1 for none."""
     fields: Fields
@@ -74,7 +77,8 @@ def compiled_fields(
         code=prepared.code,
         rows=rows,
         runs=ProgramRuns.of(rows, prepared.which),
-        bound=prepared.bound,
+        programs=prepared.programs,
+        held=prepared.held,
         fields=prepared.fields,
         again=lambda fields: _again(graph, list(prepared.code.states), fields, by_torch),
     )
@@ -109,14 +113,16 @@ def prepare(graph: MessageGraph, plan: TopoPlan, functions: PassFunctions) -> Pr
         raise NotAProgramError("no node is computed")
     places = {each.known: number for number, each in enumerate(bound)}
     which = np.array([*(-1 if each is None else places[each.known] for each in programs), -1])[met.which]
-    fields = _fields(plain, bound)
-    check_tensors(fields, bound)
-    code = code_of(known, fields, bound, plan.reverse)
+    found = [each.known.program for each in bound]
+    held = HeldTensors.whole(bound)
+    fields = _fields(plain, found)
+    check_tensors(fields, found, held)
+    code = code_of(known, fields, found, held, plan.reverse)
     [nodes] = graph.nodes.values()
     for name in code.states:
         if name not in nodes.data and nodes.initializer(name) is not None:
             raise NotAProgramError(f"the new field {name!r} has an initializer")
-    return Prepared(code, bound, which, fields)
+    return Prepared(code, found, held, which, fields)
 
 
 def _find(
@@ -170,25 +176,24 @@ def hindrance(device: torch.device) -> str | None:
     return next((why for why, is_so in hindrances.items() if is_so), None)
 
 
-def _fields(graph: PlainGraph, bound: list[BoundProgram]) -> Fields:
+def _fields(graph: PlainGraph, programs: Sequence[NodeProgram]) -> Fields:
     """What is read or written of fields that are there."""
     columns = {"node": graph.ndata, "edge": graph.edata}
-    written = [("node", name) for each in bound for name in each.known.program.kinds]
-    read = [field for each in bound for field in sorted(each.known.program.reads)]
+    written = [("node", name) for program in programs for name in program.kinds]
+    read = [field for program in programs for field in sorted(program.reads)]
     return {f"{kind} {name}": columns[kind][name] for kind, name in written + read if name in columns[kind]}
 
 
-def check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> None:
+def check_tensors(fields: Mapping[str, Tensor], programs: Sequence[NodeProgram], held: HeldTensors) -> None:
     """:class:`NotAProgramError` for tensors that machine code does not read."""
-    dtype = bound[0].known.program.dtype
-    for program in bound:
-        if program.known.program.dtype != dtype:
-            raise NotAProgramError(f"numbers are {dtype} and {program.known.program.dtype}")
+    dtype = programs[0].dtype
+    for program in programs:
+        if program.dtype != dtype:
+            raise NotAProgramError(f"numbers are {dtype} and {program.dtype}")
     for name, column in fields.items():
         if column.dtype != dtype and column.dtype not in WHOLE:
             raise NotAProgramError(f"the field {name.partition(' ')[2]!r} is {column.dtype}; others are {dtype}")
-    outside = [tensor for program in bound for tensor in program.outside]
-    for tensor in chain(fields.values(), outside):
+    for tensor in chain(fields.values(), held.tensors):
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
             raise NotAProgramError(f"a tensor is a {type(tensor).__name__} of layout {tensor.layout}")
         if tensor.device.type != "cpu":
@@ -200,19 +205,22 @@ def check_tensors(fields: Mapping[str, Tensor], bound: list[BoundProgram]) -> No
 
 
 def code_of(
-    known: KnownFunctions, fields: Mapping[str, Tensor], bound: list[BoundProgram], reverse: bool
+    known: KnownFunctions,
+    fields: Mapping[str, Tensor],
+    programs: Sequence[NodeProgram],
+    held: HeldTensors,
+    reverse: bool,
 ) -> "PassCode":
     """The code of programs for what needs gradients now."""
     from dgltree.engine.compiled.compiled_pass import PassCode
     from dgltree.engine.compiled.driver import Wanted
 
     wanted = None
-    outside = (tensor for program in bound for tensor in program.outside)
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in chain(fields.values(), outside)):
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in chain(fields.values(), held.tensors)):
         names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
         nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
         wanted = Wanted(nodes, edges)
-    forms = {program.known.program.form: program.known.program for program in bound}
+    forms = {program.form: program for program in dict.fromkeys(programs)}
     key = tuple(forms), wanted, reverse
     if key not in known.codes:
         known.codes[key] = PassCode(list(forms.values()), wanted, reverse)
