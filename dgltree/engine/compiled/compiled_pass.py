@@ -188,7 +188,7 @@ class FunctionPass:
         places = []
         for number, program in enumerate(self.programs):
             of_program = self.held.places[number]
-            if not program.hoisted:
+            if not program.needed:
                 places.append(tuple(of_program[ref.number] for ref in program.held))
                 continue
             with torch.enable_grad():

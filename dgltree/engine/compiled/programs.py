@@ -119,7 +119,7 @@ class NodeProgram:
 
     def hold(self, outside: Sequence[Tensor]) -> list[Tensor]:
         """What is held, computed by torch from the tensors that the functions hold; gradients flow to them."""
-        results: list[Any] = []
+        results: dict[int, Any] = {}
 
         def given(argument: Any) -> Any:
             if isinstance(argument, Ref):
@@ -128,10 +128,26 @@ class NodeProgram:
                 return type(argument)(given(each) for each in argument)
             return argument
 
-        for each in self.hoisted:
+        for number in self.needed:
+            each = self.hoisted[number]
             options = {name: given(option) for name, option in each.options.items()}
-            results.append(each.function(*given(each.arguments), **options))
+            results[number] = each.function(*given(each.arguments), **options)
         return [given(ref) for ref in self.held]
+
+    @cached_property
+    def needed(self) -> list[int]:
+        """The numbers of what is hoisted and held, or needed for that, in order: a turned matrix is mostly not."""
+        found: set[int] = set()
+        waiting: list[Any] = list(self.held)
+        while waiting:
+            argument = waiting.pop()
+            if isinstance(argument, tuple | list):
+                waiting += argument
+            elif isinstance(argument, Ref) and argument.origin != "outside" and argument.number not in found:
+                found.add(argument.number)
+                hoisted = self.hoisted[argument.number]
+                waiting += [*hoisted.arguments, *hoisted.options.values()]
+        return sorted(found)
 
     @cached_property
     def form(self) -> tuple[Any, ...]:
@@ -191,7 +207,7 @@ def _segment(segment: Segment, names: dict[Value, str]) -> str:
     return f"{segment.first}:{segment.first + segment.width} {names[segment.value]}"
 
 
-def _part(results: list[Any], ref: Ref) -> Tensor:
+def _part(results: dict[int, Any], ref: Ref) -> Tensor:
     result = results[ref.number]
     return result if isinstance(result, Tensor) else result[ref.part]
 
