@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, WEIGHT_PRODUCT, PassPrinter, Wanted
+from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, PassPrinter, Wanted
 from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.pass_memory import (
@@ -22,19 +22,20 @@ from dgltree.engine.compiled.pass_memory import (
     CHUNKS,
     COPY,
     FORWARD,
+    INTO,
     LENGTH,
     STRIDE,
     PassMemory,
 )
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import Numbers, PassRows, ProgramRuns
+from dgltree.engine.compiled.rows import RUN, Numbers, PassRows, ProgramRuns
 from dgltree.engine.compiled.spare_memory import Buffer, give_back, take
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.threads import threads_of_torch, together
+from dgltree.engine.kernels.threads import thread_count, threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
-INTO = WEIGHT_PRODUCT.index("into")
+LOW, SLOTS, EDGE_SLOTS = (RUN.index(name) for name in ("low", "slots", "edge_slots"))
 MOST_CALLS = 8
 """Of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
@@ -209,10 +210,14 @@ class FunctionPass:
     def _placed(self, places: tuple[tuple[HeldPlace, ...], ...]) -> PassMemory:
         """Where arrays of programs lie, found once for a plan."""
         shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
+        is_kept = "backward" in self.code.calls or any(program.masks for program in self.programs)
+        if not is_kept:  # a run begins at the first slot
+            self.table[:, SLOTS] = -self.table[:, LOW]
+            self.table[:, EDGE_SLOTS] = -self.rows.first_edge[self.table[:, LOW]]
         key = self.code, self.forms, places, shapes
         found = self.runs.known.get(key)
         if found is None:
-            found = self.runs.known[key] = PassMemory(self.programs, self.names_of, self.runs, places, shapes)
+            found = self.runs.known[key] = PassMemory(self.programs, self.names_of, self.runs, places, shapes, is_kept)
         return found
 
     def _draw_masks(self) -> None:
@@ -221,7 +226,7 @@ class FunctionPass:
                 if self.masks is not None:
                     self.arrays[f"mask {number} {k}"] = self.masks[number][k]
                     continue
-                rows = int(self.memory.bounds(number, mask.space)[-1]) * mask.rows
+                rows = self.runs.size(number, mask.space) * mask.rows
                 chances = torch.full((rows, mask.width), mask.probability, dtype=self.code.dtype)
                 self.arrays[f"mask {number} {k}"] = torch.bernoulli(chances)
 
@@ -241,7 +246,8 @@ class FunctionPass:
 
     def _take_region(self, region: int) -> None:
         """Takes memory for a region of products."""
-        size = max(self.memory.sizes[region], ALIGNED) * self.code.dtype.itemsize
+        numbers = self.memory.sizes[region] * (1 if self.memory.keeps else self.parts)
+        size = max(numbers, ALIGNED) * self.code.dtype.itemsize
         self.buffers.append(take(size))
         self.regions[region] = torch.from_numpy(self.buffers[-1][:size]).view(self.code.dtype)
 
@@ -267,21 +273,18 @@ class FunctionPass:
         runs = slice(*self.runs.bounds[part : part + 2])
         wrong = np.zeros(1, np.int64)
         scratch = np.empty(self.code.scratch_shape, np.float64)
-        given = {
+        of_part = of_arrays[BASE] + of_arrays[COPY] * part
+        arrays = {
             "runs": self.table[runs],
-            "bases": of_arrays[BASE] + of_arrays[COPY] * (part % self.copies),
+            "bases": of_part,
             "strides": of_arrays[STRIDE],
             "lengths": of_arrays[LENGTH],
             "sizes": self.code.sizes,
-            "first_edge": self.rows.first_edge,
-            "child": self.rows.child,
             "scratch": scratch,
             "wrong": wrong,
-            "out_edges": self.rows.out_edges,
-            "first_out": self.rows.first_out,
         }
-        addresses = {argument: array.ctypes.data for argument, array in given.items()}
-        addresses |= {"count": len(given["runs"]), "arrays": len(self.code.arrays)}
+        addresses = {argument: array.ctypes.data for argument, array in arrays.items()} | self.rows.addresses
+        addresses |= {"count": runs.stop - runs.start, "arrays": len(self.code.arrays)}
         addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
         self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
@@ -293,6 +296,8 @@ class FunctionPass:
         memory = self.memory
         table = memory.table.copy()
         begin, copies = self._begins(), np.zeros(memory.regions, np.int64)
+        if not memory.keeps:
+            copies[FORWARD] = memory.sizes[FORWARD] * self.code.dtype.itemsize
         if self.copies > 1:
             for region in memory.added & self.regions.keys():
                 copies[region] = self.regions[region].nbytes // self.copies
@@ -328,8 +333,7 @@ class FunctionPass:
                     own = self.rows.of_nodes(given_rows)  # to which gradients of later rows are added
                     self.arrays[f"d state {name}"] = own.clone() if own is given_rows else own
         fields = {f"d {name}" for name, is_wanted in zip(self.names, wanted, strict=False) if is_wanted}
-        index = self.memory.index
-        for name in fields | {name for name in index if name.startswith(("d node ", "d edge "))}:
+        for name in fields.union(self.memory.fields):
             self._new(name, *self.arrays[name.removeprefix("d ")].shape)
         for name, columns in self.code.sent.items():
             self._new(f"sent {name}", len(self.rows.child), columns)
@@ -361,8 +365,10 @@ class FunctionPass:
         if memory.chunks:
             self.regions[CHUNKS] = torch.zeros(memory.sizes[CHUNKS], dtype=self.code.dtype)
         table = memory.weights.table(self._begins())
-        starts = np.flatnonzero(np.diff(table[:, INTO], prepend=0)).tolist()
-        bounds = sorted({*starts[:: -(-len(starts) // MOST_CALLS) or 1], len(table)})
+        bounds = [0, len(table)]
+        if thread_count() > 1:
+            starts = np.flatnonzero(np.diff(table[:, INTO], prepend=0)).tolist()
+            bounds = sorted({*starts[:: -(-len(starts) // MOST_CALLS) or 1], len(table)})
         together([partial(self._call_weights, table[low:high]) for low, high in pairwise(bounds)])
         for chunk in memory.chunks:
             if chunk.region in self.regions:

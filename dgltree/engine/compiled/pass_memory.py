@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dgltree.engine.compiled.driver import WEIGHT_PRODUCT
 from dgltree.engine.compiled.held_tensors import HeldPlace
 from dgltree.engine.compiled.programs import NodeProgram, Product
 from dgltree.engine.compiled.rows import Numbers, ProgramRuns
-from dgltree.engine.compiled.values import Space
 
 ALIGNED = 16
 """Numbers: where a product begins is a multiple of so many."""
@@ -22,8 +22,9 @@ CHUNK_ROWS, MOST_CHUNKS = 4096, 8
 """The gradient of a matrix from more rows than these is the sum of several, which threads share; each needs memory."""
 NOWHERE, FORWARD, BACKWARD, CHUNKS, FIRST_HELD = range(5)
 """Regions: none; products of each way; chunks of the gradients of matrices; then what is held."""
+INTO, SIZES = WEIGHT_PRODUCT.index("into"), WEIGHT_PRODUCT.index("rows")
 BASE, STRIDE, LENGTH, COPY = range(4)
-"""Of an array: where it begins, its columns, its rows, and the bytes from one copy to the next."""
+"""Of an array: where it begins, its columns, its rows, and the bytes from that of one part to that of the next."""
 
 
 class Side(NamedTuple):
@@ -63,6 +64,8 @@ class PassMemory:
         runs: their rows.
         places: what each holds.
         shapes: of the tensors that they hold.
+        keeps: whether products are kept for a backward pass. Otherwise each run has the memory of the one before,
+            which is in a cache.
     """
 
     def __init__(
@@ -72,8 +75,9 @@ class PassMemory:
         runs: ProgramRuns,
         places: Sequence[Sequence[HeldPlace]],
         shapes: Sequence[tuple[int, ...]],
+        keeps: bool,
     ) -> None:
-        self.runs, self.shapes = runs, shapes
+        self.runs, self.shapes, self.keeps = runs, shapes, keeps
         self.item = programs[0].dtype.itemsize
         self.index: dict[str, tuple[int | slice, int]] = {}
         """Of each array its programs, all of them for an array of the pass, and its number."""
@@ -93,9 +97,10 @@ class PassMemory:
         self.added: set[int] = set()
         """Regions of gradients to which functions of rows add, so that each part needs a copy."""
         self.chunks: list[Chunk] = []
+        self.fields = [name for name in self.index if name.startswith(("d node ", "d edge "))]
+        """The gradients of fields that functions of rows write."""
         for number, program in enumerate(programs):
-            for k, product in enumerate(program.products):
-                self._place_product(number, k, product)
+            self._place_products(number, program)
             for k, place in enumerate(places[number]):
                 self._place_held(number, k, place)
         products: list[WeightProduct] = []
@@ -108,10 +113,6 @@ class PassMemory:
 
     # -----------------------------------------------------------------------------------------------------------------
     # Where arrays are.
-
-    def bounds(self, program: int, space: Space) -> Numbers:
-        """(parts + 1,), where the nodes of a program, or the edges that lead to them, begin part after part."""
-        return (self.runs.edge_slots if space == Space.EDGE else self.runs.slots)[program]
 
     def held_region(self, tensor: int) -> int:
         """The region of a tensor that programs hold."""
@@ -129,21 +130,22 @@ class PassMemory:
             self.table[STRIDE][index] = columns
             self.table[LENGTH][index] = rows
 
-    def _rows(self, program: int, product: Product) -> int:
-        return int(self.bounds(program, product.space)[-1]) * len(product.rows)
-
-    def _place_product(self, program: int, k: int, product: Product) -> None:
-        rows = self._rows(program, product)
-        for kind, region, columns in (
-            ("input", FORWARD, product.fan_in),
-            ("product", FORWARD, product.fan_out),
-            ("product_input", BACKWARD, product.fan_in),
-            ("d product", BACKWARD, product.fan_out),
-        ):
-            name = f"{kind} {program} {k}"
-            if name in self.index:
-                self._put(name, region, self.sizes[region] * self.item, columns, rows)
-                self.sizes[region] += -(-rows * columns // ALIGNED) * ALIGNED
+    def _place_products(self, program: int, of: NodeProgram) -> None:
+        sizes = self.sizes if self.keeps else {FORWARD: 0, BACKWARD: 0}
+        for k, product in enumerate(of.products):
+            rows_of = self.runs.size if self.keeps else self.runs.most
+            rows = rows_of(program, product.space) * len(product.rows)
+            for kind, region, columns in (
+                ("input", FORWARD, product.fan_in),
+                ("product", FORWARD, product.fan_out),
+                ("product_input", BACKWARD, product.fan_in),
+                ("d product", BACKWARD, product.fan_out),
+            ):
+                name = f"{kind} {program} {k}"
+                if name in self.index:
+                    self._put(name, region, sizes[region] * self.item, columns, rows)
+                    sizes[region] += -(-rows * columns // ALIGNED) * ALIGNED
+        self.sizes[FORWARD] = max(self.sizes[FORWARD], sizes[FORWARD])
 
     def _place_held(self, program: int, k: int, place: HeldPlace) -> None:
         shape = self.shapes[place.tensor]
@@ -167,7 +169,7 @@ class PassMemory:
         sides = [("input", FORWARD, product.fan_in), ("d product", BACKWARD, product.fan_out)]
         if product.is_turned:
             sides.reverse()
-        rows = self._rows(program, product)
+        rows = self.runs.size(program, product.space) * len(product.rows)
         count = min(MOST_CHUNKS, max(1, rows // CHUNK_ROWS))
         found = []
         for number in range(count):
@@ -199,8 +201,10 @@ class WeightProducts:
         self.left_offset = column([each.left.offset for each in products])
         self.right_region = column([each.right.region for each in products])
         self.right_offset = column([each.right.offset for each in products])
-        sizes = [(each.rows, each.left.columns, each.right.columns) for each in products]
-        self.sizes: Numbers = np.array(sizes, np.int64).reshape(-1, 3)
+        self.columns: Numbers = np.zeros((len(products), len(WEIGHT_PRODUCT)), np.int64)
+        """Without addresses."""
+        for number, each in enumerate(products):
+            self.columns[number, SIZES:] = each.rows, each.left.columns, each.right.columns
 
     def table(self, begins: Numbers) -> Numbers:
         """(products, columns) of those that somebody wants: see ``WEIGHT_PRODUCT``.
@@ -209,6 +213,8 @@ class WeightProducts:
             begins: (regions,), their addresses, 0 for what is not there.
         """
         into = begins[self.region]
-        left = begins[self.left_region] + self.left_offset
-        right = begins[self.right_region] + self.right_offset
-        return np.column_stack([left, right, into + self.offset, self.sizes])[into != 0]
+        table = self.columns.copy()
+        table[:, 0] = begins[self.left_region] + self.left_offset
+        table[:, 1] = begins[self.right_region] + self.right_offset
+        table[:, INTO] = into + self.offset
+        return table[into != 0]

@@ -141,12 +141,13 @@ class NodeProgram:
         waiting: list[Any] = list(self.held)
         while waiting:
             argument = waiting.pop()
-            if isinstance(argument, tuple | list):
+            if isinstance(argument, Ref):  # a tuple, too
+                if argument.origin != "outside" and argument.number not in found:
+                    found.add(argument.number)
+                    hoisted = self.hoisted[argument.number]
+                    waiting += [*hoisted.arguments, *hoisted.options.values()]
+            elif isinstance(argument, tuple | list):
                 waiting += argument
-            elif isinstance(argument, Ref) and argument.origin != "outside" and argument.number not in found:
-                found.add(argument.number)
-                hoisted = self.hoisted[argument.number]
-                waiting += [*hoisted.arguments, *hoisted.options.values()]
         return sorted(found)
 
     @cached_property

@@ -10,9 +10,11 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from dgltree.engine.compiled.tensors import NotAProgramError
+from dgltree.engine.compiled.values import Space
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.message_graph import Fields, MessageGraph
 from dgltree.engine.schedule import inverse
+from dgltree.support.lazy import cached_property
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 MIN_PART_ROWS = 2000
@@ -154,6 +156,12 @@ class PassRows:
     def __len__(self) -> int:
         return len(self.first_edge) - 1
 
+    @cached_property
+    def addresses(self) -> dict[str, int]:
+        """Of the tables that machine code reads."""
+        names = ("first_edge", "child", "out_edges", "first_out")
+        return {name: getattr(self, name).ctypes.data for name in names}
+
     def of_nodes(self, rows: Tensor) -> Tensor:
         """(N, columns), a row for each node, in the order of rows: a copy."""
         return rows.index_select(0, self.nodes)
@@ -253,6 +261,8 @@ class ProgramRuns(NamedTuple):
     """The same of the edges that lead to them."""
     program: Numbers
     """(N,), of each row, -1 for none."""
+    first_edge: Numbers
+    """(N + 1,), where the edges that lead to each row begin."""
     known: dict[Hashable, Any]
     """What was found for passes over these rows: that of :meth:`kept`, and where arrays lie."""
 
@@ -277,12 +287,22 @@ class ProgramRuns(NamedTuple):
             table[mine, 5] = edges_before[mine] - rows.first_edge[high[mine]]
             slots.append(np.append(0, before)[bounds])
             edge_slots.append(np.append(0, edges_before)[bounds])
-        return cls(table, bounds, slots, edge_slots, program, {})
+        return cls(table, bounds, slots, edge_slots, program, rows.first_edge, {})
 
     def rows_of(self, program: int) -> Numbers:
         """The rows of a program in the order of their slots."""
         runs = self.table[self.table[:, 2] == program, :2]
         return np.concatenate([np.arange(low, high) for low, high in runs]) if len(runs) else np.empty(0, np.int64)
+
+    def size(self, program: int, space: Space) -> int:
+        """How many nodes a program has, or how many edges that lead to them."""
+        return int((self.edge_slots if space == Space.EDGE else self.slots)[program][-1])
+
+    def most(self, program: int, space: Space) -> int:
+        """The most rows that a run of a program has, or the most edges that lead to them."""
+        low, high = self.table[self.table[:, 2] == program, :2].T
+        bounds = (self.first_edge[low], self.first_edge[high]) if space == Space.EDGE else (low, high)
+        return int((bounds[1] - bounds[0]).max(initial=0))
 
     def kept(self, writes: tuple[bool, ...]) -> Tensor:
         """The rows of programs that do not write something, and those without a program."""

@@ -60,6 +60,11 @@ def threads_of_torch(device: torch.device) -> Iterator[int]:
         _count.reset(token)
 
 
+def thread_count() -> int:
+    """How many threads compute what is said to be computed together."""
+    return _count.get()
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "dgltree-kernel", initializer=torch.set_num_threads, initargs=(1,))
