@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from dgltree.engine.aggregation import Aggregation
 from dgltree.engine.compiled.cell_rows import RowKind, maps_of
 from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
+from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.contract import CellBase, CellContract, Children, Rows, Send, State, StepRows
 from dgltree.engine.kernels.dispatch import is_as_written
 from dgltree.engine.typed_linear import Linear, Matrices
@@ -142,44 +143,53 @@ def sources_of(
     return [known.get(id(tensor)) for tensor in outside]
 
 
-class HeldByCell:
-    """The tensors that a cell's programs hold, collected kind after kind.
+class ArityProgram(NamedTuple):
+    """The program of rows of an arity, and where what it holds comes from."""
+
+    program: NodeProgram
+    sources: list[HeldSource | None]
+    outside: Sequence[Tensor]
+    """What it holds for the function with which it was recorded; empty if all has a source."""
+
+
+class HeldByKinds:
+    """Which tensors the programs of all kinds of rows hold, whatever is in them.
 
     Args:
         cell: that computes.
-        weights: its ``map_weights``, (K, out, in) and (K, out).
+        of_arity: its programs.
+        kinds: of rows.
     """
 
-    def __init__(self, cell: CellBase, weights: Mapping[str, Tensor]) -> None:
-        self.cell, self.weights = cell, weights
-        self.maps = cell.named_maps()
-        self.tensors: list[Tensor] = []
-        self.places: list[tuple[HeldPlace, ...]] = []
-        self._numbers: dict[int, int] = {}
-        """Of tensors, by their ids."""
+    def __init__(self, cell: CellBase, of_arity: Mapping[int | None, ArityProgram], kinds: Sequence[RowKind]) -> None:
+        self.of_arity = of_arity
+        maps = cell.named_maps()
+        numbers: dict[Any, int] = {}
+        """Of tensors, by their source, or by the program that holds one without, and its place there."""
+        places = []
+        for kind in kinds:
+            of_kind = []
+            for number, source in enumerate(of_arity[kind.arity].sources):
+                tensor = numbers.setdefault(source or (kind.arity, number), len(numbers))
+                entry = None
+                if source is not None and source.kind is not None:
+                    entry = maps[source.name].position[kind.function]
+                of_kind.append(HeldPlace(tensor, entry))
+            places.append(tuple(of_kind))
+        self.keys, self.places = list(numbers), tuple(places)
 
-    def add(self, sources: Sequence[HeldSource | None], outside: Sequence[Tensor], function: int) -> None:
-        """Collect what the program holds for rows of a function; ``outside`` has what has no source."""
+    def tensors(self, cell: CellBase, weights: Mapping[str, Tensor]) -> HeldTensors:
+        """Collect them from a cell, whose ``map_weights`` these are."""
         found = []
-        for number, source in enumerate(sources):
-            if source is None:
-                found.append(HeldPlace(self._number(outside[number])))
-            elif source.kind is None:
-                found.append(HeldPlace(self._number(operator.attrgetter(source.name)(self.cell))))
+        for key in self.keys:
+            if not isinstance(key, HeldSource):
+                arity, number = key
+                found.append(self.of_arity[arity].outside[number])
+            elif key.kind is None:
+                found.append(operator.attrgetter(key.name)(cell))
             else:
-                index = self.maps[source.name].position[function]
-                found.append(HeldPlace(self._number(self.weights[f"{source.name}.{source.kind}"]), index))
-        self.places.append(tuple(found))
-
-    def held(self) -> HeldTensors:
-        """All that was collected."""
-        return HeldTensors(self.tensors, tuple(self.places))
-
-    def _number(self, tensor: Tensor) -> int:
-        number = self._numbers.setdefault(id(tensor), len(self.tensors))
-        if number == len(self.tensors):
-            self.tensors.append(tensor)
-        return number
+                found.append(weights[f"{key.name}.{key.kind}"])
+        return HeldTensors(found, self.places)
 
 
 def options_of(cell: CellBase) -> tuple[Any, ...] | None:

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from dgltree.batching.run_lengths import ranges
 from dgltree.engine.autograd import generator_at
-from dgltree.engine.compiled.catalogue import KnownProgram
 from dgltree.engine.compiled.cell_functions import (
     SLOT,
+    ArityProgram,
     CellFunctions,
-    HeldByCell,
-    HeldSource,
+    HeldByKinds,
     options_of,
     recorded_functions,
     sources_of,
@@ -44,7 +43,7 @@ MOST_KNOWN = 64
 """Cells of ours, by their options, whose programs are known without a shadow run."""
 _memory = Memory()
 _lock = Lock()
-_of_ours: dict[Any, tuple[KnownFunctions, "dict[int | None, CellProgram]"]] = {}
+_of_ours: dict[Any, tuple[KnownFunctions, dict[int | None, ArityProgram]]] = {}
 
 
 class PreparedCell(NamedTuple):
@@ -172,29 +171,18 @@ def prepare_cell(
         if not _is_zero(leaf[part]):
             given[f"node {part}"] = _with_rows(leaf[part], len(schedule))
     known, of_arity = programs_of(cell, weights, rows.degrees, kinds)
-    programs, collected = [], HeldByCell(cell, weights)
-    for kind in rows.kinds:
-        of = of_arity[kind.arity]
-        programs.append(of.program.program)
-        collected.add(of.sources, of.outside, kind.function)
-    held = collected.held()
+    programs = [of_arity[kind.arity].program for kind in rows.kinds]
+    by_kinds = rows.held
+    if by_kinds is None or by_kinds.of_arity is not of_arity:
+        by_kinds = rows.held = HeldByKinds(cell, of_arity, rows.kinds)
+    held = by_kinds.tensors(cell, weights)
     check_tensors(given, programs, held)
     return PreparedCell(rows, code_of(known, given, programs, held, reverse=False), programs, held, given)
 
 
-class CellProgram(NamedTuple):
-    """The program of an arity."""
-
-    program: KnownProgram
-    sources: list[HeldSource | None]
-    """Of what it holds."""
-    outside: Sequence[Tensor]
-    """What it holds for the function with which it was recorded; empty if all has a source."""
-
-
 def programs_of(
     cell: CellBase, weights: Mapping[str, Tensor], degrees: Sequence[int], kinds: Mapping[str, Kind]
-) -> tuple[KnownFunctions, dict[int | None, CellProgram]]:
+) -> tuple[KnownFunctions, dict[int | None, ArityProgram]]:
     """Those of rows with some numbers of children; a cell that takes any number has one for all."""
     options = options_of(cell)
     key = None if options is None else (options, *degrees, *kinds.items(), tuple(weights), torch.is_grad_enabled())
@@ -207,11 +195,11 @@ def programs_of(
     known, bound = _memory.find(pass_functions, kinds, {}, met, cell, (type(cell), *recorded, options))
     if takes_any_number(cell) and len({each.known for each in bound if each is not None}) > 1:
         raise NotAProgramError("rows with different numbers of children have different programs")
-    found: dict[int | None, CellProgram] = {}
+    found: dict[int | None, ArityProgram] = {}
     for arity, each in zip([None] if takes_any_number(cell) else degrees, bound, strict=False):
         assert each is not None
         sources = sources_of(cell, matrices, each.outside, RowKind(arity, recorded[arity]))
-        found[arity] = CellProgram(each.known, sources, () if all(sources) else each.outside)
+        found[arity] = ArityProgram(each.known.program, sources, () if all(sources) else each.outside)
     if key is not None and all(all(each.sources) for each in found.values()):
         with _lock:
             _of_ours[key] = known, found

@@ -1,7 +1,7 @@
 """The rows of a schedule by the maps that a cell's functions have there."""
 
 import operator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.contract import CellBase, CellContract
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.typed_linear import TypedLinear
+
+if TYPE_CHECKING:
+    from dgltree.engine.compiled.cell_functions import HeldByKinds
 
 MOST_CELLS = 4
 """Cells whose rows a schedule remembers."""
@@ -62,6 +65,8 @@ class CellRows(PassRows):
         """Whether they are as in the schedule."""
         self.runs = ProgramRuns.of(self, kind[self.nodes.numpy()[self.bunches[:, 0]]])
         """By the kind of rows."""
+        self.held: HeldByKinds | None = None
+        """Which tensors programs held in the pass before."""
 
     # Nobody sees rows of a cell's pass before they are gathered: where they are in order, there is no need of copies.
 

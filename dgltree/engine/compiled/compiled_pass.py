@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, PassPrinter, Wanted
+from dgltree.engine.compiled.driver import DRIVEN, OF_PROGRAM, WEIGHT_DRIVEN, PassPrinter, Wanted
 from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
 from dgltree.engine.compiled.module import CompiledModule
 from dgltree.engine.compiled.pass_memory import (
@@ -70,7 +70,7 @@ class PassCode:
         self.arrays, self.sent = list(printed.arrays), printed.sent
         self.sizes = np.array(printed.sizes, np.int64)
         self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
-        self.calls = ("forward",) if wanted is None else ("forward", "backward", "weights")
+        self.is_differentiable = wanted is not None
         self.module: CompiledModule | None = None
 
         self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
@@ -98,7 +98,10 @@ class PassCode:
         """Makes machine code, or reads it from disk."""
         text = self.text  # read first: whoever finds none finds the module
         if self.module is None:
-            self.module = CompiledModule.of(text, self.calls)
+            calls = {"forward": len(DRIVEN)}
+            if self.is_differentiable:
+                calls |= {"backward": len(DRIVEN), "weights": len(WEIGHT_DRIVEN)}
+            self.module = CompiledModule.of(text, calls)
             self.text = ""
 
 
@@ -149,7 +152,13 @@ class FunctionPass:
 
     def run(self) -> dict[str, Tensor]:
         """(N, *shape) of each field that is written."""
-        return dict(zip(self.code.states, Differentiable.apply(self, *self.given), strict=True))
+        if self.code.is_differentiable:
+            written: Sequence[Tensor] = Differentiable.apply(self, *self.given)
+        else:
+            with threads_of_torch(torch.device("cpu")):
+                written = self.forward(self.given)
+            self.release()
+        return dict(zip(self.code.states, written, strict=True))
 
     # -----------------------------------------------------------------------------------------------------------------
     # Forward.
@@ -210,7 +219,7 @@ class FunctionPass:
     def _placed(self, places: tuple[tuple[HeldPlace, ...], ...]) -> PassMemory:
         """Where arrays of programs lie, found once for a plan."""
         shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
-        is_kept = "backward" in self.code.calls or any(program.masks for program in self.programs)
+        is_kept = self.code.is_differentiable or any(program.masks for program in self.programs)
         if not is_kept:  # a run begins at the first slot
             self.table[:, SLOTS] = -self.table[:, LOW]
             self.table[:, EDGE_SLOTS] = -self.rows.first_edge[self.table[:, LOW]]
@@ -287,7 +296,7 @@ class FunctionPass:
         addresses |= {"count": runs.stop - runs.start, "arrays": len(self.code.arrays)}
         addresses["product"] = product_address(self.code.dtype) or 0
         assert self.code.module is not None
-        self.code.module.call(name, *(addresses[argument] for argument in DRIVEN))
+        self.code.module.functions[name](*(addresses[argument] for argument in DRIVEN))
         if wrong[0]:
             raise OutsideTableError
 
@@ -377,7 +386,7 @@ class FunctionPass:
 
     def _call_weights(self, table: Numbers) -> None:
         assert self.code.module is not None
-        self.code.module.call("weights", table.ctypes.data, len(table), product_address(self.code.dtype) or 0)
+        self.code.module.functions["weights"](table.ctypes.data, len(table), product_address(self.code.dtype) or 0)
 
     def _to_field(self, name: str, count: int) -> Tensor:
         """The gradient of a field, (N, columns) or (E, columns), of so many rows."""
@@ -442,8 +451,6 @@ class Differentiable(torch.autograd.Function):
     def forward(context: Any, passed: FunctionPass, *given: Tensor) -> tuple[Tensor, ...]:
         with threads_of_torch(torch.device("cpu")):
             written = passed.forward(given)
-        if "backward" not in passed.code.calls:
-            passed.release()
         context.passed = passed
         fields = len(passed.names)
         context.save_for_backward(*given[fields:])  # also to notice what was changed or freed

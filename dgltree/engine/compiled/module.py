@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -29,10 +30,10 @@ class CompiledModule:
 
     Args:
         text: LLVM IR.
-        names: of the functions that are called.
+        arguments: how many each function has that is called, by their names: addresses and numbers.
     """
 
-    def __init__(self, text: str, names: tuple[str, ...]) -> None:
+    def __init__(self, text: str, arguments: Mapping[str, int]) -> None:
         with _lock:
             machine = _machine()
             self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
@@ -43,20 +44,20 @@ class CompiledModule:
                 _write(path, code)
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
-            self._functions = {name: ctypes.CFUNCTYPE(None)(self._engine.get_function_address(name)) for name in names}
+            self.functions: dict[str, Callable[..., None]] = {}
+            """By their names; they run without Python's lock."""
+            for name, count in arguments.items():
+                kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * count)
+                self.functions[name] = kind(self._engine.get_function_address(name))
 
     @classmethod
-    def of(cls, text: str, names: tuple[str, ...]) -> "CompiledModule":
+    def of(cls, text: str, arguments: Mapping[str, int]) -> "CompiledModule":
         """The one of a text that is in use already, or a new one: programs of other widths have the same text."""
         digest = _digest(text)
         found = _in_use.get(digest)
         if found is None:
-            found = _in_use[digest] = cls(text, names)
+            found = _in_use[digest] = cls(text, arguments)
         return found
-
-    def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function with addresses and numbers; without Python's lock."""
-        self._functions[name](*(ctypes.c_int64(argument) for argument in arguments))
 
 
 def folder() -> Path:

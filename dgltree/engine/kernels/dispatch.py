@@ -1,5 +1,6 @@
 """Which kernel runs a cell: by what the cell says, by device and dtype, and by what is installed and compiled."""
 
+import builtins
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +9,9 @@ from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -346,30 +348,63 @@ def get_fused(cell: CellContract) -> Fused | None:
     raise AssertionError("CellContract has it")
 
 
+class Written(NamedTuple):
+    """A function of ours as it was when nobody had changed it, by where it is found."""
+
+    where: type | dict[str, Any]
+    """A class, or the globals of a module."""
+    name: str
+    function: FunctionType | None
+    """None where there is none."""
+    code: CodeType | None
+
+    def is_unchanged(self) -> bool:
+        """Whether it is there, and the same."""
+        where = self.where
+        now = where.get(self.name) if isinstance(where, dict) else getattr(where, self.name, None)
+        return now is self.function and (now is None or now.__code__ is self.code)
+
+
+_written: WeakKeyDictionary[type, list[Written]] = WeakKeyDictionary()
+
+
 def is_as_written(kind: type) -> bool:
     """Whether nobody has put something else in the place of a class's mathematics, or of what these call."""
-    checked: set[FunctionType] = set()
+    known = _written.get(kind)
+    if known is not None and all(each.is_unchanged() for each in known):
+        return True
+    found: list[Written] = []
     for name in MATHEMATICS:
         owner = next((base for base in kind.__mro__ if name in vars(base)), None)
         if owner is None:
+            found.append(Written(kind, name, None, None))
             continue
         method = vars(owner)[name]
         is_own = isinstance(method, FunctionType) and method.__globals__["__name__"] == owner.__module__
         if not is_own or method.__code__.co_qualname != f"{owner.__qualname__}.{name}":
             return False
-        if not _helpers_are_as_written(method, checked):
+        found.append(Written(kind, name, method, method.__code__))
+        if not _helpers_are_as_written(method, found):
             return False
+    _written[kind] = found
     return True
 
 
-def _helpers_are_as_written(function: FunctionType, checked: set[FunctionType]) -> bool:
+def _helpers_are_as_written(function: FunctionType, found: list[Written]) -> bool:
+    here = function.__globals__
     for name in function.__code__.co_names:
-        helper = function.__globals__.get(name)
-        if not isinstance(helper, FunctionType) or helper in checked:
+        if any(each.where is here and each.name == name for each in found):
             continue
-        checked.add(helper)
-        is_ours = helper.__globals__["__name__"].startswith("dgltree.")
-        if not is_ours or helper.__code__.co_qualname != name or not _helpers_are_as_written(helper, checked):
+        helper = here.get(name)
+        if not isinstance(helper, FunctionType):
+            if helper is None and hasattr(builtins, name):
+                found.append(Written(here, name, None, None))
+            continue
+        if not helper.__globals__["__name__"].startswith("dgltree.") or helper.__code__.co_qualname != name:
+            return False
+        is_new = all(helper is not each.function for each in found)
+        found.append(Written(here, name, helper, helper.__code__))
+        if is_new and not _helpers_are_as_written(helper, found):
             return False
     return True
 
