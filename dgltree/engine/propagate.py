@@ -14,7 +14,7 @@ from dgltree.engine.checks import check_device, check_finite, check_first_states
 from dgltree.engine.compiled.cell_functions import ADDED, INPUT
 from dgltree.engine.compiled.cell_pass import ByTorch, compiled_states
 from dgltree.engine.contract import CellBase, CellContract, Computed, DownwardContract, State
-from dgltree.engine.kernels.dispatch import fused_pass, refuse_if_required
+from dgltree.engine.kernels.dispatch import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.kernels.kernel import operand
 from dgltree.engine.memory import check_downward_memory, check_memory
@@ -228,10 +228,7 @@ def _states(
     """The states of a pass, by compiled code where that is possible."""
     states = None
     if not traced.names and not inside_transform():  # neither traces nor transforms see what is compiled
-        if recompute:
-            refuse_if_required("compiled passes keep what their backward pass needs")
-        else:
-            states = compiled_states(cell, weights, schedule, leaf, fields, by_torch)
+        states = compiled_states(cell, weights, schedule, leaf, fields, by_torch, recompute)
     return by_torch(leaf, fields) if states is None else states
 
 

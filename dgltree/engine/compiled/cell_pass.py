@@ -65,6 +65,7 @@ def compiled_states(
     leaf: Computed,
     fields: Mapping[str, Tensor],
     by_torch: ByTorch,
+    recompute: bool = False,
 ) -> State | None:
     """The states of all rows, part name to (R, *shape), as torch's operations would give them; None if these have to.
 
@@ -75,6 +76,7 @@ def compiled_states(
         leaf: the states of the rows that a pass begins with.
         fields: (R, *shape) each, what a step reads of a row in addition, by the names in ``cell_functions``.
         by_torch: the same pass by torch's operations, for second derivatives.
+        recompute: whether a backward pass computes the products once more.
 
     Raises :class:`NoKernelError` within ``kernels("required")``.
     """
@@ -113,6 +115,7 @@ def compiled_states(
         fields=prepared.fields,
         again=again,
         masks=masks,
+        recompute=recompute,
     )
     try:
         return passed.run()

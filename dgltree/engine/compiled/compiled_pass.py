@@ -1,10 +1,11 @@
 """A pass of message functions as one call forward and one backward."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -29,13 +30,16 @@ from dgltree.engine.compiled.pass_memory import (
 )
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import RUN, Numbers, PassRows, ProgramRuns
+from dgltree.engine.compiled.rows import RUN, Numbers, PassRows, ProgramRuns, RunsPiece
 from dgltree.engine.compiled.spare_memory import Buffer, give_back, take
+from dgltree.engine.compiled.values import Space
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.threads import thread_count, threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
-LOW, SLOTS, EDGE_SLOTS = (RUN.index(name) for name in ("low", "slots", "edge_slots"))
+LOW, FORM, SLOTS, EDGE_SLOTS = (RUN.index(name) for name in ("low", "form", "slots", "edge_slots"))
+RECOMPUTED_ROWS = 4096
+"""Rows whose products are computed once more at a time: enough that a piece costs nothing next to them."""
 MOST_CALLS = 8
 """Of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
@@ -105,6 +109,17 @@ class PassCode:
             self.text = ""
 
 
+PassKey = tuple[PassCode, tuple[int, ...], tuple[tuple[HeldPlace, ...], ...], tuple[tuple[int, ...], ...]]
+"""What tells where arrays of programs lie: the code, the forms of programs, what they hold, and the shapes of that."""
+
+
+class Piece(NamedTuple):
+    """Runs whose products are computed once more together."""
+
+    runs: RunsPiece
+    memory: PassMemory
+
+
 class FunctionPass:
     """One pass: the code, the rows, and the tensors that come in.
 
@@ -117,6 +132,8 @@ class FunctionPass:
         fields: (N, *shape) or (E, *shape) each, by ``node NAME`` and ``edge NAME``.
         again: the same pass by torch's operations: gives (N, *shape) of what is written, from the fields.
         masks: of each program, in the order of its slots, if they are drawn already; ``again`` then draws the same.
+        recompute: whether rows of products are computed once more in the backward pass, piece after piece, instead of
+            being kept. Pieces are computed by one thread.
     """
 
     def __init__(
@@ -129,13 +146,15 @@ class FunctionPass:
         fields: Mapping[str, Tensor],
         again: Callable[[Mapping[str, Tensor]], list[Tensor]],
         masks: Sequence[Sequence[Tensor]] | None = None,
+        recompute: bool = False,
     ) -> None:
+        self.recompute = recompute and code.is_differentiable
         self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
         self.programs, self.held = programs, held
         places = {program.form: number for number, program in enumerate(code.programs)}
         forms = [places[program.form] for program in programs]
         self.table = runs.table.copy()
-        self.table[:, 3] = np.array([*forms, -1])[runs.table[:, 2]]  # rows without a program have the number -1
+        self.table[:, FORM] = np.array([*forms, -1])[runs.table[:, 2]]  # rows without a program have the number -1
         self.names_of = code.names(forms)
         self.forms = tuple(forms)
         self.names = list(fields)
@@ -181,13 +200,21 @@ class FunctionPass:
         self._draw_masks()
         for name, kind in self.code.states.items():
             self._begin_state(name, kind)
-        self._take_region(FORWARD)
-        self._call("forward")
+        if self.recompute:
+            for piece in self.pieces:
+                with self._computing(piece):
+                    self._call("forward")
+        else:
+            self._take_region(FORWARD)
+            self._call("forward")
         return [self._in_order(f"state {name}", kind) for name, kind in self.code.states.items()]
 
     def _in_order(self, name: str, kind: Kind) -> Tensor:
         """(N, *shape) of an array, a row for each node in the order of the graph."""
-        return self.rows.to_nodes(self.arrays[name]).view(len(self.rows), *kind.shape).to(kind.dtype)
+        rows = self.rows.to_nodes(self.arrays[name])
+        if self.recompute and rows is self.arrays[name]:  # which is written again
+            rows = rows.clone()
+        return rows.view(len(self.rows), *kind.shape).to(kind.dtype)
 
     def _hold(self, outside: Sequence[Tensor]) -> None:
         """Take what functions hold, and what torch makes of it, with a graph of its own for its gradients."""
@@ -212,21 +239,64 @@ class FunctionPass:
                     own.append(HeldPlace(len(self.tensors)))
                     self.tensors.append(tensor)
             places.append(tuple(own))
-        self.memory = self._placed(tuple(places))
+        shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
+        key = self.code, self.forms, tuple(places), shapes
+        if self.recompute:
+            self.pieces = self._pieces(key)
+            self.memory = self.pieces[0].memory
+        else:
+            self.memory = self._placed(self.runs, key)
         for number, tensor in enumerate(self.tensors):
             self.regions[self.memory.held_region(number)] = tensor.detach().resolve_neg().contiguous()
 
-    def _placed(self, places: tuple[tuple[HeldPlace, ...], ...]) -> PassMemory:
+    def _placed(self, runs: ProgramRuns, key: "PassKey") -> PassMemory:
         """Where arrays of programs lie, found once for a plan."""
-        shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
         is_kept = self.code.is_differentiable or any(program.masks for program in self.programs)
         if not is_kept:  # a run begins at the first slot
             self.table[:, SLOTS] = -self.table[:, LOW]
             self.table[:, EDGE_SLOTS] = -self.rows.first_edge[self.table[:, LOW]]
-        key = self.code, self.forms, places, shapes
-        found = self.runs.known.get(key)
+        found = runs.known.get(key)
         if found is None:
-            found = self.runs.known[key] = PassMemory(self.programs, self.names_of, self.runs, places, shapes, is_kept)
+            _, _, places, shapes = key
+            found = runs.known[key] = PassMemory(self.programs, self.names_of, runs, places, shapes, is_kept)
+        return found
+
+    def _pieces(self, key: "PassKey") -> list["Piece"]:
+        """The pass in pieces, found once for a plan."""
+        pieces: list[RunsPiece] | None = self.runs.known.get(RECOMPUTED_ROWS)
+        if pieces is None:
+            pieces = self.runs.known[RECOMPUTED_ROWS] = self.runs.pieces(RECOMPUTED_ROWS)
+        return [Piece(each, self._placed(each.runs, key)) for each in pieces]
+
+    @contextmanager
+    def _computing(self, piece: "Piece", backward: bool = False) -> Iterator[None]:
+        """Within it the pass is a piece, and there is memory for its products."""
+        whole = self.table, self.runs, self.arrays, self.parts
+        runs = piece.runs.runs
+        last = piece.runs.first + len(runs.table)
+        self.table = runs.table.copy()
+        self.table[:, FORM] = whole[0][piece.runs.first : last, FORM]
+        self.runs, self.parts, self.memory = runs, 1, piece.memory
+        self.arrays = {**self.arrays, **self._masks_of(piece.runs)}
+        for region in (FORWARD, BACKWARD) if backward else (FORWARD,):
+            self._take_region(region)
+        try:
+            yield
+        finally:
+            self.table, self.runs, self.arrays, self.parts = whole
+            for region in (FORWARD, BACKWARD, CHUNKS):
+                self.regions.pop(region, None)
+            self._give_back_buffers()
+
+    def _masks_of(self, piece: RunsPiece) -> dict[str, Tensor]:
+        """The rows of masks that a piece reads."""
+        found = {}
+        for number, program in enumerate(self.programs):
+            for k, mask in enumerate(program.masks):
+                name = f"mask {number} {k}"
+                begin = piece.begins[number][mask.space == Space.EDGE] * mask.rows
+                count = piece.runs.size(number, mask.space) * mask.rows
+                found[name] = self.arrays[name][begin : begin + count]
         return found
 
     def _draw_masks(self) -> None:
@@ -264,6 +334,9 @@ class FunctionPass:
         """Gives back the memory of products, which nothing reads any more."""
         self.arrays = {}
         self.regions = {}
+        self._give_back_buffers()
+
+    def _give_back_buffers(self) -> None:
         for buffer in self.buffers:
             give_back(buffer)
         self.buffers = []
@@ -347,9 +420,16 @@ class FunctionPass:
         for name, columns in self.code.sent.items():
             self._new(f"sent {name}", len(self.rows.child), columns)
         self._make_room_for_held()
-        self._take_region(BACKWARD)
-        self._call("backward")
-        self._multiply_weights()
+        if self.recompute:
+            for piece in reversed(self.pieces):
+                with self._computing(piece, backward=True):
+                    self._call("forward")
+                    self._call("backward")
+                    self._multiply_weights()
+        else:
+            self._take_region(BACKWARD)
+            self._call("backward")
+            self._multiply_weights()
         self._add_unwritten()
         found = [
             self._to_field(name, len(given)) if f"d {name}" in fields else None
@@ -361,7 +441,7 @@ class FunctionPass:
         """Makes zeros for the gradients of what is held, as many copies as there are parts that add to it."""
         memory = self.memory
         numbers = sum(self.tensors[memory.gradients[region]].numel() for region in memory.added)
-        self.copies = self.parts if numbers * self.parts <= MOST_COPIED else 1
+        self.copies = self.parts if numbers * self.parts <= MOST_COPIED and not self.recompute else 1
         for region, number in memory.gradients.items():
             is_added = region in memory.added  # by code that does not know whether somebody wants it
             if is_added or self.tensors[number].requires_grad:

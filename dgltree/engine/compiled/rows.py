@@ -1,6 +1,7 @@
 """Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -309,3 +310,40 @@ class ProgramRuns(NamedTuple):
         if writes not in self.known:
             self.known[writes] = torch.from_numpy(np.flatnonzero(~np.array([*writes, False])[self.program]))
         return self.known[writes]
+
+    def pieces(self, rows: int) -> list["RunsPiece"]:
+        """Runs that follow one another, with slots of their own: of so many rows, or little more."""
+        sizes = self.table[:, 1] - self.table[:, 0]
+        number = (np.cumsum(sizes) - sizes) // rows
+        bounds = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(self.table)]
+        return [self._piece(low, high) for low, high in pairwise(bounds)]
+
+    def _piece(self, low: int, high: int) -> "RunsPiece":
+        table = self.table[low:high].copy()
+        begins: list[tuple[int, int]] = []
+        slots, edge_slots = [], []
+        for number in range(len(self.slots)):
+            mine = table[:, 2] == number
+            first, last, _, _, shift, edge_shift = table[mine].T
+            edge_first, edge_last = self.first_edge[first], self.first_edge[last]
+            begin = int((first + shift).min(initial=0 if not mine.any() else len(self.program)))
+            edge_begin = int((edge_first + edge_shift).min(initial=0 if not mine.any() else int(self.first_edge[-1])))
+            table[mine, 4] -= begin
+            table[mine, 5] -= edge_begin
+            begins.append((begin, edge_begin))
+            slots.append(np.array([0, int((last - first).sum())]))
+            edge_slots.append(np.array([0, int((edge_last - edge_first).sum())]))
+        runs = self._replace(
+            table=table, bounds=np.array([0, len(table)]), slots=slots, edge_slots=edge_slots, known={}
+        )
+        return RunsPiece(runs, low, begins)
+
+
+class RunsPiece(NamedTuple):
+    """Some runs of a pass."""
+
+    runs: ProgramRuns
+    first: int
+    """The number of the first of them."""
+    begins: list[tuple[int, int]]
+    """Of each program, its first slot and its first edge slot among those of the pass."""
