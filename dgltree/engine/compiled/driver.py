@@ -155,6 +155,10 @@ class PassPrinter(Printer):
         for store in to_loads:
             added = store._replace(adds=self._is_added_to(store, to_loads))
             by_level.setdefault(_known_after(store.value, levels), []).append(added)
+        # Nobody wants the gradient of a product's rows where they are inputs without a gradient.
+        asked = [store.value for store in to_loads]
+        asked += [segment.value for rows in gradients.products for row in rows for segment in row]
+        read = {each.arguments[0].name for each in ordered(asked) if is_load(each, "product_input")}
         steps = []
         for level in reversed(range(max(levels, default=-1) + 1)):
             mine = [k for k, of in enumerate(levels) if of == level]
@@ -166,7 +170,7 @@ class PassPrinter(Printer):
             ]
             stores += by_level.get(level + 1, [])
             steps.append(self._rows(f"gradients {number} {level}", stores, place))
-            steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
+            steps += [DriverStep(None, number, k, program.products[k]) for k in mine if k in read]
         steps.append(self._rows(f"loads {number}", by_level.get(0, []), place))
         return [step for step in steps if step is not None]
 
