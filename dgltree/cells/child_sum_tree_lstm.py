@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.sum_cell import SumCell
-from dgltree.engine.contract import Children, Computed, Fused, State
+from dgltree.engine.contract import Children, Computed, State
 from dgltree.engine.typed_linear import Linear
 
 
@@ -70,6 +70,3 @@ class ChildSumTreeLSTM(SumCell):
         u = torch.tanh(pre["u"])
         c = in_ * self.drop(u) + children["fc"][0]
         return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u}
-
-    def fused(self) -> Fused | None:
-        return None if self.positions or self.aggregation != "sum" else Fused("sum")

@@ -25,7 +25,7 @@ class Fused(NamedTuple):
     """
 
     family: str
-    """"stack", "lstm" or "sum": a file of that name for each backend."""
+    """"stack" or "lstm": a file of that name for each backend."""
     options: tuple[int, ...] = ()
     """The cell's options for the kernel, as its family expects them."""
 

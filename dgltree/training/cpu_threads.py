@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import torch
 
 from dgltree.encoders import Encoder, TreeEncoder
-from dgltree.engine.kernels.dispatch import computes_in_parts
+from dgltree.engine.compiled.run_functions import hindrance
+from dgltree.engine.kernels.dispatch import mode_now
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.support.workers import cores
 
@@ -45,7 +46,7 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
     """A block in which an encoder computes by ``count`` threads, or else by those that it is worth.
 
     Args:
-        encoder: passes of a cell through kernels have these threads, and torch's operations one; others have torch's.
+        encoder: compiled passes of a cell have these threads, and torch's operations one; others have torch's.
         count: 1 or more; None: all cores for such passes, as :func:`worth` for others. At most as many as
             torch may use.
         nodes: of a batch.
@@ -54,7 +55,8 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
 
     Raises ``ValueError`` below 1.
     """
-    if not (isinstance(encoder, TreeEncoder) and computes_in_parts(encoder.cell)):
+    device = next(encoder.parameters()).device
+    if not isinstance(encoder, TreeEncoder) or mode_now() == "off" or hindrance(device) is not None:
         others = processes * (1 + loading) - 1
         with limit_threads(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
             yield

@@ -26,9 +26,6 @@ CELLS = [
     "tree_smu, no_op",
     "tree_lstm, inputs",
     "tree_smu, leaf gates",
-    "child_sum",
-    "child_sum, any arity, leaf gates",
-    "child_sum, typed",
 ]
 FOREST = [random_tree(seed % 7, 2 + seed % 3, seed) for seed in range(60)]
 

@@ -93,7 +93,7 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
         assert_close(one, other, "h")
 
 
-@pytest.mark.parametrize("name", ["tree_smu", "tree_lstm", "child_sum"])
+@pytest.mark.parametrize("name", ["tree_smu", "tree_lstm"])
 def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:

@@ -20,10 +20,8 @@ from dgltree.engine.kernels import threads
 from dgltree.engine.kernels.dispatch import get_fused, kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
-HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")
-WITHOUT = ("positions", "mean", "max", "min", "attention")
-"""Options of child-sum cells for which there are no kernels."""
-COVERED = [name for name in ROWS if name.split(",")[0] in HAVE_KERNELS and not any(map(name.__contains__, WITHOUT))]
+HAVE_KERNELS = ("tree_lstm", "stack_tree_lstm", "tree_smu")
+COVERED = [name for name in ROWS if name.split(",")[0] in HAVE_KERNELS]
 FAMILIES = ["tree_smu, no_op", "tree_lstm", "child_sum"]
 TREES = [random_tree(6, 2, 1), random_dag(30, 3, 2), random_tree(3, 2, 3)]
 
@@ -38,10 +36,10 @@ def on() -> Iterator[None]:
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """A list to which every pass through kernels is added, by hand or generated."""
     found: list[object] = []
-    for kind in (engine.FusedPass, compiled_pass.Differentiable):
-        apply = kind.apply
-        counted = lambda *given, apply=apply: found.append(given[0]) or apply(*given)  # noqa: E731
-        monkeypatch.setattr(kind, "apply", counted)
+    for kind, name in ((engine.FusedPass, "apply"), (compiled_pass.FunctionPass, "run")):
+        run = getattr(kind, name)
+        counted = lambda *given, run=run: found.append(given[0]) or run(*given)  # noqa: E731
+        monkeypatch.setattr(kind, name, counted)
     return found
 
 
@@ -173,7 +171,8 @@ def test_any_number_of_threads_gives_the_same_to_the_bit(
     if share:
         planned = plan(trees, make_cell(name), share=True)
         schedule, layout = planned.schedule, planned.layout
-        assert len(layout.parts) > 2 and layout.parts[0] > 0, "parts, and what they share"
+        if layout is not None:
+            assert len(layout.parts) > 2 and layout.parts[0] > 0, "parts, and what they share"
         assert int(schedule.sources.bincount().max()) >= 2000
 
     def run() -> dict[str, Tensor]:

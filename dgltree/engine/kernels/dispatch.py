@@ -19,7 +19,7 @@ from torch import Tensor
 from dgltree.engine.checks import check_weights
 from dgltree.engine.contract import CellContract, Fused
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.fused_pass import CellPass, CompiledPass, CompiledSumPass, StepwisePass, product_precision
+from dgltree.engine.kernels.fused_pass import CellPass, CompiledPass, StepwisePass, product_precision
 from dgltree.engine.kernels.kernel import KernelShape, Shape, are_taken
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.schedule import Schedule
@@ -133,7 +133,6 @@ NUMBA = Backend(
     {
         "stack": "numba_pass.NumbaRuns",
         "lstm": "numba_pass.NumbaRuns",
-        "sum": "numba_sum.SumRuns",
         "stack path": "numba_paths.NumbaPaths",
         "lstm path": "numba_paths.NumbaPaths",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
@@ -160,7 +159,7 @@ BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 
 MODES = ("on", "cached", "off", "required", "generated")
 PASSES: dict[str, dict[str, type[CellPass]]] = {
-    "Numba": {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass},
+    "Numba": {"stack": CompiledPass, "lstm": CompiledPass},
     "Triton": {"stack": StepwisePass, "lstm": StepwisePass},
 }
 """The passes of each family, by the package that compiles their kernels."""

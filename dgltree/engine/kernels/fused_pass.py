@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dgltree.engine.kernels.triton_kernel import TritonKernel
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A pass of a cell through a kernel: what is the same whether children are read one by one or added up.
+# A pass of a cell through a kernel, which reads children one by one: what is the same on each device.
 
 
 class BackwardResult(NamedTuple):
@@ -310,7 +310,7 @@ TOGETHER = 1024
 
 
 class CompiledPass(CellPass):
-    """Of cells that read their children one by one."""
+    """A pass by Numba."""
 
     kernel: "type[NumbaRuns]"
 
@@ -347,7 +347,7 @@ class CompiledPass(CellPass):
         states, gradients = self.states, dict[str, Tensor]()
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         edge_h = d_h.new_empty(len(states.children), self.n)
-        sent = self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory)
+        sent = self._sent(d_h, d_memory, edge_h, torch.empty_like(edge_h), row_memory)
         d_inputs = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
         if self.recompute:
             with generator_at(self.generator, d_h.device):
@@ -434,8 +434,7 @@ class CompiledPass(CellPass):
         inputs = max(1, *(key or 1 for key in self.maps)) * self.n
         room = 0 if self.keep else max(gates.shape[1] for gates in self.pre.values())
         spaces = MAX_RUN_ROWS * inputs, MAX_RUN_ROWS * room
-        options = self.fused.options
-        return self.kernel(options, self.states, self.layout, maps, address, self.mask, spaces, self._more(gradients))
+        return self.kernel(self.fused.options, self.states, self.layout, maps, address, self.mask, spaces)
 
     def _map(self, key: Key, gradients: Mapping[str, Tensor], d_x: Mapping[Key, Tensor]) -> list[int]:
         """A row of the table of maps."""
@@ -452,44 +451,6 @@ class CompiledPass(CellPass):
         sizes = [1 if key is None else key, fan_in, fan_out, matrices, gates.shape[1], gates.shape[0]]
         width = 0 if x is None else x.shape[1]
         return [*sizes, width, *(0 if tensor is None else tensor.data_ptr() for tensor in own)]
-
-    def _more(self, gradients: Mapping[str, Tensor] | None) -> tuple[Tensor, ...]:
-        """What else the compiled code reads and writes."""
-        return ()
-
-    def _edge_gates(self, edge_h: Tensor) -> Tensor:
-        """(edges, n), the gates that the children's memories went through; or room for them."""
-        return torch.empty_like(edge_h)
-
-
-class CompiledSumPass(CompiledPass):
-    """Of cells that add up what their children send."""
-
-    def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
-    ) -> States:
-        self.f = leaf_h.new_empty(len(self.schedule.sources), self.n)
-        return super().forward(leaf_h, leaf_memory, inputs, weights)
-
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
-        self.d_f = torch.empty_like(self.f)
-        return super().backward(d_h, d_memory, keep)
-
-    def _names(self, key: Key) -> list[str]:
-        name = f"message_{self.cell.key(key)}"
-        return [*super()._names(key), f"{name}.weight", f"{name}.bias"]
-
-    def _more(self, gradients: Mapping[str, Tensor] | None) -> tuple[Tensor, ...]:
-        weight, bias = self._of("message", None)
-        assert bias is not None
-        name = f"message_{self.cell.key(None)}"
-        if gradients is None:
-            return self.f, self.f[:0], weight, bias, weight[:0], bias[:0]
-        wanted = (gradients.get(f"{name}.weight", weight[:0]), gradients.get(f"{name}.bias", bias[:0]))
-        return self.f, self.d_f, weight, bias, *wanted
-
-    def _edge_gates(self, edge_h: Tensor) -> Tensor:
-        return self.f
 
 
 class FusedPass(torch.autograd.Function):

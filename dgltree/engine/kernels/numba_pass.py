@@ -22,7 +22,7 @@ from dgltree.engine.kernels.threads import over_groups, over_rows, over_runs
 
 
 class NumbaRuns:
-    """Passes of cells that read their children one by one; a subclass has other compiled functions.
+    """Passes of cells that read their children one by one.
 
     Args:
         options: what the cell says of its options, see :class:`dgltree.engine.contract.Fused`.
@@ -32,7 +32,6 @@ class NumbaRuns:
         blas: the address of the matrix product in this dtype.
         mask: (R - base, n), what dropout multiplies u by; (0, n) without dropout.
         spaces: how many numbers the inputs of a run take at most, and its gates if they are not kept.
-        more: what else a family has.
     """
 
     forward_runs: ClassVar[Any] = staticmethod(forward_runs)
@@ -50,11 +49,10 @@ class NumbaRuns:
         blas: int,
         mask: Tensor,
         spaces: tuple[int, int],
-        more: tuple[Tensor, ...],
     ) -> None:
         h, memory, self._base, children = states
         self._h, self._memory, self._children = h.numpy(), memory.numpy(), children.numpy()
-        self.layout, self.more = layout, more
+        self.layout = layout
         self._options, self._maps, self._blas, self._spaces = options, maps.numpy(), blas, spaces
         self._mask = mask.numpy()
 
@@ -64,7 +62,7 @@ class NumbaRuns:
         nothing, rows = Nothing(dtype), torch.empty(0, dtype=torch.int64)
         layout = Layout(False, {}, {}, nothing.table, [], nothing.table, [], [], rows, [], *[rows] * 6)
         maps = torch.empty(0, COLUMNS_OF_MAPS, dtype=torch.int64)
-        runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0), cls.nothing(dtype))
+        runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0))
         needed: list[tuple[Any, Arguments]] = [
             (cls.input_groups, (0, 0, *runs._inputs())),
             (cls.forward_runs, (0, 0, *runs._forward())),
@@ -77,11 +75,6 @@ class NumbaRuns:
                 *runs._ends(),
             ]
         return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
-
-    @classmethod
-    def nothing(cls, dtype: torch.dtype) -> tuple[Tensor, ...]:
-        """What else a family has, without entries."""
-        return ()
 
     def forward(self) -> None:
         """The states of all rows."""

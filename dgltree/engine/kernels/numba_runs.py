@@ -75,8 +75,7 @@ def _backward_rows(
 ARITY, FAN_IN, FAN_OUT, MATRICES, WIDTH, SLOTS, FAN_X = range(7)
 GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS, X, X_WEIGHT, D_X, D_X_WEIGHT = range(7, COLUMNS_OF_MAPS := 16)
 """Columns of a table of maps: sizes of the weights (matrices, out, in), of the gates (slots, width) and of the inputs
-(slots, d), 0 if there are none; then addresses, 0 if there is none. Of children that are added up the arity
-counts as 1."""
+(slots, d), 0 if there are none; then addresses, 0 if there is none."""
 
 
 @compile_kernel
