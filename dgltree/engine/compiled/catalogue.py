@@ -18,7 +18,6 @@ from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, Situation, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
-from dgltree.engine.compiled.values import ordered
 
 MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
@@ -28,8 +27,8 @@ MOST_PROGRAMS = 6
 """Of one set of functions, without those of one form: more are no gain over torch's operations, and take seconds to
 compile."""
 MOST_VALUES = 800
-"""Of all these programs: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of 32 children
-has that compares each with each."""
+"""Of the programs of a pass: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of 32
+children has that compares each with each."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
@@ -225,7 +224,7 @@ class Catalogue:
         if len(programs) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
-        if sum(len(ordered(each.roots())) for each in programs.values()) > MOST_VALUES:
+        if entry.program.size > MOST_VALUES:
             raise NotAProgramError(f"the programs have more than {MOST_VALUES} values{why}")
 
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:

@@ -55,20 +55,22 @@ class PassCode:
     """The machine code of programs of some forms.
 
     Args:
-        programs: one of each form.
+        forms: a program of each.
         wanted: what needs a gradient, apart from what is held; None for a pass without gradients.
         reverse: whether edges lead from nodes that are computed later.
     """
 
-    def __init__(self, programs: Sequence[NodeProgram], wanted: Wanted | None, reverse: bool) -> None:
-        self.programs = list(programs)
+    def __init__(self, forms: Mapping[Any, NodeProgram], wanted: Wanted | None, reverse: bool) -> None:
+        self.forms = dict(forms)
+        self.numbers = {form: number for number, form in enumerate(forms)}
+        programs = list(forms.values())
         self.dtype = programs[0].dtype
         self.states: dict[str, Kind] = {}
         """The fields that are written."""
         for program in programs:
             self.states |= program.kinds
         is_double = self.dtype == torch.float64
-        printed = PassPrinter(is_double, self.programs, frozenset(self.states), wanted, reverse)
+        printed = PassPrinter(is_double, programs, frozenset(self.states), wanted, reverse)
         self.text = str(printed.module)
         """In LLVM's language, until it is compiled: text and printer are megabytes."""
         self.arrays, self.sent = list(printed.arrays), printed.sent
@@ -151,8 +153,7 @@ class FunctionPass:
         self.recompute = recompute and code.is_differentiable
         self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
         self.programs, self.held = programs, held
-        places = {program.form: number for number, program in enumerate(code.programs)}
-        forms = [places[program.form] for program in programs]
+        forms = [code.numbers[program.form] for program in programs]
         self.table = runs.table.copy()
         self.table[:, FORM] = np.array([*forms, -1])[runs.table[:, 2]]  # rows without a program have the number -1
         self.names_of = code.names(forms)

@@ -44,8 +44,8 @@ class KnownFunctions:
         """For each number by which the functions decide."""
         self.refused: dict[Met, NotAProgramError] = {}
         """The reasons why there is no program."""
-        self.codes: dict[Any, Any] = {}
-        """Machine code by the programs that it is of, and by what is wanted."""
+        self.codes: dict[Any, list[Any]] = {}
+        """Machine code, the latest first, by what is wanted, written and read."""
 
     def programs(self, functions: PassFunctions, met: Sequence[Met]) -> list[BoundProgram | None] | None:
         """The program of each degree; None if the functions do something else than what was recorded.

@@ -156,6 +156,11 @@ class NodeProgram:
         products = tuple((each.space, each.fan_in, each.fan_out, each.weight, each.is_turned) for each in self.products)
         return self.text(), self.dtype, tuple(self.kinds.items()), products
 
+    @cached_property
+    def size(self) -> int:
+        """The number of its values."""
+        return len(ordered(self.roots()))
+
     def text(self) -> str:
         """A line for each value, without the user's lines: equal for equal programs."""
         return "\n".join(line for line, _ in self._described())

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dgltree.engine.compiled.catalogue import MOST_VALUES
 from dgltree.engine.compiled.held_tensors import HeldTensors
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
 from dgltree.engine.compiled.programs import NodeProgram
@@ -211,7 +212,7 @@ def code_of(
     held: HeldTensors,
     reverse: bool,
 ) -> "PassCode":
-    """The code of programs for what needs gradients now."""
+    """The code of programs for what needs gradients now. Raises :class:`NotAProgramError` for large ones."""
     from dgltree.engine.compiled.compiled_pass import PassCode
     from dgltree.engine.compiled.driver import Wanted
 
@@ -221,10 +222,20 @@ def code_of(
         nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
         wanted = Wanted(nodes, edges)
     forms = {program.form: program for program in dict.fromkeys(programs)}
-    key = tuple(forms), wanted, reverse
-    if key not in known.codes:
-        known.codes[key] = PassCode(list(forms.values()), wanted, reverse)
-    return known.codes[key]
+    written = frozenset(name for program in forms.values() for name in program.kinds)
+    read = frozenset(field for program in forms.values() for field in program.reads)
+    # Code of more programs serves a pass of some of them, so that each number of children is compiled a few times, not
+    # once with each set of others that a batch may have.
+    alike: list[PassCode] = known.codes.setdefault((wanted, reverse, written, read), [])
+    for code in alike:
+        if forms.keys() <= code.forms.keys():
+            return code
+    if sum(program.size for program in forms.values()) > MOST_VALUES:
+        raise NotAProgramError(f"the programs have more than {MOST_VALUES} values")
+    if alike and sum(program.size for program in (forms | alike[0].forms).values()) <= MOST_VALUES:
+        forms = alike[0].forms | forms
+    alike.insert(0, PassCode(forms, wanted, reverse))
+    return alike[0]
 
 
 def compile_code(code: "PassCode", name: str, mode: str) -> bool:

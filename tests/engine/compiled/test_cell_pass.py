@@ -473,3 +473,23 @@ def test_a_map_with_a_hook_says_why_a_pass_is_not_compiled() -> None:
     cell.maps["gates_1"].register_forward_hook(lambda module, given, result: result)
     with kernels("required"), pytest.raises(NoKernelError, match="'gates_1' has hooks"):
         propagate(batch(TREES, VOCABULARY), cell)
+
+
+def test_each_number_of_children_is_compiled_a_few_times_whatever_others_a_batch_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vocabulary = Vocabulary([("x", 0), *((f"f{arity}", arity) for arity in range(1, 6))], ["x"])
+    cell = TreeRNN(vocabulary, 3).double()
+    x = Tree("x", token="x")
+    compiled: list[object] = []
+    compile_code = compiled_pass.PassCode.compile
+    monkeypatch.setattr(compiled_pass.PassCode, "compile", lambda code: compiled.append(code) or compile_code(code))
+    for number in range(1, 32):
+        arities = [arity for arity in range(1, 6) if number >> (arity - 1) & 1]
+        trees = batch(
+            [Tree(f"f{arity}", [Tree(f"f{arities[0]}", [x] * arities[0])] * arity) for arity in arities], vocabulary
+        )
+        found = propagate(trees, cell)["h"]
+        with kernels("off"):
+            assert_close(found, propagate(trees, cell)["h"], str(arities))
+    assert len(compiled) <= 5
