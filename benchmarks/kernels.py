@@ -16,7 +16,7 @@ from benchmarks.row import Row, Skipped, Timing, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeLSTM, TreeCell, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.kernels.dispatch import BACKENDS, kernels
+from dgltree.engine.kernels.dispatch import has_kernel, kernels
 from dgltree.models import EquationModel, EquationReadout
 
 SIZES = (32, 256, 1024)
@@ -39,9 +39,8 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         "Tree-LSTM": TreeLSTM(vocabulary, 50),
         "child-sum Tree-LSTM": ChildSumTreeLSTM(vocabulary, 50),
     }
-    families = BACKENDS[device].families
     for name, cell in cells.items():
-        for size in SIZES if cell.fused().family in families else ():
+        for size in SIZES if device == "cpu" or has_kernel(cell.to(device)) else ():
             yield from _against_torch(name, cell.to(device), size, device, repeats)
     if device != "cpu":
         return
@@ -54,7 +53,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         for size in SIZES:
             yield from _against_torch(name, cell, size, device, repeats)
     for name, cell in cells.items():
-        for size in SIZES:
+        for size in SIZES if has_kernel(cell) else ():
             yield from _generated(name, cell, size, repeats)
     yield _over_products(repeats)
     yield _ranking(repeats)
