@@ -311,5 +311,13 @@ def _from_flat(rows: list[tuple[NodeFields, list[int]]]) -> Tree:
     nodes: list[Tree] = []
     for (function, token, value, label), child_rows in rows:
         children = [nodes[row] for row in child_rows]
-        nodes.append(Tree(function, children, token, value, label))
+        nodes.append(
+            Tree(
+                function,
+                children,
+                token,
+                value,
+                label,
+            )
+        )
     return nodes[-1]
