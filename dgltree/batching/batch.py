@@ -94,56 +94,54 @@ def _choose_trees(batch: "TreeBatch", chosen: np.ndarray) -> "TreeBatch":
     edges = torch.from_numpy(ranges(first_edges, edge_counts)).to(batch.device)
     edges_moved_by = torch.from_numpy(np.repeat(moved_by, edge_counts)).to(batch.device)
 
+    child_index = batch.child_index.index_select(0, edges) + edges_moved_by
+
     nodes = ranges(old_starts, sizes)
     arity = pointer[nodes + 1] - pointer[nodes]
-    node_index = torch.from_numpy(nodes).to(batch.device)
-    taken = take_nodes(
+    return take_nodes(
         batch,
-        node_index,
-        child_ptr=torch.from_numpy(offsets(arity)),
-        child_index=batch.child_index.index_select(0, edges) + edges_moved_by,
-        roots=torch.from_numpy(roots),
-        sizes=torch.from_numpy(sizes),
+        nodes,
+        child_ptr=offsets(arity),
+        child_index=child_index,
+        roots=roots,
+        sizes=sizes,
     )
-    subtrees = batch.subtree
-    if subtrees is None:
-        return taken
-    return taken.with_subtrees(subtrees.index_select(0, node_index))
 
 
 def take_nodes(
     batch: "TreeBatch",
-    nodes: Tensor,
+    nodes: np.ndarray,
     *,
-    child_ptr: Tensor,
+    child_ptr: np.ndarray,
     child_index: Tensor,
-    roots: Tensor,
-    sizes: Tensor,
+    roots: np.ndarray,
+    sizes: np.ndarray,
 ) -> "TreeBatch":
     """A batch of the nodes ``nodes`` (R,) int64 of another one, on its device.
 
-    What belongs to a node is gathered. What holds node indices or counts nodes, whose fields are described at
-    :class:`TreeBatch`, is given for the new batch; ids become int64.
+    What belongs to a node is gathered, numbers of duplicate subtrees too. What holds node indices or counts nodes,
+    fields of :class:`TreeBatch`, is given for the new batch; ids become int64.
     """
+    device = batch.device
+    index = torch.from_numpy(nodes).to(device)
 
-    def gather(column: Tensor) -> Tensor:
-        return column.index_select(0, nodes)
+    def gather(column: Tensor | None) -> Any:
+        return None if column is None else column.index_select(0, index)
 
-    value = None if batch.value is None else gather(batch.value)
-    x = None if batch.x is None else gather(batch.x)
-    return TreeBatch(
+    taken = TreeBatch(
         function=gather(batch.function).long(),
         token=gather(batch.token).long(),
-        child_ptr=child_ptr.to(batch.device),
+        child_ptr=torch.from_numpy(child_ptr).to(device),
         child_index=child_index,
         level=gather(batch.level).long(),
-        roots=roots.to(batch.device),
-        sizes=sizes.to(batch.device),
+        roots=torch.from_numpy(roots).to(device),
+        sizes=torch.from_numpy(sizes).to(device),
         label=gather(batch.label).long(),
-        value=value,
-        x=x,
+        value=gather(batch.value),
+        x=gather(batch.x),
         vocabulary=batch.vocabulary,
     )
+    return taken.with_subtrees(gather(batch.subtree))
 
 
 PICTURE_TREES = 4
@@ -254,7 +252,8 @@ class TreeBatch(Movable):
     def _repr_html_(self) -> str:
         """The first trees for notebooks, under 50 KB; a line of text if the batch has no vocabulary."""
         num_edges = len(self.child_index)
-        title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {num_edges:,} edges"
+        counts = f"{self.num_nodes:,} nodes and {num_edges:,} edges"
+        title = f"{len(self):,} trees as one graph of {counts}"
         if self.vocabulary is None:
             return frame_pictures(title, [])
         roots = self.roots[:PICTURE_TREES].tolist()
@@ -277,8 +276,7 @@ class TreeBatch(Movable):
 
     def _children(self, node: int) -> list[int]:
         start, stop = self.child_ptr[node : node + 2]
-        children: list[int] = self.child_index[start:stop].tolist()
-        return children
+        return self.child_index[start:stop].tolist()
 
     @property
     def num_nodes(self) -> int:
@@ -369,7 +367,7 @@ class TreeBatch(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> "TreeBatch":
         """A batch of ``function`` of every tensor."""
         tensors = {name: function(tensor) for name, tensor in self._tensors().items()}
-        mapped: TreeBatch = replace(self, **tensors)  # type: ignore[arg-type]
+        mapped = replace(self, **tensors)  # type: ignore[arg-type]
         subtrees = self.subtree
         if subtrees is None:
             return mapped
@@ -378,7 +376,7 @@ class TreeBatch(Movable):
     @cached_property
     def graph(self) -> "dgl.DGLGraph":
         """The batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
-        ndata: dict[str, Tensor] = {}
+        ndata = {}
         for name in ("function", "token", "label", "value", "x"):
             column = getattr(self, name)
             if column is not None:
@@ -553,7 +551,8 @@ def shares_numbers(batch: TreeBatch) -> bool:
     if batch.value is None:
         return False
     parents = torch.bincount(batch.child_index, minlength=batch.num_nodes)
-    return bool(((parents > 1) & ~batch.value.isnan()).any())
+    has_number = ~batch.value.isnan()
+    return bool((parents[has_number] > 1).any())
 
 
 def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
@@ -588,7 +587,7 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
     functions = [function_names[number] for number in batch.function.tolist()]
     token_names = [*batch.vocabulary.tokens, None]
     tokens = [token_names[number] for number in batch.token.tolist()]  # NO_TOKEN is -1, the last
-    values: list[float | None] = [None] * batch.num_nodes
+    values = [None] * batch.num_nodes
     if batch.value is not None:
         values = [None if isnan(number) else number for number in batch.value.tolist()]
     labels = [None if number == NO_LABEL else number for number in batch.label.tolist()]
@@ -598,9 +597,10 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
     trees: dict[int, Tree] = {}
     for node in torch.argsort(batch.level, stable=True).tolist():
         child_nodes = child_index[pointer[node] : pointer[node + 1]]
+        children = [trees[child] for child in child_nodes]
         trees[node] = Tree(
             functions[node],
-            [trees[child] for child in child_nodes],
+            children,
             token=tokens[node],
             value=values[node],
             label=labels[node],
@@ -678,7 +678,8 @@ def place(batch: TreeBatch, node: int) -> str:
     ends = torch.cumsum(batch.sizes, 0).cpu()
     tree = int(torch.searchsorted(ends, node, right=True))
     start = int(ends[tree] - batch.sizes[tree])
-    return f"tree {tree + 1}, node {node - start + 1}"
+    number = node - start + 1
+    return f"tree {tree + 1}, node {number}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

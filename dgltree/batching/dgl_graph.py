@@ -31,7 +31,7 @@ def to_dgl(
         ndata: (N, ...) each, the fields of the nodes.
         num_nodes, num_edges: (B,) int64, of each tree.
     """
-    graph: dgl.DGLGraph = import_dgl().graph(edges, num_nodes=int(num_nodes.sum()))
+    graph = import_dgl().graph(edges, num_nodes=int(num_nodes.sum()))
     graph.edata["slot"] = slot
     graph.ndata.update(ndata)
     graph.set_batch_num_nodes(num_nodes)
@@ -68,9 +68,11 @@ def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
         raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
     n = graph.num_nodes()
     device = graph.device
-    child, parent = (end.long().cpu().numpy() for end in graph.edges())
+    sources, targets = graph.edges()
     if reverse:
-        child, parent = parent, child
+        sources, targets = targets, sources
+    child = sources.long().cpu().numpy()
+    parent = targets.long().cpu().numpy()
     slot = np.empty(0, np.int64)
     if graph.num_edges():
         slot = _whole(graph.edata, "slot").cpu().numpy()
@@ -111,7 +113,8 @@ def _are_words(x: Tensor, tokens: bool) -> bool:
     """Whether ``x`` has ids of words, (N,), and not vectors. ``ValueError`` for neither, and for words twice."""
     if x.is_floating_point() and x.dim() == 2:
         return False
-    if x.dim() != 1 or x.is_floating_point() or x.dtype == torch.bool:
+    is_whole = not x.is_floating_point() and x.dtype != torch.bool
+    if x.dim() != 1 or not is_whole:
         raise ValueError(
             f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) input vectors of '
             "floating-point numbers, or (N,) whole numbers of tokens, -1 for none"
@@ -183,12 +186,16 @@ def _check_slots(
     wrong = np.flatnonzero(slot != expected)
     if not len(wrong):
         return
-    e = int(wrong[0])
-    if e and parent[e] == parent[e - 1] and slot[e] == slot[e - 1]:
-        raise ValueError(f"node {parent[e]} has two children in slot {slot[e]}")
-    message = f"node {parent[e]} has a child in slot {slot[e]} but none in slot {expected[e]}"
+    edge = int(wrong[0])
+    node = parent[edge]
+    is_first = expected[edge] == 0
+    if not is_first and slot[edge] < expected[edge]:  # the edges are sorted, so it is that of the edge before
+        raise ValueError(f"node {node} has two children in slot {slot[edge]}")
+    message = f"node {node} has a child in slot {slot[edge]} but none in slot {expected[edge]}"
     # In trees whose edges lead from parents to children, no node has two edges that end in it.
-    if np.bincount(parent).max() == 1 and np.bincount(child).max() > 1:
+    most_children = np.bincount(parent).max()
+    most_parents = np.bincount(child).max()
+    if most_children == 1 and most_parents > 1:
         message += "; edges lead from children to parents: if these lead from parents to children, give reverse=True"
     raise ValueError(message)
 
@@ -227,7 +234,9 @@ def _on_cycle(
 ) -> int:
     """A node on a cycle. A node that waits has a child that waits: walk down until a node comes again."""
     stuck = waits[parent] & waits[child]
-    waiting_child = dict(zip(parent[stuck].tolist(), child[stuck].tolist(), strict=True))
+    parents = parent[stuck].tolist()
+    children = child[stuck].tolist()
+    waiting_child = dict(zip(parents, children, strict=True))
     node = next(iter(waiting_child))
     visited = set[int]()
     while node not in visited:
@@ -349,8 +358,11 @@ def _count_tokens(graph: "dgl.DGLGraph") -> int:
     for node_type in graph.ntypes:
         data = graph.nodes[node_type].data
         for name in ("token", "x"):
-            if name in data and data[name].dim() == 1 and len(data[name]):  # an x of vectors has two dimensions
-                count = max(count, int(data[name].max()) + 1)
+            ids = data.get(name)
+            if ids is None or ids.dim() != 1:  # an x of vectors has two dimensions
+                continue
+            if len(ids):
+                count = max(count, int(ids.max()) + 1)
     return count
 
 
@@ -369,7 +381,8 @@ def _column(graph: "dgl.DGLGraph", name: str) -> Tensor | None:
     for node_type in graph.ntypes:
         column = columns.get(node_type)
         if column is None:
-            column = widest.new_full((graph.num_nodes(node_type), *widest.shape[1:]), absent)
+            shape = (graph.num_nodes(node_type), *widest.shape[1:])
+            column = widest.new_full(shape, absent)
         elif widest.dim() == 2:
             missing = widest.shape[1] - column.shape[1]
             column = torch.nn.functional.pad(column, [0, missing])
@@ -391,8 +404,9 @@ def with_types(
     nodes = {}
     number_in_type = torch.empty_like(node_type)
     for k, name in enumerate(node_types):
-        nodes[name] = torch.nonzero(node_type == k).squeeze(1)
-        number_in_type[nodes[name]] = torch.arange(len(nodes[name]), device=batch.device)
+        rows = torch.nonzero(node_type == k).squeeze(1)
+        number_in_type[rows] = torch.arange(len(rows), device=batch.device)
+        nodes[name] = rows
 
     child = batch.child_index
     parent = batch.parent_index
@@ -412,7 +426,8 @@ def with_types(
     num_nodes = {}
     for name, rows in nodes.items():
         num_nodes[name] = torch.bincount(tree[rows], minlength=len(batch.sizes))
-    graph = import_dgl().heterograph(edges, {name: len(rows) for name, rows in nodes.items()})
+    counts = {name: len(rows) for name, rows in nodes.items()}
+    graph = import_dgl().heterograph(edges, counts)
     graph.set_batch_num_nodes(num_nodes)
     graph.set_batch_num_edges(num_edges)
 

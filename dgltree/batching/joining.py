@@ -1,7 +1,6 @@
 """Several batches as one."""
 
 from collections.abc import Iterable
-from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -30,8 +29,6 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
     parts = list(batches)
     _check(parts)
     first = parts[0]
-    first_nodes = [0, *accumulate(part.num_nodes for part in parts[:-1])]
-    first_edges = [0, *accumulate(len(part.child_index) for part in parts[:-1])]
 
     def column(name: str) -> Tensor:
         return torch.cat([getattr(part, name) for part in parts])
@@ -40,10 +37,14 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
     pointers = [first.child_ptr[:1]]
     child_indices = []
     roots = []
-    for part, first_node, first_edge in zip(parts, first_nodes, first_edges, strict=True):
+    first_node = 0
+    first_edge = 0
+    for part in parts:
         pointers.append(part.child_ptr[1:] + first_edge)
         child_indices.append(part.child_index + first_node)
         roots.append(part.roots + first_node)
+        first_node += part.num_nodes
+        first_edge += len(part.child_index)
 
     value = None
     if any(part.value is not None for part in parts):

@@ -11,17 +11,18 @@ from torch import Tensor
 
 ARRAYS = "pickled as arrays"
 """The key, in a pickled state, of the names of the tensors that it has as arrays."""
+PLAIN_DTYPES = (torch.int64, torch.float32, torch.float64)
 
 
 class PickledAsArrays:
-    """A dataclass that pickles plain tensors on the CPU, of the dtypes below and without gradients, as numpy arrays.
+    """A dataclass that pickles plain tensors on the CPU, of ``PLAIN_DTYPES`` and without gradients, as numpy arrays.
 
     Between processes torch hands over every tensor by a file of its own; what has many small ones is sent, as arrays,
     in one message at a fraction of the cost. Values that are computed from the fields on first use are not sent.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {}
+        state = {}
         names = []
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
@@ -39,12 +40,9 @@ class PickledAsArrays:
 
 
 def _is_plain(value: Any) -> bool:
-    return (
-        isinstance(value, Tensor)
-        and value.device.type == "cpu"
-        and value.dtype in (torch.int64, torch.float32, torch.float64)
-        and not value.requires_grad
-    )
+    if not isinstance(value, Tensor) or value.requires_grad:
+        return False
+    return value.device.type == "cpu" and value.dtype in PLAIN_DTYPES
 
 
 class Movable(PickledAsArrays, ABC):
@@ -72,7 +70,8 @@ class Movable(PickledAsArrays, ABC):
             raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")
         wanted = check_device(device)
         # A device without an index is any of its kind.
-        if self.device.type == wanted.type and wanted.index in (None, self.device.index):
+        is_same_index = wanted.index in (None, self.device.index)
+        if self.device.type == wanted.type and is_same_index:
             return self
         return self._together(lambda memory: memory.to(device, non_blocking=non_blocking))
 
@@ -82,7 +81,7 @@ class Movable(PickledAsArrays, ABC):
 
     def _together(self, function: Callable[[Tensor], Tensor]) -> Self:
         """A copy by one call of ``function``: ``map`` lists the tensors first, then it puts in their copies."""
-        tensors: dict[int, Tensor] = {}
+        tensors = {}
 
         def collect(tensor: Tensor) -> Tensor:
             tensors[id(tensor)] = tensor

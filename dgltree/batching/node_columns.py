@@ -45,8 +45,8 @@ def read_fields(trees: Sequence[Tree]) -> tuple[Fields, list[Tree], list[int]]:
     add_label = fields.label.append
     add_level = fields.level.append
     add_size = fields.size.append
-    nodes: list[Tree] = []
-    counts: list[int] = []
+    nodes = []
+    counts = []
     shared = False
     for tree in trees:
         tree_nodes = _distinct_nodes(tree, shared)
@@ -136,8 +136,8 @@ def children_in_preorder(
     """
     node = np.arange(len(size))
     # Before a node come its ancestors, whose subtrees end after it, and nodes whose subtrees have ended.
-    ended = np.cumsum(np.bincount(node + size)[:-1])
-    distance = node - ended
+    ends = np.bincount(node + size)
+    distance = node - np.cumsum(ends[:-1])
     narrow = distance.astype(np.min_scalar_type(distance.max()))  # numpy sorts integers of 16 bits in linear time
     order = np.argsort(narrow, kind="stable")
     child_index = np.empty(pointer[-1], np.int64)
@@ -148,12 +148,12 @@ def children_in_preorder(
 
 def children_by_object(nodes: list[Tree], counts: Sequence[int]) -> np.ndarray:
     """(E,) int64, the children of all nodes of any trees; ``counts`` are the nodes of each tree."""
-    child_index: list[int] = []
+    child_index = []
     start = 0
     # Tree by tree, because an object that two trees share is a node of each.
     for count in counts:
         tree_nodes = nodes[start : start + count]
-        index = dict(zip(map(id, tree_nodes), range(start, start + count), strict=True))
+        index = {id(node): i for i, node in enumerate(tree_nodes, start)}
         for node in tree_nodes:
             child_index += [index[id(child)] for child in node.children]
         start += count

@@ -66,8 +66,10 @@ class PlaceScale:
         return isinstance(self.leaf, str | None) and isinstance(self.parent, str | None)
 
     def _has_finite_numbers(self) -> bool:
-        numbers = (self.middle, self.spread, self.low, self.high)
-        return all(type(number) in (int, float) and isfinite(number) for number in numbers)
+        for number in (self.middle, self.spread, self.low, self.high):
+            if type(number) not in (int, float) or not isfinite(number):
+                return False
+        return True
 
     @property
     def name(self) -> str:
@@ -108,21 +110,20 @@ class NumberScales:
         if numbers is None:
             return None
         pair = numbers.leaf * len(names) + numbers.parent
-        with_position = pair * (POSITIONS + 1) + _positions(numbers, pair, len(names))
+        position = _positions(numbers, pair, len(names))
+        with_position = pair * (POSITIONS + 1) + position
+        repeated = np.flatnonzero(_is_repeated(pair, numbers.parent_node))
         every = np.arange(len(pair))
-        levels = (
-            (with_position, np.flatnonzero(_is_repeated(pair, numbers.parent_node)), 3),
-            (pair, every, 2),
-            (numbers.leaf, every, 1),
-        )
+        levels = ((with_position, repeated, 3), (pair, every, 2), (numbers.leaf, every, 1))
         name_of = list(names)
         left_over = np.ones(len(pair), bool)
         places = []
         for key, rows, parts in levels:
             for group in _groups(key, rows):
                 row = group[0]
-                position = int(with_position[row] % (POSITIONS + 1))
-                place = (name_of[numbers.leaf[row]], name_of[numbers.parent[row]], position)
+                leaf = name_of[numbers.leaf[row]]
+                parent = name_of[numbers.parent[row]]
+                place = (leaf, parent, int(position[row]))
                 places.append(_scale(place[:parts], numbers.value[group]))
                 left_over[group] = False
         others = numbers.value
@@ -134,7 +135,7 @@ class NumberScales:
     @property
     def narrowest(self) -> list[PlaceScale]:
         """The places that no narrower one of these is part of, without that of any leaf."""
-        wider: set[tuple[str | None, str | None]] = set()
+        wider = set()
         for place in self.places[:-1]:
             if place.position is not None:
                 wider.add((place.leaf, place.parent))
@@ -194,8 +195,8 @@ class ScaleTable:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(function_names))}
         self._count = len(numbers)
         self._name = torch.tensor([numbers[name] for name in function_names])
-        pairs = {(place.leaf, place.parent) for place in scales.places if place.parent is not None}
-        leaves_below = Counter(parent for _, parent in pairs)
+        pairs = {(place.leaf, place.parent) for place in scales.places}
+        leaves_below = Counter(parent for _, parent in pairs)  # places of any parent are counted at None
         self._keyed = torch.tensor([leaves_below[name] > 1 for name in numbers])
         keys: list[list[tuple[int, int]]] = [[], [], []]
         for row, place in enumerate(scales.places[:-1]):
@@ -209,7 +210,8 @@ class ScaleTable:
             elif place.position is None:
                 keys[1].append((pair, row))
             else:
-                keys[2].append((pair * (POSITIONS + 1) + place.position, row))
+                key = pair * (POSITIONS + 1) + place.position
+                keys[2].append((key, row))
         self._levels = []
         for level in keys:
             level.sort()
@@ -232,7 +234,8 @@ class ScaleTable:
             moved._moved = {}
             moved._levels = []
             for level in self._levels:
-                moved._levels.append(_ScaleLevel(level.keys.to(device), level.rows.to(device)))
+                columns = [column.to(device) for column in level]
+                moved._levels.append(_ScaleLevel(*columns))
             for name in ("_name", "_keyed", "_middle", "_spread", "_low", "_high"):
                 setattr(moved, name, getattr(self, name).to(device))
             self._moved[device] = moved
@@ -260,8 +263,10 @@ class ScaleTable:
         keys = (leaf, pair, pair * (POSITIONS + 1) + position)
         for level, key in zip(self._levels, keys, strict=True):
             if len(level.keys):
-                index = torch.searchsorted(level.keys, key).clamp(max=len(level.keys) - 1)
-                rows = torch.where(level.keys[index] == key, level.rows[index], rows)
+                last = len(level.keys) - 1
+                index = torch.searchsorted(level.keys, key).clamp(max=last)
+                is_there = level.keys[index] == key
+                rows = torch.where(is_there, level.rows[index], rows)
         return rows
 
     def distances(self, values: Tensor, rows: Tensor) -> Tensor:
@@ -273,7 +278,9 @@ class ScaleTable:
 
     def outside(self, values: Tensor, rows: Tensor) -> Tensor:
         """(K,) bool, which numbers are below or above all that training had at their places; NaN is not."""
-        return (values < self._low[rows]) | (values > self._high[rows])
+        is_below = values < self._low[rows]
+        is_above = values > self._high[rows]
+        return is_below | is_above
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_moved": {}}
@@ -290,7 +297,8 @@ def parents_of(batch: Any) -> tuple[Tensor, Tensor, Tensor]:
     """
     child = batch.child_index.long()
     zeros = torch.zeros_like(batch.function, dtype=torch.int64)
-    parent = (zeros - 1).index_copy(0, child, batch.function.long()[batch.parent_index])
+    function_above = batch.function.long()[batch.parent_index]
+    parent = (zeros - 1).index_copy(0, child, function_above)
     position = zeros.index_copy(0, child, batch.slot)
     rank = zeros.index_copy(0, child, ranks_of(batch))
     return parent, position, rank
@@ -440,9 +448,11 @@ def measure(values: np.ndarray) -> NumberMeasures:
     spread = NORMAL * float(np.median(distances))
     if not spread and distances.any():
         spread = NORMAL * float(np.median(distances[distances > 0]))
+    if not spread:
+        spread = abs(middle) or 1.0
     return NumberMeasures(
         middle=middle,
-        spread=spread or abs(middle) or 1.0,
+        spread=spread,
         low=float(values.min()),
         high=float(values.max()),
     )

@@ -53,7 +53,7 @@ class Named(NamedTuple):
         functions = [_named(f"f {name}") for name, _ in vocabulary.functions]
         tokens = [_named(f"t {token}") for token in vocabulary.tokens]
         tokens.append(_named("none"))
-        return cls(functions=np.array(functions, np.uint64), tokens=np.array(tokens, np.uint64))
+        return cls(np.array(functions, np.uint64), np.array(tokens, np.uint64))
 
 
 def digests(batch: TreeBatch, named: Named) -> np.ndarray:
@@ -95,8 +95,10 @@ def scattered(key: np.ndarray) -> np.ndarray:
 
     Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators.
     """
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    key = key ^ (key >> np.uint64(30))
+    key = key * np.uint64(0xBF58476D1CE4E5B9)
+    key = key ^ (key >> np.uint64(27))
+    key = key * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
 
 
@@ -197,11 +199,12 @@ def entangle(batch: TreeBatch) -> Entangled:
     parents = np.bincount(child_index, minlength=len(kept))
     graph = take_nodes(
         flat,
-        torch.from_numpy(kept),
-        child_ptr=torch.from_numpy(offsets(arity)),
+        kept,
+        child_ptr=offsets(arity),
         child_index=torch.from_numpy(child_index),
-        roots=torch.from_numpy(np.flatnonzero(parents == 0)),
-        sizes=torch.tensor([len(kept)]),
+        roots=np.flatnonzero(parents == 0),
+        sizes=np.array([len(kept)]),
     )
     graph.label.fill_(NO_LABEL)
-    return Entangled(batch=graph.to(batch.device), node=torch.from_numpy(graph_node).to(batch.device))
+    node = torch.from_numpy(graph_node).to(batch.device)
+    return Entangled(batch=graph.to(batch.device), node=node)

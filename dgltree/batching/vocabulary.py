@@ -51,10 +51,9 @@ def _word_bounds(letters: str) -> list[int]:
     is_capital = [letter.isupper() for letter in letters]
     bounds = [0]
     for k in range(1, len(letters)):
-        if not is_capital[k]:
-            continue
-        is_inside_capitals = is_capital[k - 1] and all(is_capital[k + 1 : k + 2])
-        if not is_inside_capitals:
+        follows_capital = is_capital[k - 1]
+        precedes_small = not all(is_capital[k + 1 : k + 2])
+        if is_capital[k] and (precedes_small or not follows_capital):
             bounds.append(k)
     bounds.append(len(letters))
     return bounds
@@ -77,7 +76,8 @@ def parts_of(tokens: Iterable[str]) -> list[str]:
         counts.update(set(words))
         if len(words) > 1:
             with_others.update(words)
-    return sorted(f"{BEGIN}{word}{END}" for word in with_others if counts[word] > 1)
+    common = (word for word in with_others if counts[word] > 1)
+    return sorted(f"{BEGIN}{word}{END}" for word in common)
 
 
 def part_ids(tokens: Sequence[str]) -> dict[str, int]:
@@ -96,11 +96,12 @@ def part_table(tokens: Sequence[str]) -> Tensor | None:
     ``tokens`` are those of a vocabulary with ``parts``.
     """
     ids = part_ids(tokens)
-    rows: list[list[int]] = []
+    rows = []
     for token in tokens:
         row = []
         if not token.startswith(BEGIN):
-            row = [ids[word] for word in dict.fromkeys(words_of(token)) if word in ids]
+            words = dict.fromkeys(words_of(token))
+            row = [ids[word] for word in words if word in ids]
         rows.append(row)
     most = max(map(len, rows), default=0)
     if not most:
@@ -110,6 +111,7 @@ def part_table(tokens: Sequence[str]) -> Tensor | None:
     return torch.tensor(rows)
 
 
+NameAndArity = tuple[str, int | None]
 ANY_ARITY = None
 UNKNOWN = "<unk>"
 NO_TOKEN = -1
@@ -152,14 +154,14 @@ class Vocabulary:
 
     def __init__(
         self,
-        functions: Iterable[tuple[str, int | None]],
+        functions: Iterable[NameAndArity],
         tokens: Iterable[str],
         *,
         unk: bool = False,
         parts: bool = False,
         scales: NumberScales | None = None,
     ) -> None:
-        entries: list[tuple[str, int | None]] = []
+        entries = []
         for name, arity in functions:
             if arity is not ANY_ARITY:
                 arity = index(arity)
@@ -203,7 +205,7 @@ class Vocabulary:
         """
         if min_count < 1 or (min_count > 1 and not unk):
             raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
-        functions: set[tuple[str, int | None]] = set()
+        functions = set()
         counts: Counter[str] = Counter()
         for tree in flat_trees(trees):
             for node in tree.distinct():
@@ -212,8 +214,8 @@ class Vocabulary:
                 if node.token is not None:
                     counts[node.token] += 1
         tokens = (token for token, count in counts.items() if count >= min_count)
-        sorted_functions = sorted(functions, key=lambda function: (function[0], function[1] or 0))
-        return cls(sorted_functions, sorted(tokens), unk=unk)
+        by_name = sorted(functions, key=_name_and_children)
+        return cls(by_name, sorted(tokens), unk=unk)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -333,9 +335,11 @@ class Vocabulary:
         unk = data["unk"]
         parts = data.get("parts", False)
         for entry in functions:
-            if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
+            is_pair = isinstance(entry, list) and len(entry) == 2
+            if not is_pair or not isinstance(entry[0], str):
                 raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
-        if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        is_list = isinstance(tokens, list)
+        if not is_list or not all(isinstance(token, str) for token in tokens):
             raise ValueError("the tokens of a vocabulary must be a list of texts")
         has_truth_as_arity = any(isinstance(arity, bool) for _, arity in functions)
         if has_truth_as_arity or not isinstance(unk, bool) or not isinstance(parts, bool):
@@ -356,9 +360,14 @@ class Vocabulary:
         )
 
 
+def _name_and_children(function: NameAndArity) -> tuple[str, int]:
+    name, arity = function
+    return name, arity or 0
+
+
 def _ids(kind: str, entries: Sequence[Any]) -> dict[Any, int]:
     """The index of each entry. Raises ``ValueError`` for one that occurs twice."""
-    ids: dict[Any, int] = {}
+    ids = {}
     for i, entry in enumerate(entries):
         if entry in ids:
             raise ValueError(f"the vocabulary names the {kind} {entry!r} twice")
@@ -384,7 +393,8 @@ class VocabularySigned(nn.Module):
 
     def get_extra_state(self) -> Tensor:
         """(32,) uint8, the digest of the vocabulary."""
-        return torch.tensor(list(bytes.fromhex(self.vocabulary.digest)), dtype=torch.uint8, device="cpu")
+        digest = bytes.fromhex(self.vocabulary.digest)
+        return torch.tensor(list(digest), dtype=torch.uint8, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
         """Do nothing: the hook of :meth:`sign` compared it, which knows the name of the module at hand."""

@@ -40,7 +40,8 @@ def tree_from_attention(tokens: Sequence[str], attention: Tensor) -> Tree:
     # The lowest of equal slots: argmax leaves open which of them it takes.
     slots = attention.shape[1]
     is_largest = attention == attention.amax(1, keepdim=True)
-    d = torch.where(is_largest, torch.arange(slots, device=attention.device), slots).amin(1)
+    slot_numbers = torch.arange(slots, device=attention.device)
+    d = torch.where(is_largest, slot_numbers, slots).amin(1)
     stack: list[Tree] = []
     head = 0
     for word, slot in zip(_words(tokens), d.tolist(), strict=True):
@@ -187,7 +188,7 @@ def _split(tokens: Sequence[str], split_point: Callable[[int, int], int]) -> Tre
             stack.append((middle, end))
             stack.append((start, middle))
     # Backwards every span comes after its two parts, which are the topmost trees, the left one on top.
-    trees: list[Tree] = []
+    trees = []
     for start, end in reversed(preorder):
         if end - start == 1:
             trees.append(words[start])

@@ -55,7 +55,11 @@ class Parameters:
         return _equal(a, b, self.equal_words)
 
 
-def _equal(a: str, b: str, pairs: Pairs) -> bool:
+def _equal(
+    a: str,
+    b: str,
+    pairs: Pairs,
+) -> bool:
     """Whether two texts are equal, or a pair of texts that are taken to be equal, in either order."""
     if a == b:
         return True
@@ -98,7 +102,8 @@ def read_parameters(text: str) -> Parameters:
             option = _LISTS[name]
             options[option] = (*options.get(option, ()), entry)
         else:
-            options[_NUMBERS[name]] = _natural(values[0], f"line {number}: {name}")
+            option = _NUMBERS[name]
+            options[option] = _natural(values[0], f"line {number}: {name}")
     options["labelled"] = bool(options.get("labelled", 1))
     return Parameters(**options)
 
@@ -203,7 +208,7 @@ def count_matches(
     parameters: Parameters,
 ) -> int:
     """The number of gold brackets with a partner; each takes the first that is left."""
-    unmatched: dict[tuple[int, int], list[str]] = defaultdict(list)
+    unmatched = defaultdict(list)
     for start, end, label in test:
         unmatched[start, end].append(label)
     count = 0
@@ -228,7 +233,7 @@ def crossing(
     test bracket that begins or ends in this gap, none of the others does.
     """
     # For each gap, before word 0 to after the last, the innermost bracket; around none, a span that nothing crosses.
-    innermost: list[Span] = []
+    innermost = []
     stack = [
         Span(
             start=-1,
@@ -256,7 +261,7 @@ def crossing(
 
 
 class Status(IntEnum):
-    """What became of a sentence: scored, left out because its words do not match, or because there are none."""
+    """Whether a sentence is scored, or left out because its words do not match or because there are none."""
 
     VALID = 0
     ERROR = 1
@@ -318,15 +323,10 @@ class Corpus:
     def total(self) -> SentenceScore:
         """The sums over the valid sentences, with the scores of all their brackets together."""
         valid = self.valid
-        return SentenceScore(
-            length=sum(sentence.length for sentence in valid),
-            words=sum(sentence.words for sentence in valid),
-            matched=sum(sentence.matched for sentence in valid),
-            gold=sum(sentence.gold for sentence in valid),
-            test=sum(sentence.test for sentence in valid),
-            crossing=sum(sentence.crossing for sentence in valid),
-            tags=sum(sentence.tags for sentence in valid),
-        )
+        sums = {}
+        for name in ("length", "words", "matched", "gold", "test", "crossing", "tags"):
+            sums[name] = sum(getattr(sentence, name) for sentence in valid)
+        return SentenceScore(**sums)
 
     @property
     def recall(self) -> float:
@@ -377,7 +377,7 @@ def score(
     should have after ``parameters.max_errors`` of them; sentences are numbered from 1.
     """
     parameters = parameters or Parameters()
-    sentences: list[SentenceScore] = []
+    sentences = []
     errors = 0
     for number, (gold_forest, test_forest) in enumerate(zip_longest(gold, test), 1):
         if test_forest is None:

@@ -49,7 +49,8 @@ def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
     first = torch.arange(count, device=order.device).repeat(rows, 1)
     last = first.clone()
     node = first.clone()
-    words = torch.ones(rows, 2 * count - 1, dtype=torch.int64, device=order.device)
+    nodes = 2 * count - 1
+    words = torch.ones(rows, nodes, dtype=torch.int64, device=order.device)
     level = torch.zeros_like(words)
     left = torch.empty_like(order, dtype=torch.int64)
     right = torch.empty_like(order, dtype=torch.int64)
@@ -69,7 +70,8 @@ def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
         level[:, new_node] = height.squeeze(1) + 1
         _write(first, end, start, merges)
         _write(last, start, end, merges)
-        _write(node, start, torch.full_like(start, new_node), merges)
+        new_nodes = torch.full_like(start, new_node)
+        _write(node, start, new_nodes, merges)
     return Joined(
         left=left,
         right=right,
@@ -155,7 +157,8 @@ def merged_batch(
     first_edge = child_ptr[new_node[is_merged]]
     for slot, side in enumerate((joined.left, joined.right)):
         child = side[parent_sentence, merge]
-        child_index[first_edge + slot] = start[parent_sentence] + position[parent_sentence, child]
+        child_position = position[parent_sentence, child]
+        child_index[first_edge + slot] = start[parent_sentence] + child_position
     return TreeBatch(
         function=torch.where(arity > 0, phrase, word),
         token=tokens,

@@ -104,4 +104,5 @@ def mean_depth(tree: Tree) -> float:
 
 def _brackets(tree: Tree) -> list[Span]:
     """The brackets around two words or more."""
-    return [span for span in Brackets.of(tree, UNLABELLED).spans if span.end - span.start > 1]
+    spans_of_tree = Brackets.of(tree, UNLABELLED).spans
+    return [span for span in spans_of_tree if span.end - span.start > 1]

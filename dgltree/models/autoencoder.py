@@ -194,12 +194,14 @@ class Autoencoder(nn.Module):
         )
         position = torch.arange(ids.shape[1], device=ids.device)
         is_word = position < lengths.unsqueeze(1)
+        words = induced.words
+        occurring = words[is_word.to(words.device)]
         return self._swept(
             induced.batch,
             induced.up,
-            node=induced.words,
+            node=words,
             roots=induced.roots,
-            occurring=induced.words[is_word.to(induced.words.device)],
+            occurring=occurring,
         )
 
     def _swept(
@@ -218,13 +220,14 @@ class Autoencoder(nn.Module):
             order = torch.argsort(graph.parent_index * graph.num_nodes + graph.child_index)
             ordered = replace(graph, child_index=graph.child_index[order])
         down = propagate(ordered, self.down, direction="down", up=up)
+        count = torch.bincount(occurring, minlength=graph.num_nodes)
         return Swept(
             batch=graph,
             up=up["h"],
             down=down["h"],
             node=node,
             roots=roots,
-            count=torch.bincount(occurring, minlength=graph.num_nodes),
+            count=count,
         )
 
     def losses(self, swept: Swept) -> dict[str, Tensor]:
@@ -311,7 +314,7 @@ def make_autoencoder(
         "channels": options.pop("channels", published.channels),
         "dropout": options.pop("dropout", published.dropout),
     }
-    up_only: dict[str, Any] = {"leaf_dropout": options.pop("leaf_dropout", published.leaf_dropout)}
+    up_only = {"leaf_dropout": options.pop("leaf_dropout", published.leaf_dropout)}
     up = upward(vocabulary, hidden_size, **both, **up_only)
     down = downward(vocabulary, hidden_size, **both)
     return Autoencoder(up, down, **{**published.options, **options})

@@ -437,4 +437,5 @@ def _brief(value: Any) -> str:
 
 def _one_line(error: Exception) -> str:
     """The beginning of a message: torch names every tensor that does not fit, each on a line of its own."""
-    return textwrap.shorten(str(error), 400, placeholder=" ...")
+    message = str(error)
+    return textwrap.shorten(message, 400, placeholder=" ...")

@@ -67,7 +67,8 @@ class LabelScale:
         if self.name == "log":
             return 0 < values[0] <= values[1]
         if self.name == "asinh":
-            return values[0] <= values[1] and values[3] > 0
+            deviation = values[3]
+            return values[0] <= values[1] and deviation > 0
         return True
 
     @classmethod
@@ -177,7 +178,8 @@ def _interpolate(
     x = torch.tensor(knots, dtype=numbers.dtype, device=numbers.device)
     y = torch.tensor(values, dtype=numbers.dtype, device=numbers.device)
     numbers = numbers.clamp(x[0], x[-1])
-    right = torch.searchsorted(x, numbers.contiguous(), right=True).clamp(1, len(x) - 1)
+    following = torch.searchsorted(x, numbers.contiguous(), right=True)
+    right = following.clamp(1, len(x) - 1)
     left = right - 1
     width = x[right] - x[left]
     height = y[right] - y[left]

@@ -89,7 +89,7 @@ class LanguageModel(nn.Module):
         if not tied:
             weights = torch.empty_like(self.embedding.weight).uniform_(-0.1, 0.1)
             self.softmax = nn.Parameter(weights)
-        layer_options: dict[str, Any] = {**options, "dropout": layer_dropout, "weight_dropout": weight_dropout}
+        layer_options = {**options, "dropout": layer_dropout, "weight_dropout": weight_dropout}
         try:
             self.layers = LAYERS[layers](width, sizes, **layer_options)  # type: ignore[arg-type]
         except TypeError as error:
@@ -109,7 +109,7 @@ class LanguageModel(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """(B, T, V), of the word after each, from the last layer's states (B, T, n)."""
-        weight: Tensor = self.embedding.weight
+        weight = self.embedding.weight
         if self.softmax is not None:
             weight = self.softmax
         return nn.functional.linear(self.output_dropout(states), weight, self.bias)
@@ -145,7 +145,8 @@ class LanguageModel(nn.Module):
             logits = self.logits(states[:, :-1]).flatten(0, 1)
             following = ids[:, 1:]
             losses = nn.functional.cross_entropy(logits, following.flatten(), reduction="none")
-            losses = losses.view(len(ids), -1).masked_fill(padding[:, 1:], 0)
+            losses = losses.view(len(ids), -1)
+            losses = losses.masked_fill(padding[:, 1:], 0)
             log_probabilities[rows] = -losses.sum(1).cpu()
         return log_probabilities
 
@@ -157,7 +158,7 @@ class LanguageModel(nn.Module):
         """
         if not isinstance(self.layers, ONLSTM):
             raise ValueError(f"the layers are {self.config['layers']!r}, which have no distances; on_lstm has")
-        distances: list[Tensor] = [torch.empty(0)] * len(sentences)
+        distances = [torch.empty(0)] * len(sentences)
         for rows, ids, lengths in self._batches(sentences):
             padded = self(ids, padding_mask(ids, lengths)).d.cpu()
             for row, row_distances, length in zip(rows, padded, lengths.tolist(), strict=True):

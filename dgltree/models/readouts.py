@@ -151,7 +151,8 @@ class PairReadout(Readout):
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits of states (..., n) and (..., n), of one shape: (..., C)."""
         distance = (first - second).abs()
-        return self.layers(torch.cat([first, second, first * second, distance], -1))
+        inputs = torch.cat([first, second, first * second, distance], -1)
+        return self.layers(inputs)
 
     def rescale(self, mean: float, deviation: float) -> None:
         _rescale(self.layers[-1], mean, deviation)

@@ -83,7 +83,7 @@ class FunctionRanker(FillerRanker):
 
     def _parts(self, filled: list[Equation]) -> Iterator[list[Equation]]:
         """Equations that are computed in one pass."""
-        part: list[Equation] = []
+        part = []
         nodes = 0
         for equation in filled:
             part.append(equation)

@@ -423,8 +423,7 @@ class PathRows(StepRows):
 
     def _whole(self, gate: TypedLinear) -> Tensor:
         """(C, F, out): the map of all children's h, for each filler, because the map is more than a product."""
-        out: Tensor = gate(concatenate([state["h"] for state in self._slots]), self._segments)
-        return out
+        return gate(concatenate([state["h"] for state in self._slots]), self._segments)
 
     def _split_product(self, gate: TypedLinear) -> Tensor:
         """(C, F, out): the map of all children's h, what is off the path multiplied once for all fillers."""
@@ -526,8 +525,7 @@ class PathStates:
         for i, (number, context) in enumerate(zip(group.numbers, group.contexts, strict=True)):
             if context.above:
                 self._states[number] = {part: computed[part][i] for part in cell.state}
-        h: Tensor = computed["h"]
-        return h
+        return computed["h"]
 
 
 def _stack(states: list[Tensor]) -> Tensor:

@@ -81,7 +81,7 @@ def _in_pairs(
 
 def _original_children(node: Tree) -> list[Tree]:
     """The children of a node, where each intermediate node is replaced by its children, over and over."""
-    children: list[Tree] = []
+    children = []
     stack = list(node.children[::-1])
     while stack:
         child = stack.pop()

@@ -49,7 +49,7 @@ def share_equal_parts(equation: Equation) -> Equation:
 
     A dictionary then finds a subtree by its identity, and does not compare whole trees.
     """
-    shared: dict[tuple[object, ...], Tree] = {}
+    shared = {}
 
     def rebuild(node: Tree, children: list[Tree]) -> Tree:
         # The children are shared already, so their ids say which subtrees they are; ``shared`` keeps the ids valid.

@@ -57,7 +57,7 @@ def build(
     """
     # Keys are ids of objects. A finished object is kept next to its result, because the id of one that Python frees
     # may be given to the next.
-    finished: dict[int, tuple[Any, T]] = {}
+    finished = {}
     depth_on_path = {id(root): 0}
     path = [_Unfinished[T](root)]
     path[0].children = _children(fields, path)

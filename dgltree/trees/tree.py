@@ -154,8 +154,8 @@ class Tree:
             return NotImplemented
         # Pairs that were compared are remembered: trees of shared objects may have 2^60 pairs of nodes, but they have
         # few pairs of objects. Different hashes end nearly every comparison of different trees at the root.
-        pairs: list[tuple[Tree, Tree]] = [(self, other)]
-        compared: set[tuple[int, int]] = set()
+        pairs = [(self, other)]
+        compared = set()
         while pairs:
             a, b = pairs.pop()
             if a is b:
@@ -194,7 +194,7 @@ class Tree:
         The hash is left out, because Python salts the hashes of texts differently in every process.
         """
         rows: list[tuple[NodeFields, list[int]]] = []
-        index: dict[int, int] = {}
+        index = {}
         for node in self.distinct():
             index[id(node)] = len(rows)
             child_rows = [index[id(child)] for child in node.children]
@@ -218,8 +218,8 @@ class Tree:
     def distinct(self) -> Iterator["Tree"]:
         """Every distinct object once, children before parents."""
         # An inner node stays on the stack below its children and is met a second time when they are done.
-        done: set[int] = set()
-        begun: set[int] = set()
+        done = set()
+        begun = set()
         stack = [self]
         while stack:
             node = stack[-1]
@@ -235,7 +235,7 @@ class Tree:
 
     def distinct_preorder(self) -> Iterator["Tree"]:
         """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
-        met: set[int] = set()
+        met = set()
         stack = [self]
         while stack:
             node = stack.pop()
