@@ -56,7 +56,8 @@ def choose_rows(
     else:
         rows = list(rows)
         # numpy would make 1 of True, and so take a mask with one number for numbers.
-        if len({isinstance(row, bool | np.bool_) for row in rows}) > 1:
+        kinds = {isinstance(row, bool | np.bool_) for row in rows}
+        if len(kinds) > 1:
             raise TypeError(f"{what}: booleans and numbers are mixed; give a mask, or numbers")
         chosen = np.asarray(rows)
     if chosen.ndim != 1:
@@ -260,7 +261,8 @@ class TreeBatch(Movable):
         if len(roots) < len(self):
             title += f"; the first {len(roots)}"
         most = MAX_PICTURE_NODES // len(roots)
-        return frame_pictures(title, [tree_svg(root, self._name, self._children, most) for root in roots])
+        pictures = [tree_svg(root, self._name, self._children, most) for root in roots]
+        return frame_pictures(title, pictures)
 
     def _name(self, node: int) -> str:
         """The name of a node in a picture."""
@@ -272,7 +274,8 @@ class TreeBatch(Movable):
         value = None
         if self.value is not None and not self.value[node].isnan():
             value = float(self.value[node])
-        return node_name(function, token, value, not self._children(node))
+        is_leaf = not self._children(node)
+        return node_name(function, token, value, is_leaf)
 
     def _children(self, node: int) -> list[int]:
         start, stop = self.child_ptr[node : node + 2]
@@ -331,7 +334,8 @@ class TreeBatch(Movable):
             starts = ends - self.sizes
             if torch.equal(starts, self.roots.long()):
                 return self.roots  # which a file maps: nothing that grows with it is held
-            if bool(((starts <= self.roots) & (self.roots < ends)).all()):
+            is_inside = (starts <= self.roots) & (self.roots < ends)
+            if bool(is_inside.all()):
                 return starts
         raise ValueError("the roots of this batch are not one per tree, in the order of the trees")
 
@@ -382,7 +386,8 @@ class TreeBatch(Movable):
             if column is not None:
                 ndata[name] = column
         ends = torch.cumsum(self.sizes, 0)
-        num_edges = self.child_ptr[ends] - self.child_ptr[ends - self.sizes]
+        starts = ends - self.sizes
+        num_edges = self.child_ptr[ends] - self.child_ptr[starts]
         return to_dgl(
             (self.child_index, self.parent_index),
             self.slot,
@@ -631,7 +636,8 @@ def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
     )
     arities = [-1 if known is ANY_ARITY else known for _, known in vocabulary.functions]
     expected = torch.tensor(arities)[function]
-    wrong = torch.nonzero((expected != arity) & (expected >= 0))
+    is_wrong = (expected != arity) & (expected >= 0)
+    wrong = torch.nonzero(is_wrong)
     if len(wrong):
         node = int(wrong[0])
         name, right = vocabulary.functions[int(function[node])]
@@ -648,7 +654,8 @@ def _check_range(
     count: int,
 ) -> None:
     """Raise ``ValueError`` for the first node whose id is not in ``lowest`` to ``count - 1``."""
-    wrong = torch.nonzero((ids < lowest) | (ids >= count))
+    is_wrong = (ids < lowest) | (ids >= count)
+    wrong = torch.nonzero(is_wrong)
     if len(wrong):
         node = int(wrong[0])
         raise ValueError(
@@ -708,7 +715,8 @@ def supervised(
         nodes = torch.arange(batch.num_nodes, device=batch.device)
         which = "every node"
     labels = batch.label[nodes]
-    wrong = torch.nonzero((labels < 0) | (labels >= classes))
+    is_wrong = (labels < 0) | (labels >= classes)
+    wrong = torch.nonzero(is_wrong)
     if not len(wrong):
         return nodes
     node = int(nodes[wrong[0]])

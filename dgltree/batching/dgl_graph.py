@@ -169,8 +169,9 @@ def _sizes(
     np.add.at(changes, upper + 1, -1)
     edges_over_cut = np.cumsum(changes)[:n]
     starts = np.flatnonzero(edges_over_cut == 0)
-    tree_of_root = np.searchsorted(starts, roots, side="right")
-    if not np.array_equal(tree_of_root, np.arange(1, len(starts) + 1)):
+    tree_of_root = np.searchsorted(starts, roots, side="right") - 1
+    each_once = np.arange(len(starts))
+    if not np.array_equal(tree_of_root, each_once):
         return given
     return torch.from_numpy(np.diff(np.append(starts, n)))
 
@@ -191,7 +192,8 @@ def _check_slots(
     is_first = expected[edge] == 0
     if not is_first and slot[edge] < expected[edge]:  # the edges are sorted, so it is that of the edge before
         raise ValueError(f"node {node} has two children in slot {slot[edge]}")
-    message = f"node {node} has a child in slot {slot[edge]} but none in slot {expected[edge]}"
+    message = f"node {node} has a child in slot {slot[edge]}"
+    message += f" but none in slot {expected[edge]}"
     # In trees whose edges lead from parents to children, no node has two edges that end in it.
     most_children = np.bincount(parent).max()
     most_parents = np.bincount(child).max()
@@ -255,7 +257,9 @@ MISSING: dict[str, float] = {"token": NO_TOKEN, "label": NO_LABEL, "value": floa
 
 def has_types(graph: "dgl.DGLGraph") -> bool:
     """Whether functions are node types: several types, or one that has a name and no ``function``."""
-    if len(graph.ntypes) > 1 or len(graph.canonical_etypes) > 1:
+    if len(graph.ntypes) > 1:
+        return True
+    if len(graph.canonical_etypes) > 1:
         return True
     return graph.ntypes != ["_N"] and "function" not in graph.ndata
 
@@ -306,13 +310,14 @@ def without_types(
             ndata[name] = column[order]
     num_nodes = torch.stack(sizes).sum(0)
     num_edges = torch.bincount(tree[order][parent], minlength=graph.batch_size)
-    return to_dgl(
+    single = to_dgl(
         (child, parent),
         torch.cat(slots),
         ndata,
         num_nodes,
         num_edges,
-    ), vocabulary
+    )
+    return single, vocabulary
 
 
 def _tree_of_node(sizes: Tensor) -> Tensor:
@@ -349,7 +354,8 @@ def _functions(
         tokens = range(_count_tokens(graph))
         vocabulary = Vocabulary(functions, map(str, tokens))
     ids = {function: vocabulary.function_id(*function) for function in functions}
-    return torch.tensor([ids[key] for key in keys], device=graph.device), vocabulary
+    function = torch.tensor([ids[key] for key in keys], device=graph.device)
+    return function, vocabulary
 
 
 def _count_tokens(graph: "dgl.DGLGraph") -> int:
@@ -398,7 +404,8 @@ def with_types(
     """The heterograph of a batch that has a vocabulary; see :meth:`dgltree.TreeBatch.to_heterograph`."""
     function_names = [name for name, _ in batch.vocabulary.functions]
     node_types = sorted({function_names[number] for number in batch.function.unique().tolist()})
-    type_numbers = [node_types.index(name) if name in node_types else -1 for name in function_names]
+    numbers = {name: k for k, name in enumerate(node_types)}
+    type_numbers = [numbers.get(name, -1) for name in function_names]
     node_type = torch.tensor(type_numbers, device=batch.device)[batch.function]
     # DGL numbers the nodes of each type from 0.
     nodes = {}
@@ -411,6 +418,10 @@ def with_types(
     child = batch.child_index
     parent = batch.parent_index
     tree = _tree_of_node(batch.sizes)
+
+    def per_tree(node_numbers: Tensor) -> Tensor:
+        return torch.bincount(tree[node_numbers], minlength=len(batch.sizes))
+
     edge_keys = torch.stack([node_type[child], batch.slot, node_type[parent]], 1)
     edge_types, type_of_edge = edge_keys.unique(dim=0, return_inverse=True)
     edges = {}
@@ -422,13 +433,10 @@ def with_types(
         key = node_types[source], position, node_types[target]
         parents = parent[of_type]
         edges[key] = number_in_type[child[of_type]], number_in_type[parents]
-        num_edges[key] = torch.bincount(tree[parents], minlength=len(batch.sizes))
-    num_nodes = {}
-    for name, rows in nodes.items():
-        num_nodes[name] = torch.bincount(tree[rows], minlength=len(batch.sizes))
+        num_edges[key] = per_tree(parents)
     counts = {name: len(rows) for name, rows in nodes.items()}
     graph = import_dgl().heterograph(edges, counts)
-    graph.set_batch_num_nodes(num_nodes)
+    graph.set_batch_num_nodes({name: per_tree(rows) for name, rows in nodes.items()})
     graph.set_batch_num_edges(num_edges)
 
     columns = {name: getattr(batch, name) for name in MISSING}

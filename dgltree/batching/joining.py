@@ -68,7 +68,12 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
 def _numbers(part: TreeBatch) -> Tensor:
     if part.value is not None:
         return part.value
-    return torch.full((part.num_nodes,), torch.nan, dtype=torch.float64, device=part.device)
+    return torch.full(
+        (part.num_nodes,),
+        torch.nan,
+        dtype=torch.float64,
+        device=part.device,
+    )
 
 
 def _check(parts: list[TreeBatch]) -> None:

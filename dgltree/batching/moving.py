@@ -157,7 +157,8 @@ def _one_piece(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _copied_pieces(tensors: Sequence[Tensor]) -> Tensor:
-    pieces = [torch.empty(0, dtype=torch.uint8, device=tensors[0].device)]
+    empty = torch.empty(0, dtype=torch.uint8, device=tensors[0].device)
+    pieces = [empty]
     for tensor in tensors:
         if tensor.numel():  # a tensor without elements has no view as bytes
             pieces.append(tensor.reshape(-1).view(torch.uint8))

@@ -192,12 +192,15 @@ class ScaleTable:
     def __init__(self, scales: NumberScales, functions: Sequence[tuple[str, int | None]]) -> None:
         function_names = [name for name, _ in functions]
         function_names.append(NO_PARENT)  # id -1
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(function_names))}
+        numbers: dict[str, int] = {}
+        for name in function_names:
+            numbers.setdefault(name, len(numbers))
         self._count = len(numbers)
         self._name = torch.tensor([numbers[name] for name in function_names])
         pairs = {(place.leaf, place.parent) for place in scales.places}
         leaves_below = Counter(parent for _, parent in pairs)  # places of any parent are counted at None
-        self._keyed = torch.tensor([leaves_below[name] > 1 for name in numbers])
+        is_keyed = [leaves_below[name] > 1 for name in numbers]
+        self._keyed = torch.tensor(is_keyed)
         keys: list[list[tuple[int, int]]] = [[], [], []]
         for row, place in enumerate(scales.places[:-1]):
             leaf = numbers.get(place.leaf or "")
@@ -272,7 +275,8 @@ class ScaleTable:
     def distances(self, values: Tensor, rows: Tensor) -> Tensor:
         """(K,) float64, ``(v - middle) / spread`` of numbers at places, never infinite; NaN for NaN."""
         # Of halves, because the difference of two numbers near the largest may be above it.
-        half_difference = values / 2 - self._middle[rows] / 2
+        half_middle = self._middle[rows] / 2
+        half_difference = values / 2 - half_middle
         half_distance = half_difference / self._spread[rows]
         return half_distance.clamp(-FARTHEST, FARTHEST) * 2
 
@@ -342,9 +346,10 @@ class _Numbers(NamedTuple):
 
 def _read_numbers(batches: Iterable[Any], names: dict[str, int]) -> _Numbers | None:
     """The numbers of all batches; None if there are none. ``names`` gets a number for each name of a function."""
-    blocks = []
-    for block, batch in enumerate(batch for batch in batches if batch.value is not None):
-        blocks.append(_numbers_of(batch, block, names))
+    blocks: list[_Numbers] = []
+    for batch in batches:
+        if batch.value is not None:
+            blocks.append(_numbers_of(batch, len(blocks), names))
     if not any(len(numbers.value) for numbers in blocks):
         return None
     return _Numbers(*map(np.concatenate, zip(*blocks, strict=True)))
@@ -413,7 +418,8 @@ def _groups(key: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """The rows with each key, ascending, that are enough for a scale of their own."""
     order = rows[np.argsort(key[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order])) + 1
-    return [group for group in np.split(order, starts) if len(group) >= MIN_PLACE_NUMBERS]
+    groups = np.split(order, starts)
+    return [group for group in groups if len(group) >= MIN_PLACE_NUMBERS]
 
 
 def _scale(place: tuple[Any, ...], values: np.ndarray) -> PlaceScale:
@@ -447,7 +453,8 @@ def measure(values: np.ndarray) -> NumberMeasures:
     distances = np.abs(values - middle)
     spread = NORMAL * float(np.median(distances))
     if not spread and distances.any():
-        spread = NORMAL * float(np.median(distances[distances > 0]))
+        others = distances[distances > 0]
+        spread = NORMAL * float(np.median(others))
     if not spread:
         spread = abs(middle) or 1.0
     return NumberMeasures(

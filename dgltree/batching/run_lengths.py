@@ -34,5 +34,6 @@ def offsets(lengths: np.ndarray) -> np.ndarray:
 def ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     """The numbers from start to start + length - 1 of each range, one range after another."""
     # A number is its index in the result plus a distance that is the same for all of its range.
-    distance = np.repeat(start - (np.cumsum(length) - length), length)
+    first_index = np.cumsum(length) - length
+    distance = np.repeat(start - first_index, length)
     return np.arange(len(distance)) + distance

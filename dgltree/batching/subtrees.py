@@ -80,7 +80,8 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
         nodes = order[start:stop]
         for slot in range(int(arity[nodes[0]])):
             children = child_index[pointer[nodes] + slot]
-            digest[nodes] = scattered(digest[nodes] + scattered(digest[children]))
+            message = scattered(digest[children])
+            digest[nodes] = scattered(digest[nodes] + message)
     return digest
 
 

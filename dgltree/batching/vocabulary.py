@@ -107,7 +107,8 @@ def part_table(tokens: Sequence[str]) -> Tensor | None:
     if not most:
         return None
     for row in rows:
-        row += [-1] * (most - len(row))
+        missing = most - len(row)
+        row += [-1] * missing
     return torch.tensor(rows)
 
 

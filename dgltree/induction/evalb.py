@@ -185,7 +185,8 @@ def _counts(span: Span, parameters: Parameters) -> bool:
     """Whether a bracket is around some words and its label is not deleted."""
     if span.start == span.end:
         return False
-    return not any(parameters.same_label(span.label, label) for label in parameters.delete)
+    is_deleted = any(parameters.same_label(span.label, label) for label in parameters.delete)
+    return not is_deleted
 
 
 def mismatch(
@@ -313,8 +314,8 @@ class Corpus:
     def up_to_cutoff(self) -> "Corpus":
         """The sentences of a length up to ``parameters.cutoff``."""
         cutoff = self.parameters.cutoff
-        short = tuple(sentence for sentence in self.sentences if sentence.length <= cutoff)
-        return replace(self, sentences=short)
+        short = [sentence for sentence in self.sentences if sentence.length <= cutoff]
+        return replace(self, sentences=tuple(short))
 
     def count(self, status: Status) -> int:
         return sum(sentence.status == status for sentence in self.sentences)

@@ -84,9 +84,10 @@ def sentence_f1(given: Spans, found: Spans) -> float:
     matched = len(given & found)
     recall = matched / len(given) if given else 1.0
     precision = matched / len(found) if found else float(not given)
-    if not precision + recall:
+    total = precision + recall
+    if not total:
         return 0.0
-    return 2 * precision * recall / (precision + recall)
+    return 2 * precision * recall / total
 
 
 def mean_depth(tree: Tree) -> float:

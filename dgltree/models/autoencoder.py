@@ -66,7 +66,8 @@ def word_cross_entropy(
     if weight is None:
         return cross_entropy(logits, token)
     losses = cross_entropy(logits, token, reduction="none")
-    return (losses * weight).sum() / weight.sum()
+    total = (losses * weight).sum()
+    return total / weight.sum()
 
 
 Loss = Literal["contrastive", "cross_entropy", "both"]
@@ -159,7 +160,8 @@ class Autoencoder(nn.Module):
         self.places = places
         self.output: nn.Linear | None = None
         if loss != "contrastive":
-            self.output = nn.Linear(up.hidden_size, len(up.vocabulary.tokens))
+            tokens = len(up.vocabulary.tokens)
+            self.output = nn.Linear(up.hidden_size, tokens)
 
     def trees(self, batch: TreeBatch) -> Swept:
         """Run both passes over given trees."""

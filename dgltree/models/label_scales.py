@@ -138,8 +138,9 @@ AS_THEY_ARE = LabelScale()
 
 def spread(labels: Tensor) -> float:
     """The deviation of a normal distribution with the quartiles of labels (E,)."""
-    quartiles = torch.tensor([0.25, 0.75], dtype=torch.float64)
-    low, high = torch.quantile(_some(labels.double()), quartiles).tolist()
+    ranks = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    quartiles = torch.quantile(_some(labels.double()), ranks)
+    low, high = quartiles.tolist()
     return float(high - low) / SPREAD
 
 

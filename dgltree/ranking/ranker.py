@@ -376,5 +376,6 @@ def probabilities(
                     raise Refusal(f"equation {number} has a blank: complete it, or fill it in")
                 encoded.append(_encode(equation, Names(equation, vocabulary)))
             flat = batch(encoded, vocabulary).to(device)
-            logits.append(model(flat, share=True))
+            block_logits = model(flat, share=True)
+            logits.append(block_logits)
     return torch.cat(logits).sigmoid()
