@@ -37,14 +37,14 @@ def read_fields(trees: Sequence[Tree]) -> tuple[Fields, list[Tree], list[int]]:
         level=[],
         size=[],
     )
-    # Bound methods are looked up once: this loop takes most of the time of a batch.
-    add_function = fields.function.append
-    add_arity = fields.arity.append
-    add_token = fields.token.append
-    add_value = fields.value.append
-    add_label = fields.label.append
-    add_level = fields.level.append
-    add_size = fields.size.append
+    # This loop takes half of the time of a batch, so its lists have names of their own.
+    functions = fields.function
+    arities = fields.arity
+    tokens = fields.token
+    values = fields.value
+    labels = fields.label
+    levels = fields.level
+    sizes = fields.size
     nodes = []
     counts = []
     shared = False
@@ -52,13 +52,13 @@ def read_fields(trees: Sequence[Tree]) -> tuple[Fields, list[Tree], list[int]]:
         tree_nodes = _distinct_nodes(tree, shared)
         shared |= len(tree_nodes) < tree.size
         for node in tree_nodes:  # all of a node at once, while it is in a cache
-            add_function(node.function)
-            add_arity(len(node.children))
-            add_token(node.token)
-            add_value(node.value)
-            add_label(node.label)
-            add_level(node.depth)
-            add_size(node.size)
+            functions.append(node.function)
+            arities.append(len(node.children))
+            tokens.append(node.token)
+            values.append(node.value)
+            labels.append(node.label)
+            levels.append(node.depth)
+            sizes.append(node.size)
         nodes += tree_nodes
         counts.append(len(tree_nodes))
     return fields, nodes, counts
