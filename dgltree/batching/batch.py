@@ -634,7 +634,7 @@ def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
         NO_TOKEN,
         len(vocabulary.tokens),
     )
-    arities = [-1 if known is ANY_ARITY else known for _, known in vocabulary.functions]
+    arities = [-1 if required is ANY_ARITY else required for _, required in vocabulary.functions]
     expected = torch.tensor(arities)[function]
     is_wrong = (expected != arity) & (expected >= 0)
     wrong = torch.nonzero(is_wrong)

@@ -30,9 +30,12 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
     _check(parts)
     first = parts[0]
 
-    def column(name: str) -> Tensor:
-        return torch.cat([getattr(part, name) for part in parts])
-
+    names = ["function", "token", "level", "sizes", "label"]
+    if first.x is not None:
+        names.append("x")
+    columns = {}
+    for name in names:
+        columns[name] = torch.cat([getattr(part, name) for part in parts])
     # What holds indices of nodes or edges is moved by the nodes or edges of the parts before.
     pointers = [first.child_ptr[:1]]
     child_indices = []
@@ -49,18 +52,12 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
     value = None
     if any(part.value is not None for part in parts):
         value = torch.cat([_numbers(part) for part in parts])
-    x = None if first.x is None else column("x")
     return TreeBatch(
-        function=column("function"),
-        token=column("token"),
+        **columns,
         child_ptr=torch.cat(pointers),
         child_index=torch.cat(child_indices),
-        level=column("level"),
         roots=torch.cat(roots),
-        sizes=column("sizes"),
-        label=column("label"),
         value=value,
-        x=x,
         vocabulary=first.vocabulary,
     )
 

@@ -5,6 +5,7 @@ memory as one batch, 64-bit digests say which are equal, unless two collide.
 """
 
 import hashlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -64,10 +65,7 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
     function = batch.function.numpy()
     token = batch.token.numpy()
     arity = batch.arity.numpy()
-    level = batch.level.numpy()
-    pointer = batch.child_ptr.numpy()
-    child_index = batch.child_index.numpy()
-    value = np.full(len(level), np.nan)
+    value = np.full(len(token), np.nan)
     if batch.value is not None:
         value = batch.value.numpy() + 0.0  # -0.0 and 0.0 are equal
 
@@ -75,14 +73,24 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
     digest = scattered(digest ^ named.tokens[token])
     digest = scattered(digest ^ value.view(np.uint64))
     # Up to here the digest of a node by itself. From the leaves up it takes in its children's, in their order.
-    order = np.lexsort((arity, level))
-    for start, stop in run_lengths(level[order], arity[order]):
-        nodes = order[start:stop]
-        for slot in range(int(arity[nodes[0]])):
-            children = child_index[pointer[nodes] + slot]
+    for nodes, children_by_slot in _nodes_from_leaves_up(batch):
+        for children in children_by_slot:
             message = scattered(digest[children])
             digest[nodes] = scattered(digest[nodes] + message)
     return digest
+
+
+def _nodes_from_leaves_up(batch: TreeBatch) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """The nodes of one level and arity, (k,) int64, children first; and their children, (k,) for each slot."""
+    level = batch.level.cpu().numpy()
+    arity = batch.arity.cpu().numpy()
+    pointer = batch.child_ptr.cpu().numpy()
+    child_index = batch.child_index.cpu().numpy()
+    order = np.lexsort((arity, level))
+    for start, stop in run_lengths(level[order], arity[order]):
+        nodes = order[start:stop]
+        slots = range(int(arity[nodes[0]]))
+        yield nodes, [child_index[pointer[nodes] + slot] for slot in slots]
 
 
 def _named(name: str) -> int:
@@ -109,26 +117,19 @@ def _first_duplicates(batch: TreeBatch) -> np.ndarray:
     Common subexpressions by numbers from the leaves up (Downey, Sethi and Tarjan 1980). Not by hashes, which may be
     equal by chance.
     """
-    level = batch.level.cpu().numpy()
-    arity = batch.arity.cpu().numpy()
-    pointer = batch.child_ptr.cpu().numpy()
-    child_index = batch.child_index.cpu().numpy()
-    n = len(level)
+    n = batch.num_nodes
     content = _content_ranks(batch)
     first = np.arange(n)
     largest_bound = np.iinfo(np.int64).max // n
-    order = np.lexsort((arity, level))
-    for start, stop in run_lengths(level[order], arity[order]):
-        nodes = order[start:stop]
+    for nodes, children_by_slot in _nodes_from_leaves_up(batch):
         # A node's content and the first duplicates of its children are the digits of one number with the base n. Ranks
         # take it back below n before a digit more would leave int64: then equal keys still are equal subtrees.
         key = content[nodes]
         bound = n
-        for slot in range(int(arity[nodes[0]])):
+        for children in children_by_slot:
             if bound > largest_bound:
                 key = ranks(key)
                 bound = n
-            children = child_index[pointer[nodes] + slot]
             key = key * n + first[children]
             bound *= n
         first[nodes] = nodes[_first_of_equal(key)]

@@ -243,10 +243,10 @@ class Vocabulary:
         number = self.find_function(name, arity)
         if number is not None:
             return number
-        arities = [str(known) for other, known in self.functions if other == name]
+        arities = [str(other_arity) for other, other_arity in self.functions if other == name]
         if arities:
             raise ValueError(f"{name!r} has {arity} children here; this model knows it with {' or '.join(arities)}")
-        names = (known for known, _ in self.functions)
+        names = (function for function, _ in self.functions)
         raise ValueError(f"unknown function {name!r}; {nearest(name, names)}")
 
     def find_function(self, name: str, arity: int | None) -> int | None:
@@ -284,7 +284,7 @@ class Vocabulary:
 
     def at_arity(self, arity: int | None) -> list[int]:
         """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""
-        return [i for i, (_, known) in enumerate(self.functions) if known == arity]
+        return [i for i, (_, function_arity) in enumerate(self.functions) if function_arity == arity]
 
     @property
     def arities(self) -> list[int]:

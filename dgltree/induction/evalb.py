@@ -165,7 +165,8 @@ class Brackets:
             else:
                 length += node.function not in parameters.delete_for_length
                 if node.function not in parameters.delete:
-                    words.append(node.function if node.token is None else node.token)
+                    word = node.function if node.token is None else node.token
+                    words.append(word)
                     tags.append(node.function)
         counted = [span for span in spans if _counts(span, parameters)]
         return cls(

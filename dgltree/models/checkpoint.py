@@ -427,8 +427,8 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
     names = ["EquationReadout"]
     names += [readout.__name__ for readout, _ in READOUTS.values()]
-    known = ", ".join(names)
-    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
+    registered = ", ".join(names)
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {registered} can")
 
 
 def _brief(value: Any) -> str:

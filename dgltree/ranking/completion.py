@@ -71,8 +71,8 @@ def complete(
 
     See also: :func:`dgltree.verify`, :func:`dgltree.check`.
     """
-    asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
-    completion = completer(model, budget, seconds).answer(asked, top)
+    query = read_question(equation, names) if isinstance(equation, str) else question(equation)
+    completion = completer(model, budget, seconds).answer(query, top)
     return as_assumed(completion, read_assumptions(assume))
 
 
@@ -168,22 +168,22 @@ class BatchCompletion:
         """Equations that are best answered by one call."""
         return BATCH_SIZE if self.by_score else 1
 
-    def answer(self, several: list[Question], spent: float = 0.0) -> list[Completion]:
+    def answer(self, questions: list[Question], spent: float = 0.0) -> list[Completion]:
         """The answers. Raises ``ValueError`` if one of the questions cannot be answered.
 
         ``spent`` are the seconds that reading each of them took.
         """
         if self.by_score:
-            return self._ranked(several)
+            return self._ranked(questions)
         search = completer(self.model, self.budget or BUDGET, self.seconds)
-        return [search.answer(asked, self.top, spent=spent) for asked in several]
+        return [search.answer(query, self.top, spent=spent) for query in questions]
 
-    def _ranked(self, several: list[Question]) -> list[Completion]:
+    def _ranked(self, questions: list[Question]) -> list[Completion]:
         """The answers by the network's score alone."""
-        for asked in several:
-            if asked.form:
-                raise Refusal(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
-        equations = [asked.equation for asked in several]
+        for query in questions:
+            if query.form:
+                raise Refusal(f"the {query.form} form is not ranked by score; leave out --order and --fillers")
+        equations = [query.equation for query in questions]
         return _filler_list(self.model, self.fillers).complete(equations, self.top, self.any_variables)
 
 
@@ -199,13 +199,13 @@ def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None)
     return FillerList(network, fillers)
 
 
-def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | Refusal | InternalError]:
-    """The answers; if one equation is bad, each is answered alone, and of that one there is the error."""
-    answers = attempt(answer, asked)
+def each(answer: Callable[[list[A]], Sequence[R]], questions: list[A]) -> Iterator[R | Refusal | InternalError]:
+    """The answers; if one question is bad, each is answered alone, and the bad one has the error in its place."""
+    answers = attempt(answer, questions)
     if not isinstance(answers, Refusal | InternalError):
         yield from answers
-    elif len(asked) == 1:
+    elif len(questions) == 1:
         yield answers
     else:
-        for one in asked:
-            yield from each(answer, [one])
+        for question in questions:
+            yield from each(answer, [question])

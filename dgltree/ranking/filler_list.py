@@ -17,14 +17,14 @@ from dgltree.trees.tree import Tree
 def readable(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
     """The fillers of a list that a model can read: the published models lack most numbers."""
 
-    known = []
+    readable_fillers = []
     for filler in fillers:
         try:
             check_fillers([filler], vocabulary)
         except ValueError:
             continue
-        known.append(filler)
-    return known
+        readable_fillers.append(filler)
+    return readable_fillers
 
 
 class FillerList:

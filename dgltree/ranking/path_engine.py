@@ -232,10 +232,10 @@ class _Block:
 
     def _compiled(self) -> "FusedPaths | None":
         """The contexts by a kernel; None if there is none for the cell, or nothing to compute."""
-        found = path_kernel(self.cell)
-        if found is None or not self.contexts:
+        covering = path_kernel(self.cell)
+        if covering is None or not self.contexts:
             return None
-        kernel, fused = found
+        kernel, fused = covering
         order = list(_depth_first(self.contexts))
         return FusedPaths(
             cell=self.cell,
