@@ -1,4 +1,7 @@
-"""Trees to flat tensors, to a DGLGraph, and back."""
+"""A batch is its trees: public numbering, fields and order come back from it, and from its graph of DGL.
+
+Bad trees, inputs and graphs are refused with the tree and node at fault; a user's DAG has the promised columns.
+"""
 
 import os
 import random

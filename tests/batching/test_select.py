@@ -1,4 +1,7 @@
-"""Some trees of a flattened data set, and its numbered subtrees."""
+"""Trees chosen from a batch are what flattening them gives: tensors, inputs, states and duplicate subtrees.
+
+Numbers of duplicate subtrees are forgotten when a tensor is changed in place. An index that is not there is refused.
+"""
 
 from dataclasses import replace
 
