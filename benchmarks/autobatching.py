@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.peers import BareProducts
 from benchmarks.row import Row, Skipped, against, in_turn
-from dgltree import PlannedBatch, Tree, Vocabulary, batch, plan, select
+from dgltree import PlannedBatch, Tree, Vocabulary, batch, plan
 from dgltree.cells import TreeLSTM
 
 TREES, WORDS, CLASSES = 128, 1000, 5
@@ -64,7 +64,7 @@ def _steps(n: int) -> dict[str, Callable[[], object]]:
     return {
         "ours": lambda: step(lambda: plan(batch(trees, vocabulary), cell)),
         "ours, equal subtrees shared": lambda: step(lambda: plan(batch(trees, vocabulary), cell, share=True)),
-        "ours, from a flat data set": lambda: step(lambda: plan(select(flat, order), cell)),
+        "ours, from a flat data set": lambda: step(lambda: plan(flat[order], cell)),
         "ours, planned": lambda: step(lambda: planned),
         "bare products": BareProducts(cell, planned.schedule),
         "bare products, equal subtrees shared": BareProducts(cell, shared.schedule),

@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.inputs import equations
 from benchmarks.row import Row, Skipped, in_turn
-from dgltree import Vocabulary, batch, select
+from dgltree import Vocabulary, batch
 from dgltree.batching.subtrees import number_subtrees, twins
 from dgltree.engine.schedule import schedule
 
@@ -21,14 +21,14 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     data = number_subtrees(batch(known, vocabulary))
     order = torch.randperm(len(known), generator=torch.Generator().manual_seed(0))[:SIZE]
     trees = torch.stack([2 * order, 2 * order + 1], 1).flatten()
-    chosen = select(data, trees)
+    chosen = data[trees]
     nodes = chosen.num_nodes
 
     def planned() -> None:
-        schedule(select(data, trees), share=True)
+        schedule(data[trees], share=True)
 
     steps = {
-        "selected": lambda: select(data, trees),
+        "selected": lambda: data[trees],
         "shared": lambda: twins(chosen),
         "planned": planned,
     }

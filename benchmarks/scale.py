@@ -11,7 +11,7 @@ from benchmarks.inputs import equations
 from benchmarks.peers import kept_bytes
 from benchmarks.propagate import training_step
 from benchmarks.row import Row, Skipped, in_turn
-from dgltree import PlannedBatch, TreeBatch, Vocabulary, batch, plan, root_states, select
+from dgltree import PlannedBatch, TreeBatch, Vocabulary, batch, plan, root_states
 from dgltree.cells import TreeSMU
 
 FEW, MANY = 10_000, 3_000_000  # nodes
@@ -45,7 +45,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
 def with_nodes(data: TreeBatch, count: int) -> TreeBatch:
     """So many nodes, or a few more, of a data set that is repeated."""
     trees = -(-count * len(data) // data.num_nodes)
-    return select(data, torch.arange(trees + trees % 2) % len(data))
+    return data[torch.arange(trees + trees % 2) % len(data)]
 
 
 def _infer(cell: TreeSMU, planned: PlannedBatch, device: str) -> None:

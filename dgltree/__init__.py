@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # typing's own, without waiting for typing
 if TYPE_CHECKING:
     from typing import Any
 
-    from dgltree.batching.batch import TreeBatch, batch, select, unbatch
+    from dgltree.batching.batch import TreeBatch, batch, unbatch
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.datasets import TreeDataset
     from dgltree.engine.frontiers import topo_plan, topological_nodes_generator
@@ -39,7 +39,6 @@ _MODULES = {
     "batching.batch": (
         "TreeBatch",
         "batch",
-        "select",
         "unbatch",
     ),
     "batching.vocabulary": ("Vocabulary",),
@@ -195,7 +194,6 @@ __all__ = [
     "read_infix",
     "root_states",
     "save",
-    "select",
     "shipped_fillers",
     "topo_plan",
     "topological_nodes_generator",

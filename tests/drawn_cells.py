@@ -93,7 +93,7 @@ class DrawnCell:
             if not alone:
                 states = dgltree.propagate(batch, cell)
                 return _outcome(cell, batch.x, {part: rows[batch.roots] for part, rows in states.items()})
-            each = [dgltree.select(batch, [tree]) for tree in range(len(batch))]
+            each = [batch[[tree]] for tree in range(len(batch))]
             found = [(one, dgltree.propagate(one, cell)) for one in each]
             roots = {part: torch.cat([states[part][one.roots] for one, states in found]) for part in cell.state}
             return _outcome(cell, batch.x, roots)

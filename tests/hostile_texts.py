@@ -8,7 +8,6 @@ from fuzzing import PIECES, Target, mutated, refuses
 from hypothesis import strategies as st
 
 from dgltree import Tree, Vocabulary, batch, unbatch
-from dgltree.batching.batch import select
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.typed import read_typed
@@ -137,7 +136,7 @@ def batched(example: tuple[list[Tree], bool]) -> bool:
         return False
     flat = batch(trees, vocabulary)
     assert unbatch(flat) == trees
-    assert unbatch(select(flat, [len(trees) - 1])) == trees[-1:]
+    assert unbatch(flat[[len(trees) - 1]]) == trees[-1:]
     assert unbatch(number_subtrees(flat)) == trees
     return True
 

@@ -1,6 +1,10 @@
-"""The oracle: one node at a time, children first, from the equations as they stand in the papers.
+"""The oracle: one node at a time, children first, from the equations of the papers.
 
 Slow and obvious; it shares nothing with the engines but the parameters and their order within the packed rows.
+
+``recursion(cell, batch)`` gives the states that every engine must give. It calls the function of the cell's class in
+``EQUATIONS`` for each node, which gets a ``Node``: the states of its children and the affine maps of its function. No
+operation is over several nodes, and gradients come from autograd. A new cell gets one such function.
 """
 
 import functools

@@ -1,4 +1,11 @@
-"""Every cell, sequence encoder and readout with its options: the rows of all tests that hold for every one."""
+"""Every cell, sequence encoder and readout with its options: the rows of all tests that hold for every one.
+
+A table has one entry per case. ``ROWS`` has the cells: the key is the registry's name, then, after a comma, what is
+special about the case; the value has the constructor's options. ``DOWNWARD`` has the downward cells, ``ENCODERS`` the
+encoders of sequences, ``READOUT_ROWS`` the readouts. A test takes a row by its key, so that a failure names the case,
+and builds the module by a function below. A new entry of a registry gets a row here, and with it the tests that compare
+engines, gradients, files and devices; ``tests/test_registries.py`` fails without it.
+"""
 
 from typing import Any
 

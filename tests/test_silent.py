@@ -9,7 +9,7 @@ from rows import make_cell, make_sequence_encoder
 from torch import Tensor
 
 import dgltree
-from dgltree import Tree, Vocabulary, batch, propagate, select
+from dgltree import Tree, Vocabulary, batch, propagate
 from dgltree.cells import TreeLSTM, TreeRNN
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
@@ -24,7 +24,7 @@ MASKS = [[True, False, True], torch.tensor([True, False, True]), np.array([True,
 @pytest.mark.parametrize("mask", MASKS, ids=["list", "tensor", "array"])
 def test_a_mask_selects(mask: object) -> None:
     flat = batch(TREES, VOCABULARY)
-    assert dgltree.batching.unbatch(select(flat, mask)) == [TREES[0], TREES[2]]
+    assert dgltree.batching.unbatch(flat[mask]) == [TREES[0], TREES[2]]
     assert [tree for tree, _ in TreeDataset(TREES, labels=[0, 1, 2]).select(mask)] == [TREES[0], TREES[2]]
 
 
@@ -43,7 +43,7 @@ WRONG = [
 @pytest.mark.parametrize(("rows", "error", "said"), WRONG, ids=[said for _, _, said in WRONG])
 def test_what_is_neither_numbers_nor_a_mask_is_refused(rows: object, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as one:
-        select(batch(TREES, VOCABULARY), rows)
+        batch(TREES, VOCABULARY)[rows]
     with pytest.raises(error, match=said) as other:
         TreeDataset(TREES, labels=[0, 1, 2]).select(rows)
     if "no trees" not in said:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from dgltree.batching.node_columns import (
     read_fields,
 )
 from dgltree.batching.number_scales import parents_of
-from dgltree.batching.run_lengths import ranges
+from dgltree.batching.run_lengths import offsets, ranges
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.support.lazy import cached_property
 from dgltree.support.torch_internals import version_of
@@ -36,74 +37,116 @@ if TYPE_CHECKING:
 
 
 def choose_rows(
-    rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: int, what: str, whole: str
+    rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor,
+    count: int,
+    what: str,
+    whole: str,
 ) -> np.ndarray:
-    """The numbers (len,) int64 of the chosen ones of ``count`` things: given as numbers, or as a mask of booleans.
+    """The indices (k,) int64 of the chosen ones of ``count`` things: given as indices, or as a mask of booleans.
 
     ``what`` and ``whole`` name them and what they are in.
 
     Raises ``ValueError`` for none, for a number that is none of a thing, and for a mask of another length;
     ``TypeError`` for numbers that are not whole, and where booleans and numbers are mixed.
     """
-    if not isinstance(rows, Tensor | np.ndarray):
+    if isinstance(rows, Tensor):
+        chosen = np.asarray(rows.cpu())
+    elif isinstance(rows, np.ndarray):
+        chosen = rows
+    else:
         rows = list(rows)
-        if len({isinstance(row, bool | np.bool_) for row in rows}) > 1:
+        # numpy would make 1 of True, and so take a mask with one number for numbers.
+        kinds = {isinstance(row, bool | np.bool_) for row in rows}
+        if len(kinds) > 1:
             raise TypeError(f"{what}: booleans and numbers are mixed; give a mask, or numbers")
-    which = np.asarray(rows.cpu() if isinstance(rows, Tensor) else rows)
-    if which.ndim != 1:
-        raise ValueError(f"{what} has shape {which.shape}; it is one list of numbers, or a mask ({count},)")
-    if which.dtype == bool:
-        if len(which) != count:
-            raise ValueError(f"{what} is a mask of {len(which)} entries; {whole} has {count}")
-        which = np.flatnonzero(which)
-    if not len(which):
+        chosen = np.asarray(rows)
+    if chosen.ndim != 1:
+        raise ValueError(f"{what} has shape {chosen.shape}; it is one list of numbers, or a mask ({count},)")
+    if chosen.dtype == bool:
+        if len(chosen) != count:
+            raise ValueError(f"{what} is a mask of {len(chosen)} entries; {whole} has {count}")
+        chosen = np.flatnonzero(chosen)
+    if not len(chosen):
         raise ValueError("no trees: give the number of at least one")
-    if which.dtype.kind not in "iu":
-        raise TypeError(f"{what} has {which.dtype} entries; give whole numbers, or a mask of booleans")
-    if which.min() < 0 or which.max() >= count:
-        raise ValueError(f"{what} run from {which.min()} to {which.max()}; {whole} has 0 to {count - 1}")
-    return which.astype(np.int64)
+    if chosen.dtype.kind not in "iu":
+        raise TypeError(f"{what} has {chosen.dtype} entries; give whole numbers, or a mask of booleans")
+    lowest = chosen.min()
+    highest = chosen.max()
+    if lowest < 0 or highest >= count:
+        raise ValueError(f"{what} run from {lowest} to {highest}; {whole} has 0 to {count - 1}")
+    return chosen.astype(np.int64)
 
 
-def choose_columns(batch: Any, which: np.ndarray) -> tuple[dict[str, Any], Callable[[Tensor], Tensor]]:
-    """The tensors of a ``TreeBatch`` of some trees, by their names, and what takes their rows of a column of nodes.
+def _choose_trees(batch: "TreeBatch", chosen: np.ndarray) -> "TreeBatch":
+    """A batch of only the trees ``chosen`` (k,) int64, in this order. ``ValueError`` if roots are not one per tree.
 
-    ``which`` (len,) int64 are their numbers. Raises ``ValueError`` if roots are not one per tree.
+    The nodes of a tree are contiguous, so a tree is a range of nodes and a range of edges. What holds node indices
+    (``child_index``, ``roots``) is moved by the distance between a tree's old and new first node.
     """
-    starts, sizes, roots, pointer = (
-        tensor.cpu().numpy() for tensor in (batch.starts, batch.sizes, batch.roots, batch.child_ptr)
+    pointer = batch.child_ptr.cpu().numpy()
+    sizes = batch.sizes.cpu().numpy()[chosen].astype(np.int64)
+    old_starts = batch.starts.cpu().numpy()[chosen].astype(np.int64)
+    new_starts = np.cumsum(sizes) - sizes
+    moved_by = new_starts - old_starts
+    roots = batch.roots.cpu().numpy()[chosen] + moved_by
+
+    first_edges = pointer[old_starts]
+    edge_counts = pointer[old_starts + sizes] - first_edges
+    edges = torch.from_numpy(ranges(first_edges, edge_counts)).to(batch.device)
+    edges_moved_by = torch.from_numpy(np.repeat(moved_by, edge_counts)).to(batch.device)
+
+    child_index = batch.child_index.index_select(0, edges) + edges_moved_by
+
+    nodes = ranges(old_starts, sizes)
+    arity = pointer[nodes + 1] - pointer[nodes]
+    return take_nodes(
+        batch,
+        nodes,
+        child_ptr=offsets(arity),
+        child_index=child_index,
+        roots=roots,
+        sizes=sizes,
     )
-    size, old = sizes[which].astype(np.int64), starts[which].astype(np.int64)
-    new = np.cumsum(size) - size
-    node = ranges(old, size)
-    edges = pointer[old + size] - pointer[old]
-    edge = ranges(pointer[old], edges)
-
-    def on_device(array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array).to(batch.device)
-
-    node_index, edge_index, shift = map(on_device, (node, edge, np.repeat(new - old, edges)))
-
-    def nodes(column: Tensor) -> Tensor:
-        return column.index_select(0, node_index)
-
-    columns = {
-        "function": nodes(batch.function).long(),
-        "token": nodes(batch.token).long(),
-        "child_ptr": on_device(np.concatenate([[0], np.cumsum(pointer[node + 1] - pointer[node])])),
-        "child_index": batch.child_index.index_select(0, edge_index) + shift,
-        "level": nodes(batch.level).long(),
-        "roots": on_device(roots[which] + new - old),
-        "sizes": on_device(size),
-        "label": nodes(batch.label).long(),
-        "value": None if batch.value is None else nodes(batch.value),
-        "x": None if batch.x is None else nodes(batch.x),
-    }
-    return columns, nodes
 
 
-DRAWN = 4  # trees of a picture
-MIN_NODES_FOR_NUMPY = 64  # nodes, whose children numpy does not find faster
+def take_nodes(
+    batch: "TreeBatch",
+    nodes: np.ndarray,
+    *,
+    child_ptr: np.ndarray,
+    child_index: Tensor,
+    roots: np.ndarray,
+    sizes: np.ndarray,
+) -> "TreeBatch":
+    """A batch of the nodes ``nodes`` (R,) int64 of another one, on its device.
+
+    What belongs to a node is gathered, numbers of duplicate subtrees too. What holds node indices or counts nodes,
+    fields of :class:`TreeBatch`, is given for the new batch; ids become int64.
+    """
+    device = batch.device
+    index = torch.from_numpy(nodes).to(device)
+
+    def gather(column: Tensor | None) -> Any:
+        return None if column is None else column.index_select(0, index)
+
+    taken = TreeBatch(
+        function=gather(batch.function).long(),
+        token=gather(batch.token).long(),
+        child_ptr=torch.from_numpy(child_ptr).to(device),
+        child_index=child_index,
+        level=gather(batch.level).long(),
+        roots=torch.from_numpy(roots).to(device),
+        sizes=torch.from_numpy(sizes).to(device),
+        label=gather(batch.label).long(),
+        value=gather(batch.value),
+        x=gather(batch.x),
+        vocabulary=batch.vocabulary,
+    )
+    return taken.with_subtrees(gather(batch.subtree))
+
+
+PICTURE_TREES = 4
+MIN_NODES_FOR_NUMPY = 64  # of fewer nodes a dictionary finds the children faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +162,7 @@ class TreeBatch(Movable):
 
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
     user's DAG the numbering is that of the graph. What a data set maps from a file may be int32 instead of int64, and
-    is there to :func:`dgltree.select` from.
+    is there to choose trees from.
 
     See also: :func:`dgltree.batch`, which makes one; :func:`dgltree.propagate`, which runs a cell on it.
     """
@@ -145,17 +188,40 @@ class TreeBatch(Movable):
     x: Tensor | None = None
     """(N, d) floating, one input vector per node."""
     vocabulary: Vocabulary | None = None
-    subtree_numbers: Tensor | None = field(default=None, init=False, repr=False, compare=False)
-    numbered_versions: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
+    subtree_numbers: Tensor | None = field(
+        default=None,
+        init=False,
+        repr=False,
+        compare=False,
+    )
+    numbered_versions: tuple[int, ...] = field(
+        default=(),
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __len__(self) -> int:
         """The number of trees."""
         return len(self.roots)
 
     def __getitem__(self, trees: "int | slice | Sequence[int] | np.ndarray | Tensor") -> "TreeBatch":
-        """One tree, or some, as a batch of their own: what :func:`dgltree.select` gives; of pairs one tree is a member.
+        """One tree, or some in the given order, as a batch on the same device; of pairs one tree is a member.
 
-        Raises ``IndexError`` for the number of a tree that the batch does not have, and as ``select`` does.
+        Examples:
+            >>> import dgltree
+            >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+            >>> dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))[[1]]
+            <TreeBatch: 1 trees, 3 nodes, 2 edges>
+
+        ``trees`` is an index, a slice, indices in any order, or a mask (B,) of booleans. Linear in the nodes chosen,
+        some millions a second where flattening trees makes about one. A batch over the arrays of a file may have
+        int32; what is chosen has int64. Numbers of duplicate subtrees
+        (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
+
+        Raises ``IndexError`` for one index of a tree that the batch does not have. Raises ``ValueError`` for no trees,
+        for such an index among others, for a mask of another length, and for a batch whose roots are not one per tree,
+        as those of a user's graph may be; ``TypeError`` for numbers that are not whole.
         """
         if isinstance(trees, slice):
             trees = range(len(self))[trees]
@@ -163,9 +229,7 @@ class TreeBatch(Movable):
             if not -len(self) <= trees < len(self):
                 raise IndexError(f"there is no tree {trees}: the batch has {len(self)}")
             trees = [int(trees) % len(self)]
-        columns, rows = choose_columns(self, choose_rows(trees, len(self), "trees", "the batch"))
-        some = TreeBatch(**columns, vocabulary=self.vocabulary)
-        return some if self.subtree is None else some.with_subtrees(rows(self.subtree))
+        return _choose_trees(self, choose_rows(trees, len(self), "trees", "the batch"))
 
     def __iter__(self) -> Iterator["TreeBatch"]:
         """A batch for each tree."""
@@ -175,36 +239,47 @@ class TreeBatch(Movable):
         """Whether another batch has the same trees, in the same vocabulary: all tensors are equal, NaN to NaN."""
         if not isinstance(other, TreeBatch):
             return NotImplemented
-        own, others = self._tensors(), other._tensors()
-        return (
-            own.keys() == others.keys()
-            and self.vocabulary == other.vocabulary
-            and all(_equal(tensor, others[name]) for name, tensor in own.items())
-        )
+        tensors = self._tensors()
+        others = other._tensors()
+        if tensors.keys() != others.keys() or self.vocabulary != other.vocabulary:
+            return False
+        return all(_equal(tensor, others[name]) for name, tensor in tensors.items())
 
-    __hash__ = None  # type: ignore[assignment]  # as of what may change
+    __hash__ = None  # type: ignore[assignment]  # tensors may be changed in place
 
     def __repr__(self) -> str:
         return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
 
     def _repr_html_(self) -> str:
         """The first trees for notebooks, under 50 KB; a line of text if the batch has no vocabulary."""
-        title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {len(self.child_index):,} edges"
-        roots = [] if self.vocabulary is None else self.roots[:DRAWN].tolist()
-        title += f"; the first {len(roots)}" if 0 < len(roots) < len(self) else ""
-        return frame_pictures(
-            title, [tree_svg(root, self._name, self._children, MAX_PICTURE_NODES // len(roots)) for root in roots]
-        )
+        num_edges = len(self.child_index)
+        counts = f"{self.num_nodes:,} nodes and {num_edges:,} edges"
+        title = f"{len(self):,} trees as one graph of {counts}"
+        if self.vocabulary is None:
+            return frame_pictures(title, [])
+        roots = self.roots[:PICTURE_TREES].tolist()
+        if len(roots) < len(self):
+            title += f"; the first {len(roots)}"
+        most = MAX_PICTURE_NODES // len(roots)
+        pictures = [tree_svg(root, self._name, self._children, most) for root in roots]
+        return frame_pictures(title, pictures)
 
     def _name(self, node: int) -> str:
+        """The name of a node in a picture."""
         assert self.vocabulary is not None
-        function, token = self.vocabulary.functions[int(self.function[node])][0], int(self.token[node])
-        value = float("nan") if self.value is None else float(self.value[node])
-        named = None if token == NO_TOKEN else self.vocabulary.tokens[token]
-        return node_name(function, named, None if value != value else value, not self._children(node))
+        function, _ = self.vocabulary.functions[int(self.function[node])]
+        token = None
+        if self.token[node] != NO_TOKEN:
+            token = self.vocabulary.tokens[int(self.token[node])]
+        value = None
+        if self.value is not None and not self.value[node].isnan():
+            value = float(self.value[node])
+        is_leaf = not self._children(node)
+        return node_name(function, token, value, is_leaf)
 
     def _children(self, node: int) -> list[int]:
-        return list(map(int, self.child_index[self.child_ptr[node] : self.child_ptr[node + 1]]))
+        start, stop = self.child_ptr[node : node + 2]
+        return self.child_index[start:stop].tolist()
 
     @property
     def num_nodes(self) -> int:
@@ -227,22 +302,29 @@ class TreeBatch(Movable):
         """
         return self.subtree_numbers if self.numbered_versions == self.versions else None
 
-    def with_subtrees(self, numbers: Tensor) -> "TreeBatch":
-        """The same batch, which knows the numbers of its subtrees, (N,) int64."""
+    def with_subtrees(self, numbers: Tensor | None) -> "TreeBatch":
+        """A copy that knows the numbers of its subtrees, (N,) int64; the batch itself for None."""
+        if numbers is None:
+            return self
+        # ``replace`` leaves the numbers out, so that a batch with other tensors never has those of this one.
         numbered = replace(self)
         object.__setattr__(numbered, "subtree_numbers", numbers)
         object.__setattr__(numbered, "numbered_versions", numbered.versions)
         return numbered
 
     def within(self, vocabulary: Vocabulary) -> "TreeBatch":
-        """The same batch, which knows that its ids are those of a vocabulary; itself if it knows one."""
+        """A copy whose ids are known to be those of a vocabulary; the batch itself if it knows one."""
         if self.vocabulary is not None:
             return self
-        known = replace(self, vocabulary=vocabulary)
-        return known if self.subtree is None else known.with_subtrees(self.subtree)
+        return replace(self, vocabulary=vocabulary).with_subtrees(self.subtree)
 
     def _tensors(self) -> dict[str, Tensor]:
-        return {name: column for name in _columns() if isinstance(column := getattr(self, name), Tensor)}
+        tensors = {}
+        for name in _columns():
+            column = getattr(self, name)
+            if isinstance(column, Tensor):
+                tensors[name] = column
+        return tensors
 
     @cached_property
     def starts(self) -> Tensor:
@@ -252,7 +334,8 @@ class TreeBatch(Movable):
             starts = ends - self.sizes
             if torch.equal(starts, self.roots.long()):
                 return self.roots  # which a file maps: nothing that grows with it is held
-            if bool(((starts <= self.roots) & (self.roots < ends)).all()):
+            is_inside = (starts <= self.roots) & (self.roots < ends)
+            if bool(is_inside.all()):
                 return starts
         raise ValueError("the roots of this batch are not one per tree, in the order of the trees")
 
@@ -276,32 +359,47 @@ class TreeBatch(Movable):
     @cached_property
     def numbers(self) -> Tensor | None:
         """(N,) float64, ``value`` as cells read it: on the scale of each place, if the vocabulary has scales."""
-        table = None if self.vocabulary is None else self.vocabulary.scale_table
-        if self.value is None or table is None:
+        if self.value is None or self.vocabulary is None:
+            return self.value
+        table = self.vocabulary.scale_table
+        if table is None:
             return self.value
         table = table.on(self.device)
         rows = table.rows(self.function, *parents_of(self))
         return table.distances(self.value, rows).asinh()
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "TreeBatch":
-        """The same batch with ``function`` of every tensor."""
+        """A batch of ``function`` of every tensor."""
         tensors = {name: function(tensor) for name, tensor in self._tensors().items()}
-        mapped: TreeBatch = replace(self, **tensors)  # type: ignore[arg-type]
-        return mapped if self.subtree is None else mapped.with_subtrees(function(self.subtree))
+        mapped = replace(self, **tensors)  # type: ignore[arg-type]
+        subtrees = self.subtree
+        if subtrees is None:
+            return mapped
+        return mapped.with_subtrees(function(subtrees))
 
     @cached_property
     def graph(self) -> "dgl.DGLGraph":
-        """The same batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
-        columns = {name: getattr(self, name) for name in ("function", "token", "label", "value", "x")}
-        ndata = {name: column for name, column in columns.items() if column is not None}
+        """The batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
+        ndata = {}
+        for name in ("function", "token", "label", "value", "x"):
+            column = getattr(self, name)
+            if column is not None:
+                ndata[name] = column
         ends = torch.cumsum(self.sizes, 0)
-        num_edges = self.child_ptr[ends] - self.child_ptr[ends - self.sizes]
-        return to_dgl((self.child_index, self.parent_index), self.slot, ndata, self.sizes, num_edges)
+        starts = ends - self.sizes
+        num_edges = self.child_ptr[ends] - self.child_ptr[starts]
+        return to_dgl(
+            (self.child_index, self.parent_index),
+            self.slot,
+            ndata,
+            self.sizes,
+            num_edges,
+        )
 
     def to_heterograph(
         self, ndata: Mapping[str, Tensor] | None = None, *, positions: Sequence[str] | None = None
     ) -> "dgl.DGLGraph":
-        """The same batch as a ``dgl.heterograph``: node types are named after functions, edge types after slots.
+        """The batch as a ``dgl.heterograph``: node types are named after functions, edge types after slots.
 
         The way back of :meth:`from_graph`: each type that has nodes has the fields ``token``, ``label``, ``value`` and
         ``x``, those of ``ndata``, such as states, (N, ...) each, and its nodes in their order. ``positions`` are names
@@ -347,20 +445,26 @@ class TreeBatch(Movable):
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
-    """Of one device, shape and dtype, with equal entries; NaN is equal to NaN."""
-    if (a.device, a.shape, a.dtype) != (b.device, b.shape, b.dtype):
+    """Whether two tensors have one device, shape and dtype, and equal entries; NaN is equal to NaN."""
+    if a.device != b.device or a.dtype != b.dtype:
         return False
-    same = (a == b) | ((a != a) & (b != b))
-    return bool(same.all())
+    if a.shape != b.shape:
+        return False
+    both_nan = (a != a) & (b != b)
+    return bool(((a == b) | both_nan).all())
 
 
 @cache
 def _columns() -> tuple[str, ...]:
-    """The names of what a batch is made of."""
-    return tuple(field.name for field in fields(TreeBatch) if field.init)
+    """The names of the fields that a batch is made from."""
+    return tuple(column.name for column in fields(TreeBatch) if column.init)
 
 
-def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:
+def batch(
+    trees: Iterable[Tree | tuple[Tree, ...]],
+    vocabulary: Vocabulary,
+    x: Tensor | None = None,
+) -> TreeBatch:
     """Flatten trees into one :class:`TreeBatch`; a pair (an equation) gives two trees, with roots 2i and 2i + 1.
 
     Examples:
@@ -378,7 +482,7 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     children, a label that is not a class number, or an ``x`` of another length; ``TypeError`` for arguments of another
     kind. Linear in the number of distinct nodes.
 
-    See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
+    See also: :func:`dgltree.unbatch`, :func:`dgltree.propagate`; ``batch[[2, 0]]`` is a batch of some of the trees.
     """
     if isinstance(trees, TreeBatch):
         raise TypeError("these trees are a batch already; dgltree.batching.join makes one of several batches")
@@ -388,49 +492,63 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         raise TypeError(
             f"the vocabulary is of type {type(vocabulary).__name__}; make one by Vocabulary.from_trees(trees)"
         )
-    if x is not None and not (isinstance(x, Tensor) and x.is_floating_point() and x.dim() == 2):
-        kind = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-        raise TypeError(f"x is {kind}; expected a tensor (N, d) of floating numbers, a row per node")
+    if x is not None:
+        _check_vectors(x)
     flat = list(flat_trees(trees))
     if not flat:
         raise ValueError("an empty batch: give at least one tree")
-    read, nodes, counts = read_fields(flat)
-    if vocabulary.scales is not None and len(nodes) < sum(tree.size for tree in flat):
+    fields, nodes, counts = read_fields(flat)
+    unfolded_size = sum(tree.size for tree in flat)
+    if vocabulary.scales is not None and len(nodes) < unfolded_size:
         flat = [_with_numbers_apart(tree) for tree in flat]
-        read, nodes, counts = read_fields(flat)
-    function, token = node_ids(read, counts, vocabulary)
+        fields, nodes, counts = read_fields(flat)
+    function, token = node_ids(fields, counts, vocabulary)
     if x is not None and len(x) != len(nodes):
         raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
-    arity, sizes = column(read.arity), column(counts)
-    pointer = np.zeros(len(nodes) + 1, np.int64)
-    np.cumsum(arity, out=pointer[1:])
-    if len(nodes) < max(MIN_NODES_FOR_NUMPY, sum(tree.size for tree in flat)):
-        child = children_by_object(nodes, counts)
+
+    arity = column(fields.arity)
+    sizes = column(counts)
+    child_ptr = offsets(arity)
+    # Only where no object is shared does the order of the nodes say which the children are.
+    if len(nodes) < max(MIN_NODES_FOR_NUMPY, unfolded_size):
+        child_index = children_by_object(nodes, counts)
     else:
-        child = children_in_preorder(column(read.size), arity, pointer)
-    values = numbers(read)
+        child_index = children_in_preorder(column(fields.size), arity, child_ptr)
+    values = numbers(fields)
+    value = None if values is None else torch.from_numpy(values)
     return TreeBatch(
         function=torch.from_numpy(function),
         token=torch.from_numpy(token),
-        child_ptr=torch.from_numpy(pointer),
-        child_index=torch.from_numpy(child),
-        level=torch.from_numpy(column(read.level)),
+        child_ptr=torch.from_numpy(child_ptr),
+        child_index=torch.from_numpy(child_index),
+        level=torch.from_numpy(column(fields.level)),
         roots=torch.from_numpy(np.cumsum(sizes) - sizes),
         sizes=torch.from_numpy(sizes),
-        label=torch.from_numpy(class_numbers(read)),
-        value=None if values is None else torch.from_numpy(values),
+        label=torch.from_numpy(class_numbers(fields)),
+        value=value,
         x=x,
         vocabulary=vocabulary,
     )
 
 
+def _check_vectors(x: Any) -> None:
+    """Raise ``TypeError`` unless ``x`` is a floating tensor (N, d)."""
+    kind = type(x).__name__
+    if isinstance(x, Tensor):
+        if x.is_floating_point() and x.dim() == 2:
+            return
+        kind = f"{x.dtype} of shape {tuple(x.shape)}"
+    raise TypeError(f"x is {kind}; expected a tensor (N, d) of floating numbers, a row per node")
+
+
 def _with_numbers_apart(tree: Tree) -> Tree:
     """An equal tree in which every leaf with a number is an object of its own: its scale is that of its place."""
 
-    def copied(node: Tree, children: list[Tree]) -> Tree:
-        return node.replace(children=[child if child.value is None else child.replace() for child in children])
+    def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        copies = [child if child.value is None else child.replace() for child in children]
+        return node.replace(children=copies)
 
-    return tree.fold(copied)
+    return tree.fold(rebuild)
 
 
 def shares_numbers(batch: TreeBatch) -> bool:
@@ -438,7 +556,8 @@ def shares_numbers(batch: TreeBatch) -> bool:
     if batch.value is None:
         return False
     parents = torch.bincount(batch.child_index, minlength=batch.num_nodes)
-    return bool(((parents > 1) & ~batch.value.isnan()).any())
+    has_number = ~batch.value.isnan()
+    return bool((parents[has_number] > 1).any())
 
 
 def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
@@ -449,7 +568,9 @@ def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
         raise TypeError(
             f"{caller} takes a batch, but got a {type(given).__name__}: use dgltree.batch(trees, cell.vocabulary)"
         )
-    return given if isinstance(given, TreeBatch) else TreeBatch.from_graph(given)
+    if isinstance(given, TreeBatch):
+        return given
+    return TreeBatch.from_graph(given)
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:
@@ -466,43 +587,88 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
     if batch.vocabulary is None:
         raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")
     check_ids(batch, batch.vocabulary)
-    functions, tokens = batch.vocabulary.functions, batch.vocabulary.tokens
-    function, token, label = batch.function.tolist(), batch.token.tolist(), batch.label.tolist()
-    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
-    value: Sequence[float] | None = None if batch.value is None else batch.value.tolist()
+    # The loop reads lists of Python's objects: an entry of a tensor would cost more than the rest of it.
+    function_names = [name for name, _ in batch.vocabulary.functions]
+    functions = [function_names[number] for number in batch.function.tolist()]
+    token_names = [*batch.vocabulary.tokens, None]
+    tokens = [token_names[number] for number in batch.token.tolist()]  # NO_TOKEN is -1, the last
+    values = [None] * batch.num_nodes
+    if batch.value is not None:
+        values = [None if isnan(number) else number for number in batch.value.tolist()]
+    labels = [None if number == NO_LABEL else number for number in batch.label.tolist()]
+    pointer = batch.child_ptr.tolist()
+    child_index = batch.child_index.tolist()
+
     trees: dict[int, Tree] = {}
-    for j in torch.argsort(batch.level, stable=True).tolist():
-        trees[j] = Tree(
-            functions[function[j]][0],
-            [trees[k] for k in child[pointer[j] : pointer[j + 1]]],
-            token=None if token[j] == NO_TOKEN else tokens[token[j]],
-            value=None if value is None or value[j] != value[j] else value[j],
-            label=None if label[j] == NO_LABEL else label[j],
+    for node in torch.argsort(batch.level, stable=True).tolist():
+        child_nodes = child_index[pointer[node] : pointer[node + 1]]
+        children = [trees[child] for child in child_nodes]
+        trees[node] = Tree(
+            functions[node],
+            children,
+            token=tokens[node],
+            value=values[node],
+            label=labels[node],
         )
-    return [trees[j] for j in batch.roots.tolist()]
+    return [trees[root] for root in batch.roots.tolist()]
 
 
 def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
-    """``ValueError`` naming the first node whose ids a vocabulary lacks, or whose function has another arity there."""
-    function, arity = batch.function.cpu(), batch.arity.cpu()
-    for kind, ids, count, lowest in (
-        ("function", function, len(vocabulary.functions), 0),
-        ("token", batch.token.cpu(), len(vocabulary.tokens), NO_TOKEN),
-    ):
-        wrong = torch.nonzero((ids < lowest) | (ids >= count))
-        if len(wrong):
-            j = int(wrong[0])
-            raise ValueError(f"{place(batch, j)} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")
-    known = torch.tensor([-1 if known is ANY_ARITY else known for _, known in vocabulary.functions])[function]
-    wrong = torch.nonzero((known != arity) & (known >= 0))
+    """Raise ``ValueError`` for a node whose ids a vocabulary lacks, or whose function has another arity there.
+
+    The message names the first one.
+    """
+    function = batch.function.cpu()
+    arity = batch.arity.cpu()
+    _check_range(
+        batch,
+        "function",
+        function,
+        0,
+        len(vocabulary.functions),
+    )
+    _check_range(
+        batch,
+        "token",
+        batch.token.cpu(),
+        NO_TOKEN,
+        len(vocabulary.tokens),
+    )
+    arities = [-1 if required is ANY_ARITY else required for _, required in vocabulary.functions]
+    expected = torch.tensor(arities)[function]
+    is_wrong = (expected != arity) & (expected >= 0)
+    wrong = torch.nonzero(is_wrong)
     if len(wrong):
-        j = int(wrong[0])
-        name, right = vocabulary.functions[int(function[j])]
-        raise ValueError(f"{place(batch, j)} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
+        node = int(wrong[0])
+        name, right = vocabulary.functions[int(function[node])]
+        raise ValueError(
+            f"{place(batch, node)} ({name!r}) has {int(arity[node])} children; this model knows it with {right}"
+        )
 
 
-def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> None:
-    """``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has, or of other ids.
+def _check_range(
+    batch: TreeBatch,
+    kind: str,
+    ids: Tensor,
+    lowest: int,
+    count: int,
+) -> None:
+    """Raise ``ValueError`` for the first node whose id is not in ``lowest`` to ``count - 1``."""
+    is_wrong = (ids < lowest) | (ids >= count)
+    wrong = torch.nonzero(is_wrong)
+    if len(wrong):
+        node = int(wrong[0])
+        raise ValueError(
+            f"{place(batch, node)} has {kind} id {int(ids[node])}; the vocabulary has ids 0 to {count - 1}"
+        )
+
+
+def check_vocabulary(
+    batch: TreeBatch,
+    vocabulary: Vocabulary,
+    owner: str,
+) -> None:
+    """Raise ``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has, or other ids.
 
     Ids of a batch with a vocabulary are looked at on a CPU alone: a GPU would have to be waited for.
     """
@@ -518,33 +684,9 @@ def place(batch: TreeBatch, node: int) -> str:
     """Where a node is, for error messages: the tree and the node's number in it in preorder, both from 1."""
     ends = torch.cumsum(batch.sizes, 0).cpu()
     tree = int(torch.searchsorted(ends, node, right=True))
-    return f"tree {tree + 1}, node {node - int(ends[tree] - batch.sizes[tree]) + 1}"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Some trees of a batch as a batch: how a data set that was flattened once becomes batches.
-
-
-def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
-    """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
-
-    Examples:
-        >>> import dgltree
-        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
-        >>> dgltree.select(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees)), [1])
-        <TreeBatch: 1 trees, 3 nodes, 2 edges>
-
-    Linear in the nodes selected, some millions a second where flattening trees makes about one. A batch
-    over the arrays of a file may have int32; what is selected has int64. Numbers of duplicate subtrees
-    (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
-
-    ``trees`` are numbers, or a mask (B,) of booleans.
-
-    Raises ``ValueError`` for no trees, for a number that is none of a tree, for a mask of another length, and for a
-    batch whose roots are not one per tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
-    whole.
-    """
-    return batch[choose_rows(trees, len(batch), "trees", "the batch")]
+    start = int(ends[tree] - batch.sizes[tree])
+    number = node - start + 1
+    return f"tree {tree + 1}, node {number}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -555,7 +697,11 @@ Supervision = Literal["nodes", "roots"]
 """Every node, or the roots alone."""
 
 
-def supervised(batch: TreeBatch, supervision: Supervision, classes: int) -> Tensor:
+def supervised(
+    batch: TreeBatch,
+    supervision: Supervision,
+    classes: int,
+) -> Tensor:
     """(N,) for "nodes" or (B,) for "roots", int64: the numbers of the nodes to be predicted, all of them labelled.
 
     Raises ``ValueError`` naming the first of these nodes that has no label, or a label that is not below ``classes``:
@@ -563,13 +709,18 @@ def supervised(batch: TreeBatch, supervision: Supervision, classes: int) -> Tens
     """
     if supervision not in ("nodes", "roots"):
         raise ValueError(f"supervision is {supervision!r}; it must be 'nodes' or 'roots'")
-    nodes = batch.roots if supervision == "roots" else torch.arange(batch.num_nodes, device=batch.device)
+    nodes = batch.roots
+    which = "the root"
+    if supervision == "nodes":
+        nodes = torch.arange(batch.num_nodes, device=batch.device)
+        which = "every node"
     labels = batch.label[nodes]
-    wrong = torch.nonzero((labels < 0) | (labels >= classes))
+    is_wrong = (labels < 0) | (labels >= classes)
+    wrong = torch.nonzero(is_wrong)
     if not len(wrong):
         return nodes
-    node, label = int(nodes[wrong[0]]), int(labels[wrong[0]])
-    which = "the root" if supervision == "roots" else "every node"
+    node = int(nodes[wrong[0]])
+    label = int(labels[wrong[0]])
     if label != NO_LABEL:
         raise ValueError(f"{place(batch, node)} has the label {label}; classes are 0 to {classes - 1}")
     raise ValueError(f"{place(batch, node)} has no label; supervision={supervision!r} needs one at {which} of a tree")

@@ -1,7 +1,6 @@
 """Several batches as one."""
 
 from collections.abc import Iterable
-from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -19,66 +18,78 @@ def join(batches: Iterable[TreeBatch]) -> TreeBatch:
         >>> dgltree.batching.join([batch[1], batch[0]]) == batch[[1, 0]]
         True
 
-    Numbers of leaves (``value``) are NaN where a batch has none. Numbers of equal subtrees are not kept:
+    Numbers of leaves (``value``) are NaN where a batch has none. Numbers of duplicate subtrees are not kept:
     :func:`dgltree.batching.number_subtrees` counts them over the whole.
 
     Raises ``ValueError`` for no batches, for other vocabularies or devices, and if only some have input vectors ``x``,
     or vectors of another width or dtype; ``TypeError`` for what is not a batch.
 
-    See also: :func:`dgltree.select`, the way back.
+    See also: ``batch[...]`` of :class:`dgltree.TreeBatch`, the way back.
     """
     parts = list(batches)
     _check(parts)
-    nodes = _starts([part.num_nodes for part in parts])
-    edges = _starts([len(part.child_index) for part in parts])
+    first = parts[0]
 
-    def column(name: str) -> Tensor:
-        return torch.cat([getattr(part, name) for part in parts])
+    names = ["function", "token", "level", "sizes", "label"]
+    if first.x is not None:
+        names.append("x")
+    columns = {}
+    for name in names:
+        columns[name] = torch.cat([getattr(part, name) for part in parts])
+    # What holds indices of nodes or edges is moved by the nodes or edges of the parts before.
+    pointers = [first.child_ptr[:1]]
+    child_indices = []
+    roots = []
+    first_node = 0
+    first_edge = 0
+    for part in parts:
+        pointers.append(part.child_ptr[1:] + first_edge)
+        child_indices.append(part.child_index + first_node)
+        roots.append(part.roots + first_node)
+        first_node += part.num_nodes
+        first_edge += len(part.child_index)
 
-    def shifted(name: str, starts: list[int]) -> Tensor:
-        return torch.cat([getattr(part, name) + start for part, start in zip(parts, starts, strict=True)])
-
-    values = [part.value if part.value is not None else _no_numbers(part) for part in parts]
-    ends = [part.child_ptr[1:] + start for part, start in zip(parts, edges, strict=True)]
+    value = None
+    if any(part.value is not None for part in parts):
+        value = torch.cat([_numbers(part) for part in parts])
     return TreeBatch(
-        function=column("function"),
-        token=column("token"),
-        child_ptr=torch.cat([parts[0].child_ptr[:1], *ends]),
-        child_index=shifted("child_index", nodes),
-        level=column("level"),
-        roots=shifted("roots", nodes),
-        sizes=column("sizes"),
-        label=column("label"),
-        value=None if all(part.value is None for part in parts) else torch.cat(values),
-        x=None if parts[0].x is None else column("x"),
-        vocabulary=parts[0].vocabulary,
+        **columns,
+        child_ptr=torch.cat(pointers),
+        child_index=torch.cat(child_indices),
+        roots=torch.cat(roots),
+        value=value,
+        vocabulary=first.vocabulary,
     )
 
 
-def _starts(counts: list[int]) -> list[int]:
-    """The number of the first of each part."""
-    return [0, *accumulate(counts[:-1])]
-
-
-def _no_numbers(part: TreeBatch) -> Tensor:
-    return torch.full((part.num_nodes,), torch.nan, dtype=torch.float64, device=part.device)
+def _numbers(part: TreeBatch) -> Tensor:
+    if part.value is not None:
+        return part.value
+    return torch.full(
+        (part.num_nodes,),
+        torch.nan,
+        dtype=torch.float64,
+        device=part.device,
+    )
 
 
 def _check(parts: list[TreeBatch]) -> None:
-    """The errors of :func:`join`."""
+    """Raise the errors of :func:`join`."""
     if not parts:
         raise ValueError("no batches: give at least one")
+    first = parts[0]
     for i, part in enumerate(parts):
         if not isinstance(part, TreeBatch):
             raise TypeError(f"batch {i} is a {type(part).__name__}; join takes batches, dgltree.batch takes trees")
-        if part.vocabulary != parts[0].vocabulary:
+        if part.vocabulary != first.vocabulary:
             raise ValueError(f"batch {i} has a different vocabulary from batch 0: flatten the trees of both in one")
-        if part.device != parts[0].device:
-            raise ValueError(f"batch {i} is on {part.device}, batch 0 on {parts[0].device}: use batch.to(...)")
-        own, others = (None if x is None else (x.shape[1:], x.dtype) for x in (part.x, parts[0].x))
-        if own != others:
-            raise ValueError(f"batch {i} has x of {_described(part.x)}, batch 0 of {_described(parts[0].x)}")
+        if part.device != first.device:
+            raise ValueError(f"batch {i} is on {part.device}, batch 0 on {first.device}: use batch.to(...)")
+        if _described(part.x) != _described(first.x):
+            raise ValueError(f"batch {i} has x of {_described(part.x)}, batch 0 of {_described(first.x)}")
 
 
 def _described(x: Tensor | None) -> str:
-    return "no node" if x is None else f"width {x.shape[1]} and {x.dtype}"
+    if x is None:
+        return "no node"
+    return f"width {x.shape[1]} and {x.dtype}"

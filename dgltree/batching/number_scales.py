@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.batching.run_lengths import starts_segment
+
 POSITIONS = 8
 """Positions among siblings that are places of their own; later ones are one place."""
 MIN_PLACE_NUMBERS = 10
@@ -49,19 +51,35 @@ class PlaceScale:
     high: float
 
     def __post_init__(self) -> None:
-        numbers = (self.middle, self.spread, self.low, self.high)
-        given = [each is not None for each in (self.leaf, self.parent, self.position)]
-        names = all(isinstance(name, str | None) for name in (self.leaf, self.parent))
-        whole = self.position is None or (type(self.position) is int and 0 <= self.position <= POSITIONS)
-        real = all(type(number) in (int, float) and isfinite(number) for number in numbers)
-        if not (names and whole and real and given == sorted(given, reverse=True) and self.spread > 0):
+        if not (self._names_a_place() and self._has_finite_numbers() and self.spread > 0):
             raise ValueError(f"not a scale for the numbers of a place: {astuple(self)!r:.80}")
+
+    def _names_a_place(self) -> bool:
+        # A place without a leaf's function has no parent's either, and one without a parent's has no position.
+        if self.leaf is None and self.parent is not None:
+            return False
+        if self.position is not None:
+            if self.parent is None or type(self.position) is not int:
+                return False
+            if not 0 <= self.position <= POSITIONS:
+                return False
+        return isinstance(self.leaf, str | None) and isinstance(self.parent, str | None)
+
+    def _has_finite_numbers(self) -> bool:
+        for number in (self.middle, self.spread, self.low, self.high):
+            if type(number) not in (int, float) or not isfinite(number):
+                return False
+        return True
 
     @property
     def name(self) -> str:
         """The place, for people: ``order.amount``, ``item.atom[0]``."""
-        above = f"{self.parent}." if self.parent else ""
-        return f"{above}{self.leaf}" + ("" if self.position is None else f"[{self.position}]")
+        name = str(self.leaf)
+        if self.parent:
+            name = f"{self.parent}.{name}"
+        if self.position is not None:
+            name = f"{name}[{self.position}]"
+        return name
 
 
 class NumberScales:
@@ -76,45 +94,63 @@ class NumberScales:
     def __init__(self, places: Iterable[PlaceScale]) -> None:
         self.places = tuple(places)
         kinds = [(place.leaf, place.parent, place.position) for place in self.places]
-        if not kinds or kinds[-1] != (None, None, None) or len(set(kinds)) < len(kinds):
+        is_complete = kinds[-1:] == [(None, None, None)]
+        if not is_complete or len(set(kinds)) < len(kinds):
             raise ValueError("the scales of numbers must name each place once, and the scale of all other leaves last")
 
     @classmethod
     def of(cls, batches: Iterable[Any]) -> "NumberScales | None":
-        """Those of the numbers at leaves of training trees, each ``TreeBatch`` in its vocabulary; None if none has one.
+        """The scales of training trees, each ``TreeBatch`` in its vocabulary; None if no leaf has a number.
 
-        Each number counts once for each parent of its leaf.
+        Each number counts once for each parent of its leaf. A place with too few numbers for a scale of its own leaves
+        them to the next wider one.
         """
-        columns = _columns(batches)
-        if columns is None:
+        names: dict[str, int] = {}
+        numbers = _read_numbers(batches, names)
+        if numbers is None:
             return None
-        names, leaf, parent, position, value, twice = columns
-        pair, every = leaf * len(names) + parent, np.ones(len(value), bool)
-        levels = ((pair * (POSITIONS + 1) + position, twice, 3), (pair, every, 2), (leaf, every, 1))
-        places, alone = list[PlaceScale](), np.ones(len(value), bool)
-        for key, may, parts in levels:
-            for group in _groups(key, np.flatnonzero(may)):
-                where = (names[leaf[group[0]]], names[parent[group[0]]], int(position[group[0]]))
-                kept = [part if k < parts else None for k, part in enumerate(where)]
-                places.append(PlaceScale(*kept, *measure(value[group])))  # type: ignore[arg-type, call-arg]
-                alone[group] = False
-        places.append(PlaceScale(None, None, None, *measure(value[alone] if alone.any() else value)))
+        pair = numbers.leaf * len(names) + numbers.parent
+        position = _positions(numbers, pair, len(names))
+        with_position = pair * (POSITIONS + 1) + position
+        repeated = np.flatnonzero(_is_repeated(pair, numbers.parent_node))
+        every = np.arange(len(pair))
+        levels = ((with_position, repeated, 3), (pair, every, 2), (numbers.leaf, every, 1))
+        name_of = list(names)
+        left_over = np.ones(len(pair), bool)
+        places = []
+        for key, rows, parts in levels:
+            for group in _groups(key, rows):
+                row = group[0]
+                leaf = name_of[numbers.leaf[row]]
+                parent = name_of[numbers.parent[row]]
+                place = (leaf, parent, int(position[row]))
+                places.append(_scale(place[:parts], numbers.value[group]))
+                left_over[group] = False
+        others = numbers.value
+        if left_over.any():
+            others = others[left_over]
+        places.append(_scale((), others))
         return cls(places)
 
     @property
     def narrowest(self) -> list[PlaceScale]:
         """The places that no narrower one of these is part of, without that of any leaf."""
-        wider = {
-            (place.leaf, None if place.position is None else place.parent)
-            for place in self.places[:-1]
-            if place.parent is not None
-        }
-        return [
-            place for place in self.places[:-1] if place.position is not None or (place.leaf, place.parent) not in wider
-        ]
+        wider = set()
+        for place in self.places[:-1]:
+            if place.position is not None:
+                wider.add((place.leaf, place.parent))
+            elif place.parent is not None:
+                wider.add((place.leaf, None))
+        narrowest = []
+        for place in self.places[:-1]:
+            if place.position is not None or (place.leaf, place.parent) not in wider:
+                narrowest.append(place)
+        return narrowest
 
     def __eq__(self, other: object) -> bool:
-        return self.places == other.places if isinstance(other, NumberScales) else NotImplemented
+        if not isinstance(other, NumberScales):
+            return NotImplemented
+        return self.places == other.places
 
     def __hash__(self) -> int:
         return hash(self.places)
@@ -128,13 +164,25 @@ class NumberScales:
     @classmethod
     def from_json(cls, data: Any) -> "NumberScales":
         """Inverse of :meth:`to_json`. Raises ``ValueError`` for anything else."""
-        if not isinstance(data, list) or not all(isinstance(row, list) and len(row) == 7 for row in data):
-            raise ValueError("each scale of a vocabulary must be a list of a place in three parts and four numbers")
-        return cls(PlaceScale(*row) for row in data)
+        rows = data if isinstance(data, list) else [data]
+        for row in rows:
+            if not isinstance(row, list) or len(row) != 7:
+                raise ValueError("each scale of a vocabulary must be a list of a place in three parts and four numbers")
+        return cls(PlaceScale(*row) for row in rows)
+
+
+class _ScaleLevel(NamedTuple):
+    """The places that name as many parts: their keys, ascending, and the row of each in the list of places."""
+
+    keys: Tensor
+    rows: Tensor
 
 
 class ScaleTable:
     """The scales of places by the ids of a vocabulary's functions.
+
+    A place is one whole number, its key: the number of the leaf's name, that and the parent's, or these and the
+    position. A leaf looks its three keys up, and the narrowest place that there is wins.
 
     Args:
         scales: by names.
@@ -142,68 +190,108 @@ class ScaleTable:
     """
 
     def __init__(self, scales: NumberScales, functions: Sequence[tuple[str, int | None]]) -> None:
-        names = {name: i for i, name in enumerate(dict.fromkeys([*(name for name, _ in functions), NO_PARENT]))}
-        self._count = len(names)
-        self._name = torch.tensor([*(names[name] for name, _ in functions), names[NO_PARENT]])
+        function_names = [name for name, _ in functions]
+        function_names.append(NO_PARENT)  # id -1
+        numbers: dict[str, int] = {}
+        for name in function_names:
+            numbers.setdefault(name, len(numbers))
+        self._count = len(numbers)
+        self._name = torch.tensor([numbers[name] for name in function_names])
+        pairs = {(place.leaf, place.parent) for place in scales.places}
+        leaves_below = Counter(parent for _, parent in pairs)  # places of any parent are counted at None
+        is_keyed = [leaves_below[name] > 1 for name in numbers]
+        self._keyed = torch.tensor(is_keyed)
         keys: list[list[tuple[int, int]]] = [[], [], []]
-        pairs = {(place.leaf, place.parent) for place in scales.places if place.parent is not None}
-        named = Counter(parent for _, parent in pairs)
-        self._keyed = torch.tensor([named[name] > 1 for name in names])
         for row, place in enumerate(scales.places[:-1]):
-            leaf, parent = names.get(place.leaf or ""), names.get(NO_PARENT if place.parent is None else place.parent)
-            if leaf is not None and parent is not None:
-                pair = leaf * self._count + parent
-                level = (place.parent is not None) + (place.position is not None)
-                keys[level].append(((leaf, pair, pair * (POSITIONS + 1) + (place.position or 0))[level], row))
-        self._levels = [tuple(torch.tensor(sorted(level)).view(-1, 2).long().T.contiguous()) for level in keys]
+            leaf = numbers.get(place.leaf or "")
+            parent = numbers.get(place.parent or NO_PARENT)
+            if leaf is None or parent is None:
+                continue  # a function that this vocabulary lacks
+            pair = leaf * self._count + parent
+            if place.parent is None:
+                keys[0].append((leaf, row))
+            elif place.position is None:
+                keys[1].append((pair, row))
+            else:
+                key = pair * (POSITIONS + 1) + place.position
+                keys[2].append((key, row))
+        self._levels = []
+        for level in keys:
+            level.sort()
+            keys_of_level = torch.tensor([key for key, _ in level], dtype=torch.int64)
+            rows_of_level = torch.tensor([row for _, row in level], dtype=torch.int64)
+            self._levels.append(_ScaleLevel(keys_of_level, rows_of_level))
         self._last = len(scales.places) - 1
-        numbers = [(place.middle, place.spread, place.low, place.high) for place in scales.places]
-        self._middle, self._spread, self._low, self._high = torch.tensor(numbers, dtype=torch.float64).unbind(1)
+        self._middle = _column(place.middle for place in scales.places)
+        self._spread = _column(place.spread for place in scales.places)
+        self._low = _column(place.low for place in scales.places)
+        self._high = _column(place.high for place in scales.places)
         self._moved: dict[torch.device, ScaleTable] = {}
 
     def on(self, device: torch.device) -> "ScaleTable":
-        """The same on a device, copied there once."""
+        """This table on a device, copied there once."""
         if device == self._name.device:
             return self
         if device not in self._moved:
-            moved = self._moved[device] = copy(self)
+            moved = copy(self)
             moved._moved = {}
-            moved._levels = [tuple(column.to(device) for column in level) for level in self._levels]
+            moved._levels = []
+            for level in self._levels:
+                columns = [column.to(device) for column in level]
+                moved._levels.append(_ScaleLevel(*columns))
             for name in ("_name", "_keyed", "_middle", "_spread", "_low", "_high"):
                 setattr(moved, name, getattr(self, name).to(device))
+            self._moved[device] = moved
         return self._moved[device]
 
-    def rows(self, leaf: Tensor, parent: Tensor, position: Tensor, rank: Tensor) -> Tensor:
+    def rows(
+        self,
+        leaf: Tensor,
+        parent: Tensor,
+        position: Tensor,
+        rank: Tensor,
+    ) -> Tensor:
         """(K,) int64, the numbers of the places of leaves.
 
         Args:
             leaf, parent: (K,) ids of their functions and of those above them, -1 above a root.
             position, rank: (K,) int64, how many siblings come before them, and how many of the same function.
         """
-        leaf, parent = self._name[leaf.long()], self._name[parent.long()]
-        position = torch.where(self._keyed[parent], rank, position)
+        leaf = self._name[leaf.long()]
+        parent = self._name[parent.long()]
+        position = torch.where(self._keyed[parent], rank, position).clamp(max=POSITIONS)
         pair = leaf * self._count + parent
-        found = torch.full_like(pair, self._last)
-        for (keys, rows), key in zip(
-            self._levels, (leaf, pair, pair * (POSITIONS + 1) + position.clamp(max=POSITIONS)), strict=True
-        ):
-            if len(keys):
-                place = torch.searchsorted(keys, key).clamp(max=len(keys) - 1)
-                found = torch.where(keys[place] == key, rows[place], found)
-        return found
+        rows = torch.full_like(pair, self._last)
+        # From the widest place to the narrowest, which so is the last to write its row.
+        keys = (leaf, pair, pair * (POSITIONS + 1) + position)
+        for level, key in zip(self._levels, keys, strict=True):
+            if len(level.keys):
+                last = len(level.keys) - 1
+                index = torch.searchsorted(level.keys, key).clamp(max=last)
+                is_there = level.keys[index] == key
+                rows = torch.where(is_there, level.rows[index], rows)
+        return rows
 
     def distances(self, values: Tensor, rows: Tensor) -> Tensor:
         """(K,) float64, ``(v - middle) / spread`` of numbers at places, never infinite; NaN for NaN."""
-        middle, spread = self._middle[rows], self._spread[rows]
-        # halves, so that the difference of two numbers near the largest is none above it
-        return ((values / 2 - middle / 2) / spread).clamp(-FARTHEST, FARTHEST) * 2
+        # Of halves, because the difference of two numbers near the largest may be above it.
+        half_middle = self._middle[rows] / 2
+        half_difference = values / 2 - half_middle
+        half_distance = half_difference / self._spread[rows]
+        return half_distance.clamp(-FARTHEST, FARTHEST) * 2
 
     def outside(self, values: Tensor, rows: Tensor) -> Tensor:
         """(K,) bool, which numbers are below or above all that training had at their places; NaN is not."""
-        return (values < self._low[rows]) | (values > self._high[rows])
+        is_below = values < self._low[rows]
+        is_above = values > self._high[rows]
+        return is_below | is_above
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_moved": {}}
+
+
+def _column(numbers: Iterable[float]) -> Tensor:
+    return torch.tensor(list(numbers), dtype=torch.float64)
 
 
 def parents_of(batch: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -211,105 +299,167 @@ def parents_of(batch: Any) -> tuple[Tensor, Tensor, Tensor]:
 
     Of a node with several parents it is one of them.
     """
-    parent = torch.full_like(batch.function, -1, dtype=torch.int64)
-    zeros, child = torch.zeros_like(parent), batch.child_index.long()
-    parent = parent.index_copy(0, child, batch.function.long()[batch.parent_index])
-    return parent, zeros.index_copy(0, child, batch.slot), zeros.index_copy(0, child, ranks_of(batch))
+    child = batch.child_index.long()
+    zeros = torch.zeros_like(batch.function, dtype=torch.int64)
+    function_above = batch.function.long()[batch.parent_index]
+    parent = (zeros - 1).index_copy(0, child, function_above)
+    position = zeros.index_copy(0, child, batch.slot)
+    rank = zeros.index_copy(0, child, ranks_of(batch))
+    return parent, position, rank
 
 
 def ranks_of(batch: Any) -> Tensor:
     """(E,) int64, how many siblings of the same function come before the child of each edge."""
     function = batch.function.long()[batch.child_index.long()]
+    # Sorted by parent and function, edges of one rank 0, 1, ... are next to each other, and a rank is the distance
+    # from the first edge of its segment. Both sorts are stable, so the order of siblings is kept.
     order = torch.argsort(function, stable=True)
     order = order[torch.argsort(batch.parent_index[order], stable=True)]
-    function, parent, own = function[order], batch.parent_index[order], torch.arange(len(order), device=order.device)
-    new = torch.ones_like(own, dtype=torch.bool)
-    new[1:] = (function[1:] != function[:-1]) | (parent[1:] != parent[:-1])
-    first = torch.where(new, own, 0).cummax(0).values if len(own) else own
-    return torch.empty_like(own).index_copy(0, order, own - first)
+    function = function[order]
+    parent = batch.parent_index[order]
+    edge = torch.arange(len(order), device=order.device)
+    if not len(edge):
+        return edge
+    is_first = torch.ones_like(edge, dtype=torch.bool)
+    is_first[1:] = function[1:] != function[:-1]
+    is_first[1:] |= parent[1:] != parent[:-1]
+    first = torch.where(is_first, edge, 0).cummax(0).values
+    return torch.empty_like(edge).index_copy(0, order, edge - first)
 
 
-class _Columns(NamedTuple):
-    """The numbers of training, K of them."""
+class _Numbers(NamedTuple):
+    """The numbers of training, K of them, one for each parent of a leaf with a number."""
 
-    names: list[str]
     leaf: np.ndarray
     """(K,) int64, the name of its function."""
     parent: np.ndarray
     """(K,) int64, that of the function above."""
-    position: np.ndarray
-    """(K,) int64, by the rule of this module."""
+    slot: np.ndarray
+    """(K,) int64, how many siblings come before it, at most POSITIONS."""
+    rank: np.ndarray
+    """(K,) int64, how many of them have its function, at most POSITIONS."""
+    parent_node: np.ndarray
+    """(K,) int64, different for different nodes above, in whatever batch."""
     value: np.ndarray
-    twice: np.ndarray
-    """(K,) bool, whether some parent has two numbers of this leaf and parent."""
+    """(K,) float64."""
 
 
-def _columns(batches: Iterable[Any]) -> _Columns | None:
-    """The numbers of all batches; None if there are none."""
-    found = [_placed(batch) for batch in batches if batch.value is not None]
-    if not sum(len(value) for *_, value in found):
+def _read_numbers(batches: Iterable[Any], names: dict[str, int]) -> _Numbers | None:
+    """The numbers of all batches; None if there are none. ``names`` gets a number for each name of a function."""
+    blocks: list[_Numbers] = []
+    for batch in batches:
+        if batch.value is not None:
+            blocks.append(_numbers_of(batch, len(blocks), names))
+    if not any(len(numbers.value) for numbers in blocks):
         return None
-    names = {name: i for i, name in enumerate(dict.fromkeys(name for of, *_ in found for name in of))}
-    leaf, parent = (
-        np.concatenate([np.array([names[name] for name in each[0]], np.int64)[each[k]] for each in found])
-        for k in (1, 2)
+    return _Numbers(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def _numbers_of(
+    batch: Any,
+    block: int,
+    names: dict[str, int],
+) -> _Numbers:
+    """The numbers of one batch, the ``block``-th."""
+    function_names = [name for name, _ in batch.vocabulary.functions]
+    function_names.append(NO_PARENT)  # id -1
+    for name in function_names:
+        names.setdefault(name, len(names))
+    name_of_id = np.array([names[name] for name in function_names], np.int64)
+    value = batch.value.numpy()
+    function = batch.function.numpy()
+    child = batch.child_index.numpy()
+    parent = batch.parent_index.numpy()
+    has_number = ~np.isnan(value)
+    edges = np.flatnonzero(has_number[child])
+    has_number[child] = False
+    roots = np.flatnonzero(has_number)
+
+    # The edges come first, then the roots: they have function -1 above them, and position 0.
+    node = np.concatenate([child[edges], roots])
+    no_parent = np.full(len(roots), -1)
+    parent_function = np.concatenate([function[parent[edges]], no_parent])
+    parent_node = np.concatenate([parent[edges], -1 - roots])
+    first_positions = np.zeros(len(roots), np.int64)
+    slot = np.minimum(batch.slot.numpy()[edges], POSITIONS)
+    rank = np.minimum(ranks_of(batch).numpy()[edges], POSITIONS)
+    return _Numbers(
+        leaf=name_of_id[function[node]],
+        parent=name_of_id[parent_function],
+        slot=np.concatenate([slot, first_positions]),
+        rank=np.concatenate([rank, first_positions]),
+        parent_node=parent_node + (block << 40),  # nodes of different blocks are different
+        value=value[node],
     )
-    position, rank, value = (np.concatenate([each[k] for each in found]) for k in (3, 4, 6))
-    node = np.concatenate([each[5] + (i << 40) for i, each in enumerate(found)])  # nodes of other blocks are others
-    pair = leaf * len(names) + parent
-    pairs, counts = np.unique(pair, return_counts=True)
-    keyed = _repeated(pairs[counts >= MIN_PLACE_NUMBERS] % len(names))
-    position = np.where(np.isin(parent, keyed), rank, position)
-    return _Columns(list(names), leaf, parent, position, value, np.isin(pair, _occurring_twice(pair, node)))
+
+
+def _positions(
+    numbers: _Numbers,
+    pair: np.ndarray,
+    count: int,
+) -> np.ndarray:
+    """(K,) int64, positions by the rule of this module; ``pair`` is ``leaf * count + parent``."""
+    pairs, occurrences = np.unique(pair, return_counts=True)
+    parents = pairs[occurrences >= MIN_PLACE_NUMBERS] % count
+    parents, leaf_functions = np.unique(parents, return_counts=True)
+    keyed = parents[leaf_functions > 1]
+    return np.where(np.isin(numbers.parent, keyed), numbers.rank, numbers.slot)
+
+
+def _is_repeated(pair: np.ndarray, parent_node: np.ndarray) -> np.ndarray:
+    """(K,) bool, which numbers have a leaf's and a parent's function that some node has twice."""
+    order = np.lexsort((parent_node, pair))
+    pairs = pair[order]
+    is_first = starts_segment(pairs, parent_node[order])
+    return np.isin(pair, pairs[~is_first])
 
 
 def _groups(key: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     """The rows with each key, ascending, that are enough for a scale of their own."""
     order = rows[np.argsort(key[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order])) + 1
-    return [group for group in np.split(order, starts) if len(group) >= MIN_PLACE_NUMBERS]
+    groups = np.split(order, starts)
+    return [group for group in groups if len(group) >= MIN_PLACE_NUMBERS]
 
 
-def _placed(batch: Any) -> tuple[Any, ...]:
-    """The names of functions; and of each number those of the leaf and of its parent, position, rank, parent, value."""
-    functions = [name for name, _ in batch.vocabulary.functions]
-    names = list(dict.fromkeys([*functions, NO_PARENT]))
-    number = {name: i for i, name in enumerate(names)}
-    name = np.array([*(number[f] for f in functions), number[NO_PARENT]], np.int64)
-    value, function = batch.value.numpy(), batch.function.numpy()
-    child, parent, slot = batch.child_index.numpy(), batch.parent_index.numpy(), batch.slot.numpy()
-    edge = np.flatnonzero(~np.isnan(value[child]))
-    roots = np.flatnonzero(~np.isnan(value))
-    roots = roots[~np.isin(roots, child)]
-    node = np.concatenate([child[edge], roots])
-    return (
-        names,
-        name[function[node]],
-        name[np.concatenate([function[parent[edge]], np.full(len(roots), -1)])],
-        *(np.concatenate([np.minimum(each[edge], POSITIONS), 0 * roots]) for each in (slot, ranks_of(batch).numpy())),
-        np.concatenate([parent[edge], -1 - roots]),
-        value[node],
+def _scale(place: tuple[Any, ...], values: np.ndarray) -> PlaceScale:
+    """The scale of some numbers. ``place`` has up to three parts: function, function above, position."""
+    leaf, parent, position = (*place, None, None, None)[:3]
+    measures = measure(values)
+    return PlaceScale(
+        leaf,
+        parent,
+        position,
+        measures.middle,
+        measures.spread,
+        measures.low,
+        measures.high,
     )
 
 
-def _occurring_twice(pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """The pairs of a leaf's and a parent's function that some node has twice."""
-    order = np.lexsort((node, pair))
-    same = (pair[order][1:] == pair[order][:-1]) & (node[order][1:] == node[order][:-1])
-    return np.unique(pair[order][1:][same])
+class NumberMeasures(NamedTuple):
+    """Robust measures of some numbers, as :class:`PlaceScale` describes them."""
+
+    middle: float
+    spread: float
+    low: float
+    high: float
 
 
-def _repeated(numbers: np.ndarray) -> np.ndarray:
-    different, counts = np.unique(numbers, return_counts=True)
-    return different[counts > 1]
-
-
-def measure(values: np.ndarray) -> tuple[float, float, float, float]:
-    """Middle, spread, lowest and highest of some numbers, as :class:`PlaceScale` has them."""
+def measure(values: np.ndarray) -> NumberMeasures:
+    """Middle, spread, lowest and highest of some numbers (K,) float64."""
     values = values.clip(-FARTHEST, FARTHEST)
     middle = float(np.median(values))
     distances = np.abs(values - middle)
     spread = NORMAL * float(np.median(distances))
-    if not spread and (others := distances[distances > 0]).size:
+    if not spread and distances.any():
+        others = distances[distances > 0]
         spread = NORMAL * float(np.median(others))
-    return middle, spread or abs(middle) or 1.0, float(values.min()), float(values.max())
+    if not spread:
+        spread = abs(middle) or 1.0
+    return NumberMeasures(
+        middle=middle,
+        spread=spread,
+        low=float(values.min()),
+        high=float(values.max()),
+    )

@@ -1,19 +1,24 @@
-"""Duplicate subtrees: which subtrees of a batch are equal."""
+"""Duplicate subtrees: which subtrees of a batch are equal.
+
+Two ways lead there. Within one batch, subtrees are numbered exactly, from the leaves up. Of data that is never in
+memory as one batch, 64-bit digests say which are equal, unless two collide.
+"""
 
 import hashlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
-from dgltree.batching.run_lengths import run_lengths
+from dgltree.batching.batch import TreeBatch, take_nodes
+from dgltree.batching.run_lengths import offsets, ranges, run_lengths
 from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 
 
 def number_subtrees(batch: TreeBatch) -> TreeBatch:
-    """The same batch with ``subtree``, for a data set: all that ``dgltree.select`` takes of it knows its duplicates.
+    """A copy with ``subtree``, for a data set: what is chosen from it, as ``batch[...]``, knows its duplicates.
 
     What ``dataclasses.replace`` makes of a batch knows them no more.
     """
@@ -22,15 +27,18 @@ def number_subtrees(batch: TreeBatch) -> TreeBatch:
 
 def subtree_numbers(batch: TreeBatch) -> Tensor:
     """(N,) int64: equal numbers for the roots of equal subtrees."""
-    return batch.subtree if batch.subtree is not None else torch.from_numpy(_first_equal(batch)).to(batch.device)
+    numbers = batch.subtree
+    if numbers is None:
+        numbers = torch.from_numpy(_first_duplicates(batch)).to(batch.device)
+    return numbers
 
 
 def twins(batch: TreeBatch) -> np.ndarray:
     """(N,) int64: for each node the first that roots an equal subtree: same function, token, value and x."""
-    if batch.subtree is None:
-        return _first_equal(batch)
-    _, first, inverse = np.unique(batch.subtree.cpu().numpy(), return_index=True, return_inverse=True)
-    return first[inverse]
+    numbers = batch.subtree
+    if numbers is None:
+        return _first_duplicates(batch)
+    return _first_of_equal(numbers.cpu().numpy())
 
 
 class Named(NamedTuple):
@@ -44,7 +52,8 @@ class Named(NamedTuple):
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> "Named":
         functions = [_named(f"f {name}") for name, _ in vocabulary.functions]
-        tokens = [*(_named(f"t {token}") for token in vocabulary.tokens), _named("none")]
+        tokens = [_named(f"t {token}") for token in vocabulary.tokens]
+        tokens.append(_named("none"))
         return cls(np.array(functions, np.uint64), np.array(tokens, np.uint64))
 
 
@@ -53,68 +62,111 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
 
     For data that is never in memory as one batch; :func:`subtree_numbers` is exact. Input vectors are not looked at.
     """
-    level, arity = batch.level.numpy(), batch.arity.numpy()
-    pointer, child = batch.child_ptr.numpy(), batch.child_index.numpy()
-    value = np.full(len(level), np.nan) if batch.value is None else batch.value.numpy() + 0.0  # -0.0 and 0.0 are equal
-    own = scattered(named.functions[batch.function.numpy()] + arity.astype(np.uint64))
-    own = scattered(own ^ named.tokens[batch.token.numpy()])
-    found = scattered(own ^ value.view(np.uint64))
+    function = batch.function.numpy()
+    token = batch.token.numpy()
+    arity = batch.arity.numpy()
+    value = np.full(len(token), np.nan)
+    if batch.value is not None:
+        value = batch.value.numpy() + 0.0  # -0.0 and 0.0 are equal
+
+    digest = scattered(named.functions[function] + arity.astype(np.uint64))
+    digest = scattered(digest ^ named.tokens[token])
+    digest = scattered(digest ^ value.view(np.uint64))
+    # Up to here the digest of a node by itself. From the leaves up it takes in its children's, in their order.
+    for nodes, children_by_slot in _nodes_from_leaves_up(batch):
+        for children in children_by_slot:
+            message = scattered(digest[children])
+            digest[nodes] = scattered(digest[nodes] + message)
+    return digest
+
+
+def _nodes_from_leaves_up(batch: TreeBatch) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """The nodes of one level and arity, (k,) int64, children first; and their children, (k,) for each slot."""
+    level = batch.level.cpu().numpy()
+    arity = batch.arity.cpu().numpy()
+    pointer = batch.child_ptr.cpu().numpy()
+    child_index = batch.child_index.cpu().numpy()
     order = np.lexsort((arity, level))
     for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
-        for slot in range(int(arity[nodes[0]])):
-            found[nodes] = scattered(found[nodes] + scattered(found[child[pointer[nodes] + slot]]))
-    return found
+        slots = range(int(arity[nodes[0]]))
+        yield nodes, [child_index[pointer[nodes] + slot] for slot in slots]
 
 
 def _named(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    """The first 64 bits of a hash of a name."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def scattered(key: np.ndarray) -> np.ndarray:
-    """Each bit depends on all bits: the last step of SplitMix64 (Steele, Lea and Flood 2014), a permutation."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    """A permutation of 64-bit numbers in which each bit depends on all bits: the last step of SplitMix64.
+
+    Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators.
+    """
+    key = key ^ (key >> np.uint64(30))
+    key = key * np.uint64(0xBF58476D1CE4E5B9)
+    key = key ^ (key >> np.uint64(27))
+    key = key * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
 
 
-def _first_equal(batch: TreeBatch) -> np.ndarray:
-    """Common subexpressions by numbers from the leaves up (Downey, Sethi and Tarjan 1980).
+def _first_duplicates(batch: TreeBatch) -> np.ndarray:
+    """(N,) int64: for each node the first that roots an equal subtree.
 
-    Not by hashes, which may be equal by chance.
+    Common subexpressions by numbers from the leaves up (Downey, Sethi and Tarjan 1980). Not by hashes, which may be
+    equal by chance.
     """
-    level, arity = batch.level.cpu().numpy(), batch.arity.cpu().numpy()
-    pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
-    n = len(level)
-    own = ranks(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
-    for numbers in (batch.value, None if batch.numbers is batch.value else batch.numbers):
-        if numbers is not None:  # equal ones at places of other scales are not read alike
-            bits = (numbers.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
-            own = ranks(own * n + ranks(bits))
-    if batch.x is not None:
-        _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
-        own = ranks(own * n + same)
-    twin = np.arange(n)
-    most = np.iinfo(np.int64).max // n
-    order = np.lexsort((arity, level))
-    for start, stop in run_lengths(level[order], arity[order]):
-        nodes = order[start:stop]
-        # A node and the first twins of its children are the digits of one number with the base n. Ranks take it back
-        # below n before a digit more would leave int64: then equal keys still are equal subtrees.
-        key, bound = own[nodes], n
-        for slot in range(int(arity[nodes[0]])):
-            if bound > most:
-                key, bound = ranks(key), n
-            key = key * n + twin[child[pointer[nodes] + slot]]
+    n = batch.num_nodes
+    content = _content_ranks(batch)
+    first = np.arange(n)
+    largest_bound = np.iinfo(np.int64).max // n
+    for nodes, children_by_slot in _nodes_from_leaves_up(batch):
+        # A node's content and the first duplicates of its children are the digits of one number with the base n. Ranks
+        # take it back below n before a digit more would leave int64: then equal keys still are equal subtrees.
+        key = content[nodes]
+        bound = n
+        for children in children_by_slot:
+            if bound > largest_bound:
+                key = ranks(key)
+                bound = n
+            key = key * n + first[children]
             bound *= n
-        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        twin[nodes] = nodes[first[inverse]]
-    return twin
+        first[nodes] = nodes[_first_of_equal(key)]
+    return first
+
+
+def _content_ranks(batch: TreeBatch) -> np.ndarray:
+    """(N,) int64 below N, equal for nodes of equal function, token, value and x, whatever their children."""
+    n = batch.num_nodes
+    function = batch.function.cpu().numpy()
+    token = batch.token.cpu().numpy()
+    tokens = int(token.max()) + 2  # an id may be NO_TOKEN, -1
+    content = ranks(function * tokens + token)
+    columns = [batch.value]
+    if batch.numbers is not batch.value:
+        columns.append(batch.numbers)  # equal values of fields with different scales are not read alike
+    for column in columns:
+        if column is not None:
+            bits = (column.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
+            content = ranks(content * n + ranks(bits))
+    if batch.x is not None:
+        x = batch.x.detach().cpu().numpy()
+        _, vectors = np.unique(x, axis=0, return_inverse=True)
+        content = ranks(content * n + vectors)
+    return content
+
+
+def _first_of_equal(key: np.ndarray) -> np.ndarray:
+    """For each entry the index of the first equal one."""
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return first[inverse]
 
 
 def ranks(key: np.ndarray) -> np.ndarray:
     """Equal entries get equal numbers from 0, so that products of two such keys stay within int64."""
-    return np.unique(key, return_inverse=True)[1]
+    _, inverse = np.unique(key, return_inverse=True)
+    return inverse
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -137,27 +189,24 @@ def entangle(batch: TreeBatch) -> Entangled:
     over all its contexts (Opper & Siddharth 2024, Banyan, arXiv 2407.17771).
     """
     flat = batch.to("cpu")
-    twin = twins(flat)
-    kept = np.flatnonzero(twin == np.arange(len(twin)))
-    place = np.empty(len(twin), np.int64)
-    place[kept] = np.arange(len(kept))
-    node = place[twin]
-    arity, pointer = flat.arity.numpy()[kept], flat.child_ptr.numpy()[kept]
-    child_ptr = np.concatenate([[0], np.cumsum(arity)])
-    edges = np.arange(child_ptr[-1]) + np.repeat(pointer - child_ptr[:-1], arity)
-    child = node[flat.child_index.numpy()[edges]]
-    rows = torch.from_numpy(kept)
-    graph = TreeBatch(
-        function=flat.function[rows],
-        token=flat.token[rows],
-        child_ptr=torch.from_numpy(child_ptr),
-        child_index=torch.from_numpy(child),
-        level=flat.level[rows],
-        roots=torch.from_numpy(np.flatnonzero(np.bincount(child, minlength=len(kept)) == 0)),
-        sizes=torch.tensor([len(kept)]),
-        label=torch.full((len(kept),), NO_LABEL),
-        value=None if flat.value is None else flat.value[rows],
-        x=None if flat.x is None else flat.x[rows],
-        vocabulary=flat.vocabulary,
+    first = twins(flat)
+    is_first = first == np.arange(len(first))
+    kept = np.flatnonzero(is_first)
+    graph_node = (np.cumsum(is_first) - 1)[first]
+
+    pointer = flat.child_ptr.numpy()
+    arity = flat.arity.numpy()[kept]
+    edges = ranges(pointer[kept], arity)
+    child_index = graph_node[flat.child_index.numpy()[edges]]
+    parents = np.bincount(child_index, minlength=len(kept))
+    graph = take_nodes(
+        flat,
+        kept,
+        child_ptr=offsets(arity),
+        child_index=torch.from_numpy(child_index),
+        roots=np.flatnonzero(parents == 0),
+        sizes=np.array([len(kept)]),
     )
-    return Entangled(graph.to(batch.device), torch.from_numpy(node).to(batch.device))
+    graph.label.fill_(NO_LABEL)
+    node = torch.from_numpy(graph_node).to(batch.device)
+    return Entangled(batch=graph.to(batch.device), node=node)

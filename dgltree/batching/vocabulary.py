@@ -22,8 +22,9 @@ from dgltree.trees.tree import Tree, flat_trees
 
 
 LETTERS = re.compile(r"[^\W\d_]+")
-BEGIN, END = "<part:", ">"
-"""A word is an entry of a vocabulary with ``parts`` as ``<part:name>``."""
+# A word is an entry of a vocabulary with ``parts`` as ``<part:name>``.
+BEGIN = "<part:"
+END = ">"
 
 
 def words_of(token: str) -> list[str]:
@@ -33,15 +34,29 @@ def words_of(token: str) -> list[str]:
         >>> words_of("getHTTPResponse_2"), words_of("x1"), words_of("well-made")
         (['get', 'http', 'response'], [], ['well', 'made'])
     """
-    found = (word.casefold() for letters in LETTERS.findall(token) for word in _between_capitals(letters))
-    return [word for word in found if len(word) > 1]
+    words = []
+    for letters in LETTERS.findall(token):
+        for first, last in pairwise(_word_bounds(letters)):
+            word = letters[first:last].casefold()
+            if len(word) > 1:
+                words.append(word)
+    return words
 
 
-def _between_capitals(letters: str) -> Iterator[str]:
-    """``get``, ``HTTP`` and ``Response``: a word begins with a capital letter, an abbreviation with its first."""
-    large = [letter.isupper() for letter in letters]
-    begun = [k for k in range(1, len(letters)) if large[k] and not (large[k - 1] and all(large[k + 1 : k + 2]))]
-    return (letters[first:last] for first, last in pairwise([0, *begun, len(letters)]))
+def _word_bounds(letters: str) -> list[int]:
+    """Where words begin and end: a word begins with a capital letter, an abbreviation with the first of several.
+
+    ``getHTTPResponse`` is ``get``, ``HTTP`` and ``Response``: the last of several capitals begins the word after them.
+    """
+    is_capital = [letter.isupper() for letter in letters]
+    bounds = [0]
+    for k in range(1, len(letters)):
+        follows_capital = is_capital[k - 1]
+        precedes_small = not all(is_capital[k + 1 : k + 2])
+        if is_capital[k] and (precedes_small or not follows_capital):
+            bounds.append(k)
+    bounds.append(len(letters))
+    return bounds
 
 
 def parts_of(tokens: Iterable[str]) -> list[str]:
@@ -49,7 +64,8 @@ def parts_of(tokens: Iterable[str]) -> list[str]:
 
     Raises ``ValueError`` for a token that is written as such an entry.
     """
-    counts, among = Counter[str](), set[str]()
+    counts = Counter[str]()
+    with_others = set[str]()
     for token in tokens:
         if token.startswith(BEGIN) and token.endswith(END):
             raise ValueError(
@@ -59,39 +75,50 @@ def parts_of(tokens: Iterable[str]) -> list[str]:
         words = words_of(token)
         counts.update(set(words))
         if len(words) > 1:
-            among.update(words)
-    return sorted(f"{BEGIN}{word}{END}" for word in among if counts[word] > 1)
+            with_others.update(words)
+    common = (word for word in with_others if counts[word] > 1)
+    return sorted(f"{BEGIN}{word}{END}" for word in common)
 
 
 def part_ids(tokens: Sequence[str]) -> dict[str, int]:
-    """Of the words that a vocabulary's tokens have entries for: their places."""
-    return {token[len(BEGIN) : -len(END)]: i for i, token in enumerate(tokens) if token.startswith(BEGIN)}
+    """The ids of the words that a vocabulary's tokens have entries for."""
+    ids = {}
+    for i, token in enumerate(tokens):
+        if token.startswith(BEGIN):
+            word = token[len(BEGIN) : -len(END)]
+            ids[word] = i
+    return ids
 
 
 def part_table(tokens: Sequence[str]) -> Tensor | None:
-    """(T, P) int64, the ids of the known words of each token, -1 for further places; None if no token has one.
+    """(T, P) int64, the ids of the known words of each token, filled up with -1; None if no token has one.
 
     ``tokens`` are those of a vocabulary with ``parts``.
     """
     ids = part_ids(tokens)
-    rows = (
-        [
-            [] if token.startswith(BEGIN) else [ids[word] for word in dict.fromkeys(words_of(token)) if word in ids]
-            for token in tokens
-        ]
-        if ids
-        else []
-    )
+    rows = []
+    for token in tokens:
+        row = []
+        if not token.startswith(BEGIN):
+            words = dict.fromkeys(words_of(token))
+            row = [ids[word] for word in words if word in ids]
+        rows.append(row)
     most = max(map(len, rows), default=0)
-    return torch.tensor([row + [-1] * (most - len(row)) for row in rows]) if most else None
+    if not most:
+        return None
+    for row in rows:
+        missing = most - len(row)
+        row += [-1] * missing
+    return torch.tensor(rows)
 
 
+NameAndArity = tuple[str, int | None]
 ANY_ARITY = None
 UNKNOWN = "<unk>"
 NO_TOKEN = -1
 """The token id of a node without a token."""
 UNSEEN = -2
-"""Found for a name that a vocabulary lacks."""
+"""The id of a name that a vocabulary lacks."""
 NO_LABEL = -100
 """The class number of an example without a label, which torch's losses ignore by default."""
 
@@ -128,38 +155,44 @@ class Vocabulary:
 
     def __init__(
         self,
-        functions: Iterable[tuple[str, int | None]],
+        functions: Iterable[NameAndArity],
         tokens: Iterable[str],
         *,
         unk: bool = False,
         parts: bool = False,
         scales: NumberScales | None = None,
     ) -> None:
-        self.functions = tuple((str(name), arity if arity is ANY_ARITY else index(arity)) for name, arity in functions)
+        entries = []
+        for name, arity in functions:
+            if arity is not ANY_ARITY:
+                arity = index(arity)
+            entries.append((str(name), arity))
+        self.functions = tuple(entries)
         self.tokens = tuple(tokens)
-        self.unk, self.parts, self.scales = unk, parts, scales
         if unk and UNKNOWN not in self.tokens:
             self.tokens = (UNKNOWN, *self.tokens)
-        self._function_ids = {function: i for i, function in enumerate(self.functions)}
-        self._token_ids: dict[str | None, int] = {token: i for i, token in enumerate(self.tokens)}
-        for kind, entries, ids in (
-            ("function", self.functions, self._function_ids),
-            ("token", self.tokens, self._token_ids),
-        ):
-            if len(ids) < len(entries):
-                twice = next(entry for i, entry in enumerate(entries) if ids[entry] != i)  # type: ignore[index]
-                raise ValueError(f"the vocabulary names the {kind} {twice!r} twice")
-        self._token_ids[None] = NO_TOKEN
+        self.unk = unk
+        self.parts = parts
+        self.scales = scales
+        self._function_ids = _ids("function", self.functions)
+        self._token_ids: dict[str | None, int] = {**_ids("token", self.tokens), None: NO_TOKEN}
         self._parts = part_ids(self.tokens) if unk and parts else {}
         for name, arity in self.functions:
-            if arity is not ANY_ARITY and arity < 0:
+            if arity is ANY_ARITY:
+                continue
+            if arity < 0:
                 raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
-            if arity is not ANY_ARITY and (name, ANY_ARITY) in self._function_ids:
+            if (name, ANY_ARITY) in self._function_ids:
                 raise ValueError(f"the vocabulary names the function {name!r} at arity {arity} and at any arity")
 
     @classmethod
     def from_trees(
-        cls, trees: Iterable[Tree | tuple[Tree, ...]], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
+        cls,
+        trees: Iterable[Tree | tuple[Tree, ...]],
+        *,
+        any_arity: bool = False,
+        unk: bool = False,
+        min_count: int = 1,
     ) -> "Vocabulary":
         """The vocabulary of ``trees``, sorted, so that their order does not matter.
 
@@ -173,25 +206,27 @@ class Vocabulary:
         """
         if min_count < 1 or (min_count > 1 and not unk):
             raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
-        functions: set[tuple[str, int | None]] = set()
+        functions = set()
         counts: Counter[str] = Counter()
         for tree in flat_trees(trees):
             for node in tree.distinct():
-                functions.add((node.function, ANY_ARITY if any_arity else len(node.children)))
+                arity = ANY_ARITY if any_arity else len(node.children)
+                functions.add((node.function, arity))
                 if node.token is not None:
                     counts[node.token] += 1
         tokens = (token for token, count in counts.items() if count >= min_count)
-        return cls(sorted(functions, key=lambda function: (function[0], function[1] or 0)), sorted(tokens), unk=unk)
+        by_name = sorted(functions, key=_name_and_children)
+        return cls(by_name, sorted(tokens), unk=unk)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return self._known() == other._known()
+        return self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self._known())
+        return hash(self._key())
 
-    def _known(self) -> tuple[object, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.functions, self.tokens, self.unk, self.parts, self.scales
 
     def __repr__(self) -> str:
@@ -201,64 +236,77 @@ class Vocabulary:
         return token in self._token_ids
 
     def function_id(self, name: str, arity: int | None) -> int:
-        """Raises ``ValueError`` for an unknown name (with the nearest known ones) or a known name at another arity."""
-        found = self.find_function(name, arity)
-        if found is not None:
-            return found
-        arities = [known for other, known in self.functions if other == name]
+        """The id of a function, or of the one that is read in its place.
+
+        Raises ``ValueError`` for an unknown name (with the nearest known ones) or a known name at another arity.
+        """
+        number = self.find_function(name, arity)
+        if number is not None:
+            return number
+        arities = [str(other_arity) for other, other_arity in self.functions if other == name]
         if arities:
-            known = " or ".join(map(str, arities))
-            raise ValueError(f"{name!r} has {arity} children here; this model knows it with {known}")
-        raise ValueError(f"unknown function {name!r}; {nearest(name, (f for f, _ in self.functions))}")
+            raise ValueError(f"{name!r} has {arity} children here; this model knows it with {' or '.join(arities)}")
+        names = (function for function, _ in self.functions)
+        raise ValueError(f"unknown function {name!r}; {nearest(name, names)}")
 
     def find_function(self, name: str, arity: int | None) -> int | None:
-        """The id of a function, or of what stands for it; None for an unknown one."""
-        for known in ((name, arity), (name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
-            if known in self._function_ids:
-                return self._function_ids[known]
+        """The id of a function, or of the one that is read in its place; None for an unknown one."""
+        for key in ((name, arity), (name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
+            if key in self._function_ids:
+                return self._function_ids[key]
         return None
 
     def token_id(self, token: str) -> int:
-        """That of ``<unk>`` for an unknown token, or without ``unk`` a ``ValueError`` with the nearest known ones."""
-        try:
+        """The id of a token; that of a known word of it or of ``<unk>`` for an unknown one.
+
+        Raises ``ValueError`` for an unknown token without ``unk``, with the nearest known ones.
+        """
+        if token in self._token_ids:
             return self._token_ids[token]
-        except KeyError:
-            if self.unk:
-                return self._stand_in(token)
-            raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
+        if self.unk:
+            return self._stand_in(token)
+        raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}")
 
     def find_tokens(self, tokens: Iterable[str | None]) -> Iterator[int]:
-        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` if :meth:`token_id` raises an error."""
+        """The id of each token, ``NO_TOKEN`` for None, and ``UNSEEN`` if :meth:`token_id` raises an error."""
         if self._parts:
-            return (
-                self._stand_in(token) if token not in self._token_ids else self._token_ids[token] for token in tokens
-            )
-        return map(self._token_ids.get, tokens, repeat(self._token_ids[UNKNOWN] if self.unk else UNSEEN))
+            return (self._token_ids[token] if token in self._token_ids else self._stand_in(token) for token in tokens)
+        unknown = self._token_ids[UNKNOWN] if self.unk else UNSEEN
+        return map(self._token_ids.get, tokens, repeat(unknown))
 
     def _stand_in(self, token: str | None) -> int:
         """The id of the last known word of an unknown token, else that of ``<unk>``."""
-        known = (
-            self._parts[word] for word in reversed(words_of(token or "") if self._parts else ()) if word in self._parts
-        )
-        return next(known, self._token_ids[UNKNOWN])
+        if self._parts and token:
+            for word in reversed(words_of(token)):
+                if word in self._parts:
+                    return self._parts[word]
+        return self._token_ids[UNKNOWN]
 
     def at_arity(self, arity: int | None) -> list[int]:
         """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""
-        return [i for i, (_, known) in enumerate(self.functions) if known == arity]
+        return [i for i, (_, function_arity) in enumerate(self.functions) if function_arity == arity]
 
     @property
     def arities(self) -> list[int]:
-        """Without ``ANY_ARITY``."""
+        """All arities, ascending, without ``ANY_ARITY``."""
         return sorted({arity for _, arity in self.functions if arity is not ANY_ARITY})
 
     def with_scales(self, scales: NumberScales | None) -> "Vocabulary":
-        """The same names with these scales of numbers."""
-        return Vocabulary(self.functions, self.tokens, unk=self.unk, parts=self.parts, scales=scales)
+        """A vocabulary of these names with other scales of numbers."""
+        return Vocabulary(
+            self.functions,
+            self.tokens,
+            unk=self.unk,
+            parts=self.parts,
+            scales=scales,
+        )
 
     @cached_property
     def scale_table(self) -> ScaleTable | None:
         """``scales`` by ids; None without."""
-        return None if self.scales is None else ScaleTable(self.scales, self.functions)
+        if self.scales is None:
+            return None
+        return ScaleTable(self.scales, self.functions)
 
     @property
     def digest(self) -> str:
@@ -266,28 +314,66 @@ class Vocabulary:
         return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        functions = [list(function) for function in self.functions]
-        parts = {"parts": True} if self.parts else {}  # others have the digest that they had before there were words
-        scales = {} if self.scales is None else {"scales": self.scales.to_json()}
-        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk, **parts, **scales}
+        """A value of JSON, with lists of the functions and tokens."""
+        data: dict[str, Any] = {
+            "functions": [list(function) for function in self.functions],
+            "tokens": list(self.tokens),
+            "unk": self.unk,
+        }
+        # Only if they are used, because the digest of a vocabulary is that of its JSON, and files have digests from
+        # before there were words and scales.
+        if self.parts:
+            data["parts"] = True
+        if self.scales is not None:
+            data["scales"] = self.scales.to_json()
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
         """Inverse of :meth:`to_json`. Raises ``ValueError`` for names that are not text, and as :class:`Vocabulary`."""
-        functions, tokens = data["functions"], data["tokens"]
-        if not all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in functions):
-            raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
-        if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        functions = data["functions"]
+        tokens = data["tokens"]
+        unk = data["unk"]
+        parts = data.get("parts", False)
+        for entry in functions:
+            is_pair = isinstance(entry, list) and len(entry) == 2
+            if not is_pair or not isinstance(entry[0], str):
+                raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
+        is_list = isinstance(tokens, list)
+        if not is_list or not all(isinstance(token, str) for token in tokens):
             raise ValueError("the tokens of a vocabulary must be a list of texts")
-        flags = (data["unk"], data.get("parts", False))
-        if any(isinstance(arity, bool) for _, arity in functions) or not all(isinstance(flag, bool) for flag in flags):
+        has_truth_as_arity = any(isinstance(arity, bool) for _, arity in functions)
+        if has_truth_as_arity or not isinstance(unk, bool) or not isinstance(parts, bool):
             raise ValueError(
                 "in a vocabulary, an arity must be a whole number or null, and unk and parts must be true or false"
             )
-        if data["unk"] and UNKNOWN not in tokens:
+        if unk and UNKNOWN not in tokens:
             raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
-        scales = NumberScales.from_json(data["scales"]) if "scales" in data else None
-        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"], parts=flags[1], scales=scales)
+        scales = None
+        if "scales" in data:
+            scales = NumberScales.from_json(data["scales"])
+        return cls(
+            functions,
+            tokens,
+            unk=unk,
+            parts=parts,
+            scales=scales,
+        )
+
+
+def _name_and_children(function: NameAndArity) -> tuple[str, int]:
+    name, arity = function
+    return name, arity or 0
+
+
+def _ids(kind: str, entries: Sequence[Any]) -> dict[Any, int]:
+    """The index of each entry. Raises ``ValueError`` for one that occurs twice."""
+    ids = {}
+    for i, entry in enumerate(entries):
+        if entry in ids:
+            raise ValueError(f"the vocabulary names the {kind} {entry!r} twice")
+        ids[entry] = i
+    return ids
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -308,24 +394,26 @@ class VocabularySigned(nn.Module):
 
     def get_extra_state(self) -> Tensor:
         """(32,) uint8, the digest of the vocabulary."""
-        return torch.tensor(list(bytes.fromhex(self.vocabulary.digest)), dtype=torch.uint8, device="cpu")
+        digest = bytes.fromhex(self.vocabulary.digest)
+        return torch.tensor(list(digest), dtype=torch.uint8, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Nothing: it was compared before, with the name of the module at hand."""
+        """Do nothing: the hook of :meth:`sign` compared it, which knows the name of the module at hand."""
 
     def sign(self) -> None:
-        """From now on a state dict is looked at before it is loaded."""
+        """Compare, from now on, the vocabulary of every state dict before it is loaded."""
         self.register_load_state_dict_pre_hook(_check)
 
 
 def with_signatures(module: nn.Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of a file that names its vocabulary elsewhere, as a state dict of a module with that vocabulary."""
-    signatures = {
-        f"{name}.{EXTRA}".removeprefix("."): part.get_extra_state()
-        for name, part in module.named_modules()
-        if isinstance(part, VocabularySigned)
-    }
-    return {**signatures, **tensors}
+    state_dict = {}
+    for name, part in module.named_modules():
+        if isinstance(part, VocabularySigned):
+            key = f"{name}.{EXTRA}".removeprefix(".")
+            state_dict[key] = part.get_extra_state()
+    state_dict.update(tensors)
+    return state_dict
 
 
 def without_signatures(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -343,16 +431,19 @@ def _check(
     unexpected: list[str],
     errors: list[str],
 ) -> None:
-    key, digest = prefix + EXTRA, module.vocabulary.digest
+    """Report a vocabulary that is missing from a state dict, or another one: torch's hook before loading."""
+    key = prefix + EXTRA
     if key not in state_dict:  # torch names it where strict=True
         missing.append(
             f"{key} (the digest of a vocabulary: compare the order of the functions and tokens of the weights "
             f"with that of this {type(module).__name__}, then load them with strict=False)"
         )
-    elif bytes(state_dict[key].tolist()).hex() != digest:
-        whose = f"the weights{f' {prefix[:-1]!r}' * bool(prefix)}"
+    elif bytes(state_dict[key].tolist()).hex() != module.vocabulary.digest:
+        weights = "the weights"
+        if prefix:
+            weights += f" {prefix[:-1]!r}"
         errors.append(
-            f"{whose} are those of another vocabulary, or of this one in another order: build the "
+            f"{weights} are those of another vocabulary, or of this one in another order: build the "
             f"{type(module).__name__} with the vocabulary that they were trained with"
         )
     state_dict[key] = module.get_extra_state()  # so that torch does not name it once more

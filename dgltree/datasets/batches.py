@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from dgltree.batching.batch import TreeBatch, select
+from dgltree.batching.batch import TreeBatch
 from dgltree.batching.moving import Movable
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.settings import class_numbers, label_number
@@ -83,7 +83,7 @@ class Labelled(Movable):
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
         names = ("baseline", "weights", "features")
         more = {name: None if (each := getattr(self, name)) is None else each[rows] for name in names}
-        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], **more)
+        return Labelled(self.trees[trees], self.labels[rows], self.groups[rows], **more)
 
 
 def _batch(planned: Any) -> Any:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from dgltree.batching.batch import TreeBatch, choose_rows, select, unbatch
+from dgltree.batching.batch import TreeBatch, choose_rows, unbatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.feature_columns import FeatureColumns, unpacked
 from dgltree.datasets.formats import Bad
@@ -208,7 +208,7 @@ class TreeDataset(Dataset[Any]):
     def select(self, examples: Sequence[int] | np.ndarray | Tensor) -> "TreeDataset":
         """Some of the examples, in the given order: by numbers, or by a mask (E,) of booleans.
 
-        Nothing is copied until their trees are looked at. Errors as of :func:`dgltree.select`.
+        Nothing is copied until their trees are looked at. Raises the errors of :meth:`dgltree.TreeBatch.__getitem__`.
         """
         rows = choose_rows(examples, len(self), "examples", "the data set")
         some = copy(self)
@@ -231,7 +231,7 @@ class TreeDataset(Dataset[Any]):
         if self._chosen is None:
             trees = self._flat.map(_wide)
         else:
-            trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
+            trees = self._flat[(self._chosen[:, None] * self.each + np.arange(self.each)).ravel()]
         if self._numbers:
             trees = with_numbers(trees, bool(self.reading.numbers), bool(self.reading.dates))
         trees = trees if self._translation is None else self._translation(trees)

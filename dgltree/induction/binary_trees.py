@@ -8,6 +8,7 @@ over ``word`` leaves. A sentence of one token is one leaf. Nothing recurses, and
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from random import Random
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -29,16 +30,25 @@ def tree_from_attention(tokens: Sequence[str], attention: Tensor) -> Tree:
 
     Raises ``ValueError`` for another shape, and for attention that is not finite, naming the token.
     """
-    _check(tokens, attention, dims=2, what="attention", shape="(T, N), one row a token")
+    _check(
+        tokens,
+        attention,
+        dims=2,
+        what="attention",
+        shape="(T, N), one row a token",
+    )
+    # The lowest of equal slots: argmax leaves open which of them it takes.
     slots = attention.shape[1]
-    at_most = attention == attention.amax(1, keepdim=True)  # argmax leaves open which of equal ones it takes
-    d = torch.where(at_most, torch.arange(slots, device=attention.device), slots).amin(1).tolist()
+    is_largest = attention == attention.amax(1, keepdim=True)
+    slot_numbers = torch.arange(slots, device=attention.device)
+    d = torch.where(is_largest, slot_numbers, slots).amin(1)
     stack: list[Tree] = []
     head = 0
-    for word, slot in zip(_words(tokens), d, strict=True):
+    for word, slot in zip(_words(tokens), d.tolist(), strict=True):
         for _ in range(min(slot - head, len(stack) - 1)):
             right = stack.pop()
-            stack.append(_phrase(stack.pop(), right))
+            left = stack.pop()
+            stack.append(_phrase(left, right))
         stack.append(word)
         head = slot - 1
     return _right_branching(stack)
@@ -56,27 +66,56 @@ def tree_from_distances(tokens: Sequence[str], distances: Tensor) -> Tree:
 
     Raises ``ValueError`` for another shape, and for a distance that is not finite, naming the token.
     """
-    _check(tokens, distances, dims=1, what="distances", shape="(T,), one a token")
-    open_: list[tuple[float, Tree | None, Tree]] = []  # from the left, falling: (d_i, x_<i, x_i); x_>i is to come
+    _check(
+        tokens,
+        distances,
+        dims=1,
+        what="distances",
+        shape="(T,), one a token",
+    )
+    # As a Cartesian tree is built: the stack has the words whose part x_>i is not complete, from left to right, with
+    # distances that do not rise. A larger distance completes those with smaller ones.
+    stack: list[_OpenSpan] = []
 
     def close_below(distance: float) -> Tree | None:
-        """The part after the last place that has at least ``distance``, as one tree."""
-        rest = None
-        while open_ and open_[-1][0] < distance:
-            _, before, word = open_.pop()
-            tail = word if rest is None else _phrase(word, rest)
-            rest = tail if before is None else _phrase(before, tail)
-        return rest
+        """The words after the last one that has at least ``distance``, as one tree; they leave the stack."""
+        after = None
+        while stack and stack[-1].distance < distance:
+            span = stack.pop()
+            tree = span.word
+            if after is not None:
+                tree = _phrase(tree, after)
+            if span.before is not None:
+                tree = _phrase(span.before, tree)
+            after = tree
+        return after
 
     for distance, word in zip(distances.tolist(), _words(tokens), strict=True):
-        open_.append((distance, close_below(distance), word))
+        stack.append(
+            _OpenSpan(
+                distance=distance,
+                before=close_below(distance),
+                word=word,
+            )
+        )
     whole = close_below(float("inf"))
     assert whole is not None
     return whole
 
 
+class _OpenSpan(NamedTuple):
+    """A span that is split at a word x_i, while the words after x_i are still read."""
+
+    distance: float
+    """d_i"""
+    before: Tree | None
+    """x_<i; None if it is empty."""
+    word: Tree
+    """x_i"""
+
+
 def balanced(tokens: Sequence[str]) -> Tree:
-    """Every span is halved; the right half has the odd token."""
+    """The tree in which every span is halved; the right half has the odd token."""
     return _split(tokens, lambda start, end: (start + end) // 2)
 
 
@@ -91,7 +130,7 @@ def right_branching(tokens: Sequence[str]) -> Tree:
 
 
 def random_tree(tokens: Sequence[str], random: Random) -> Tree:
-    """Every span is split at one of its places, all of them equally likely."""
+    """A tree in which every span is split before one of its tokens but the first, all of them equally likely."""
     return _split(tokens, lambda start, end: random.randrange(start + 1, end))
 
 
@@ -105,20 +144,24 @@ def without_tokens(tree: Tree, dropped: Collection[str]) -> Tree:
     """
 
     def keep(node: Tree, children: list[Tree | None]) -> Tree | None:
-        if not node.children:
+        if not children:
             return None if node.token in dropped else node
         kept = [child for child in children if child is not None]
-        if len(kept) < 2:
-            return kept[0] if kept else None
+        if not kept:
+            return None
+        if len(kept) == 1:
+            return kept[0]
         return node.replace(children=kept)
 
-    kept = tree.fold(keep)
-    if kept is None:
-        raise ValueError(f"no token but {', '.join(map(repr, sorted(dropped)))} in the tree; nothing is left of it")
-    return kept
+    rest = tree.fold(keep)
+    if rest is None:
+        tokens = ", ".join(map(repr, sorted(dropped)))
+        raise ValueError(f"no token but {tokens} in the tree; nothing is left of it")
+    return rest
 
 
 def _words(tokens: Sequence[str]) -> list[Tree]:
+    """A leaf for each token. Raises ``ValueError`` for none."""
     if not len(tokens):
         raise ValueError("an empty sentence has no tree: give at least one token")
     return [Tree("word", token=token) for token in tokens]
@@ -132,25 +175,41 @@ def _right_branching(trees: list[Tree]) -> Tree:
     return reduce(lambda rest, tree: _phrase(tree, rest), reversed(trees))
 
 
-def _split(tokens: Sequence[str], place: Callable[[int, int], int]) -> Tree:
-    """Top down: tokens start to end - 1 are split before token ``place(start, end)``."""
+def _split(tokens: Sequence[str], split_point: Callable[[int, int], int]) -> Tree:
+    """The tree in which a span, tokens start to end - 1, is split before token ``split_point(start, end)``."""
     words = _words(tokens)
-    spans, preorder = [(0, len(words))], []
-    while spans:
-        start, end = spans.pop()
+    stack = [(0, len(words))]
+    preorder = []
+    while stack:
+        start, end = stack.pop()
         preorder.append((start, end))
         if end - start > 1:
-            middle = place(start, end)
-            spans += [(middle, end), (start, middle)]
-    built: list[Tree] = []
+            middle = split_point(start, end)
+            stack.append((middle, end))
+            stack.append((start, middle))
+    # Backwards every span comes after its two parts, which are the topmost trees, the left one on top.
+    trees = []
     for start, end in reversed(preorder):
-        built.append(words[start] if end - start == 1 else _phrase(built.pop(), built.pop()))
-    return built[0]
+        if end - start == 1:
+            trees.append(words[start])
+        else:
+            left = trees.pop()
+            right = trees.pop()
+            trees.append(_phrase(left, right))
+    return trees[0]
 
 
-def _check(tokens: Sequence[str], values: Tensor, dims: int, what: str, shape: str) -> None:
-    shaped = values.dim() == dims and len(values) == len(tokens) and 0 not in values.shape[1:]
-    if not shaped or not values.is_floating_point():
+def _check(
+    tokens: Sequence[str],
+    values: Tensor,
+    dims: int,
+    what: str,
+    shape: str,
+) -> None:
+    """Raise ``ValueError`` unless values are finite, floating, one or a row of them per token."""
+    is_one_per_token = values.dim() == dims and len(values) == len(tokens)
+    is_empty = 0 in values.shape[1:]
+    if is_empty or not is_one_per_token or not values.is_floating_point():
         raise ValueError(
             f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it must be {shape}, floating"
         )

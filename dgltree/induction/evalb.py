@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dgltree.read.bracket import iter_treebank
 from dgltree.support.arguments import nearest
@@ -49,10 +49,21 @@ class Parameters:
     """MAX_ERROR: how many sentences may have trees over different words; one more is an error."""
 
     def same_label(self, a: str, b: str) -> bool:
-        return a == b or (a, b) in self.equal_labels or (b, a) in self.equal_labels
+        return _equal(a, b, self.equal_labels)
 
     def same_word(self, a: str, b: str) -> bool:
-        return a == b or (a, b) in self.equal_words or (b, a) in self.equal_words
+        return _equal(a, b, self.equal_words)
+
+
+def _equal(
+    a: str,
+    b: str,
+    pairs: Pairs,
+) -> bool:
+    """Whether two texts are equal, or a pair of texts that are taken to be equal, in either order."""
+    if a == b:
+        return True
+    return (a, b) in pairs or (b, a) in pairs
 
 
 _LISTS = {
@@ -74,23 +85,27 @@ def read_parameters(text: str) -> Parameters:
     Raises ``ValueError`` with the line for a name that is not known, a missing or surplus value, and one that is no
     number where one is needed.
     """
-    lists: dict[str, list] = {name: [] for name in _LISTS.values()}
-    numbers: dict[str, int] = {"max_errors": 10}
+    options: dict[str, Any] = {"max_errors": 10}
     for number, line in enumerate(text.splitlines(), 1):
         name, *values = line.split() or ["#"]
         if name.startswith("#") or name == _UNUSED:
             continue
         if name not in _LISTS and name not in _NUMBERS:
             raise ValueError(f"line {number}: unknown parameter {name!r}; {nearest(name, (*_LISTS, *_NUMBERS))}")
-        wanted = 2 if name.startswith("EQ_") else 1
-        if len(values) != wanted:
-            raise ValueError(f"line {number}: {name} has {len(values)} values, {' '.join(values)!r}; it takes {wanted}")
+        is_pair = name.startswith("EQ_")
+        expected = 2 if is_pair else 1
+        if len(values) != expected:
+            given = " ".join(values)
+            raise ValueError(f"line {number}: {name} has {len(values)} values, {given!r}; it takes {expected}")
         if name in _LISTS:
-            lists[_LISTS[name]].append(values[0] if wanted == 1 else tuple(values))
+            entry = tuple(values) if is_pair else values[0]
+            option = _LISTS[name]
+            options[option] = (*options.get(option, ()), entry)
         else:
-            numbers[_NUMBERS[name]] = _natural(values[0], f"line {number}: {name}")
-    labelled = bool(numbers.pop("labelled", 1))
-    return Parameters(labelled=labelled, **{k: tuple(v) for k, v in lists.items()}, **numbers)  # type: ignore[arg-type]
+            option = _NUMBERS[name]
+            options[option] = _natural(values[0], f"line {number}: {name}")
+    options["labelled"] = bool(options.get("labelled", 1))
+    return Parameters(**options)
 
 
 def _natural(text: str, what: str) -> int:
@@ -116,7 +131,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Brackets:
-    """The rest of a forest: words with their tags, and brackets, outer ones before what they hold."""
+    """A forest as EVALB reads it: words with their tags, and brackets, outer ones before what they hold."""
 
     words: list[str]
     tags: list[str]
@@ -125,28 +140,41 @@ class Brackets:
 
     @classmethod
     def of(cls, forest: Forest, parameters: Parameters) -> "Brackets":
+        """The words and brackets of a forest that count by some parameters."""
         words: list[str] = []
         tags: list[str] = []
         length = 0
-        starts: list[tuple[int, str]] = []
-        ends: list[int] = []
-        stack: list[Tree | int] = [forest] if isinstance(forest, Tree) else list(reversed(forest))
+        spans: list[Span] = []
+        # The stack has nodes, and, below what a bracket holds, its number: there it ends.
+        trees = [forest] if isinstance(forest, Tree) else forest
+        stack: list[Tree | int] = list(reversed(trees))
         while stack:
             node = stack.pop()
-            if isinstance(node, int):  # the bracket of this number ends
-                ends[node] = len(words)
+            if isinstance(node, int):
+                spans[node] = spans[node]._replace(end=len(words))
             elif node.children:
-                stack.append(len(starts))
-                starts.append((len(words), node.function))
-                ends.append(0)
+                stack.append(len(spans))
+                spans.append(
+                    Span(
+                        start=len(words),
+                        end=-1,
+                        label=_stem(node.function),
+                    )
+                )
                 stack.extend(reversed(node.children))
             else:
                 length += node.function not in parameters.delete_for_length
                 if node.function not in parameters.delete:
-                    words.append(node.function if node.token is None else node.token)
+                    word = node.function if node.token is None else node.token
+                    words.append(word)
                     tags.append(node.function)
-        spans = [Span(start, end, _stem(label)) for (start, label), end in zip(starts, ends, strict=True)]
-        return cls(words, tags, [span for span in spans if _counts(span, parameters)], length)
+        counted = [span for span in spans if _counts(span, parameters)]
+        return cls(
+            words=words,
+            tags=tags,
+            spans=counted,
+            length=length,
+        )
 
 
 def _stem(label: str) -> str:
@@ -155,25 +183,39 @@ def _stem(label: str) -> str:
 
 
 def _counts(span: Span, parameters: Parameters) -> bool:
-    return span.start < span.end and not any(parameters.same_label(span.label, label) for label in parameters.delete)
+    """Whether a bracket is around some words and its label is not deleted."""
+    if span.start == span.end:
+        return False
+    is_deleted = any(parameters.same_label(span.label, label) for label in parameters.delete)
+    return not is_deleted
 
 
-def mismatch(gold: list[str], test: list[str], parameters: Parameters) -> str:
-    """The fault of the words, if there is one."""
-    for number, (a, b) in enumerate(zip(gold, test, strict=False), 1):
-        if not parameters.same_word(a, b):
-            return f"word {number} is {a!r} in gold and {b!r} in test"
-    return "" if len(gold) == len(test) else f"gold has {len(gold)} words and test has {len(test)}"
+def mismatch(
+    gold: list[str],
+    test: list[str],
+    parameters: Parameters,
+) -> str:
+    """The first difference of the words, as a text; empty if there is none."""
+    for number, (gold_word, test_word) in enumerate(zip(gold, test, strict=False), 1):
+        if not parameters.same_word(gold_word, test_word):
+            return f"word {number} is {gold_word!r} in gold and {test_word!r} in test"
+    if len(gold) != len(test):
+        return f"gold has {len(gold)} words and test has {len(test)}"
+    return ""
 
 
-def count_matches(gold: list[Span], test: list[Span], parameters: Parameters) -> int:
-    """How many brackets have a partner; each takes the first that is left."""
-    left: dict[tuple[int, int], list[str]] = defaultdict(list)
+def count_matches(
+    gold: list[Span],
+    test: list[Span],
+    parameters: Parameters,
+) -> int:
+    """The number of gold brackets with a partner; each takes the first that is left."""
+    unmatched = defaultdict(list)
     for start, end, label in test:
-        left[start, end].append(label)
+        unmatched[start, end].append(label)
     count = 0
     for start, end, label in gold:
-        labels = left[start, end]
+        labels = unmatched[start, end]
         for i, other in enumerate(labels):
             if not parameters.labelled or parameters.same_label(label, other):
                 del labels[i]
@@ -182,23 +224,38 @@ def count_matches(gold: list[Span], test: list[Span], parameters: Parameters) ->
     return count
 
 
-def crossing(gold: list[Span], test: list[Span], words: int) -> int:
-    """How many of ``test`` cross one of ``gold``.
+def crossing(
+    gold: list[Span],
+    test: list[Span],
+    words: int,
+) -> int:
+    """The number of brackets of ``test`` that cross one of ``gold``.
 
-    The brackets of ``gold`` that hold both words next to a place between two words lie one in another. If the innermost
-    does not cross a test bracket that begins or ends there, none of the others does.
+    The brackets of ``gold`` that hold both words next to a gap lie one in another. If the innermost does not cross a
+    test bracket that begins or ends in this gap, none of the others does.
     """
-    around: list[Span] = []  # for each place, 0 to words, the innermost; around none, a span that nothing crosses
-    nothing = Span(-1, words + 1, "")
-    open_, following = [nothing], 0
-    for place in range(words + 1):
-        while open_[-1].end <= place:
-            open_.pop()
-        around.append(open_[-1])
-        while following < len(gold) and gold[following].start == place:
-            open_.append(gold[following])
+    # For each gap, before word 0 to after the last, the innermost bracket; around none, a span that nothing crosses.
+    innermost = []
+    stack = [
+        Span(
+            start=-1,
+            end=words + 1,
+            label="",
+        )
+    ]
+    following = 0
+    for gap in range(words + 1):
+        while stack[-1].end <= gap:
+            stack.pop()
+        innermost.append(stack[-1])
+        while following < len(gold) and gold[following].start == gap:
+            stack.append(gold[following])
             following += 1
-    return sum(around[start].end < end or around[end].start > start for start, end, _ in test)
+    count = 0
+    for start, end, _ in test:
+        if innermost[start].end < end or innermost[end].start > start:
+            count += 1
+    return count
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -206,7 +263,7 @@ def crossing(gold: list[Span], test: list[Span], words: int) -> int:
 
 
 class Status(IntEnum):
-    """Of a sentence: scored, left out because its words do not match, or left out because there are none."""
+    """Whether a sentence is scored, or left out because its words do not match or because there are none."""
 
     VALID = 0
     ERROR = 1
@@ -257,7 +314,9 @@ class Corpus:
 
     def up_to_cutoff(self) -> "Corpus":
         """The sentences of a length up to ``parameters.cutoff``."""
-        return replace(self, sentences=tuple(s for s in self.sentences if s.length <= self.parameters.cutoff))
+        cutoff = self.parameters.cutoff
+        short = [sentence for sentence in self.sentences if sentence.length <= cutoff]
+        return replace(self, sentences=tuple(short))
 
     def count(self, status: Status) -> int:
         return sum(sentence.status == status for sentence in self.sentences)
@@ -265,8 +324,11 @@ class Corpus:
     @property
     def total(self) -> SentenceScore:
         """The sums over the valid sentences, with the scores of all their brackets together."""
-        names = ("length", "words", "matched", "gold", "test", "crossing", "tags")
-        return SentenceScore(**{name: sum(getattr(sentence, name) for sentence in self.valid) for name in names})
+        valid = self.valid
+        sums = {}
+        for name in ("length", "words", "matched", "gold", "test", "crossing", "tags"):
+            sums[name] = sum(getattr(sentence, name) for sentence in valid)
+        return SentenceScore(**sums)
 
     @property
     def recall(self) -> float:
@@ -287,64 +349,74 @@ class Corpus:
     @property
     def complete_match(self) -> float:
         """Share of sentences in which all brackets match."""
-        return self._share([s.matched == s.gold == s.test for s in self.valid])
+        return self._share([sentence.matched == sentence.gold == sentence.test for sentence in self.valid])
 
     @property
     def average_crossing(self) -> float:
-        """Crossing brackets a sentence; no percentage."""
+        """Crossing brackets per sentence; no percentage."""
         return self.total.crossing / max(1, len(self.valid))
 
     @property
     def no_crossing(self) -> float:
-        return self._share([s.crossing == 0 for s in self.valid])
+        return self._share([sentence.crossing == 0 for sentence in self.valid])
 
     @property
     def two_or_less_crossing(self) -> float:
-        return self._share([s.crossing <= 2 for s in self.valid])
+        return self._share([sentence.crossing <= 2 for sentence in self.valid])
 
-    def _share(self, true: list[bool]) -> float:
-        return _percent(sum(true), len(true))
+    def _share(self, flags: list[bool]) -> float:
+        return _percent(sum(flags), len(flags))
 
 
-def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters | None = None) -> Corpus:
+def score(
+    gold: Iterable[Forest],
+    test: Iterable[Forest],
+    parameters: Parameters | None = None,
+) -> Corpus:
     """The scores of ``test`` against ``gold``, sentence by sentence.
 
     Raises ``ValueError`` if one of them has more sentences, and for the first sentence with other words than it
     should have after ``parameters.max_errors`` of them; sentences are numbered from 1.
     """
     parameters = parameters or Parameters()
-    sentences: list[SentenceScore] = []
+    sentences = []
     errors = 0
-    for number, (right, found) in enumerate(zip_longest(gold, test), 1):
-        if right is None or found is None:
-            more, fewer = ("gold", "test") if found is None else ("test", "gold")
-            raise ValueError(f"sentence {number} is in {more} and not in {fewer}; both must have the same sentences")
-        sentences.append(score_sentence(right, found, parameters))
-        errors += sentences[-1].status == Status.ERROR
+    for number, (gold_forest, test_forest) in enumerate(zip_longest(gold, test), 1):
+        if test_forest is None:
+            raise ValueError(f"sentence {number} is in gold and not in test; both must have the same sentences")
+        if gold_forest is None:
+            raise ValueError(f"sentence {number} is in test and not in gold; both must have the same sentences")
+        sentence = score_sentence(gold_forest, test_forest, parameters)
+        sentences.append(sentence)
+        errors += sentence.status == Status.ERROR
         if errors > parameters.max_errors:
             raise ValueError(
-                f"sentence {number}: {sentences[-1].problem}; trees are scored over the same words "
+                f"sentence {number}: {sentence.problem}; trees are scored over the same words "
                 f"({errors} such sentences, max_errors is {parameters.max_errors})"
             )
-    return Corpus(tuple(sentences), parameters)
+    return Corpus(sentences=tuple(sentences), parameters=parameters)
 
 
-def score_sentence(gold: Forest, test: Forest, parameters: Parameters) -> SentenceScore:
+def score_sentence(
+    gold: Forest,
+    test: Forest,
+    parameters: Parameters,
+) -> SentenceScore:
     """The counts of one sentence. Linear in its nodes, except for chains of brackets around the same words."""
-    right, found = Brackets.of(gold, parameters), Brackets.of(test, parameters)
-    row = SentenceScore(right.length, len(right.words))
-    if not found.words:
+    right = Brackets.of(gold, parameters)
+    tested = Brackets.of(test, parameters)
+    row = SentenceScore(length=right.length, words=len(right.words))
+    if not tested.words:
         return row._replace(status=Status.SKIPPED)
-    problem = mismatch(right.words, found.words, parameters)
+    problem = mismatch(right.words, tested.words, parameters)
     if problem:
         return row._replace(status=Status.ERROR, problem=problem)
-    tags = zip(right.tags, found.tags, strict=True)
     return row._replace(
-        matched=count_matches(right.spans, found.spans, parameters),
+        matched=count_matches(right.spans, tested.spans, parameters),
         gold=len(right.spans),
-        test=len(found.spans),
-        crossing=crossing(right.spans, found.spans, len(found.words)),
-        tags=sum(parameters.same_label(a, b) for a, b in tags),
+        test=len(tested.spans),
+        crossing=crossing(right.spans, tested.spans, len(tested.words)),
+        tags=sum(map(parameters.same_label, right.tags, tested.tags)),
     )
 
 
@@ -359,12 +431,15 @@ def read_forests(text: str) -> list[list[Tree]]:
         try:
             forests.append(list(iter_treebank(line)))
         except ValueError as error:
-            raise ValueError(f"line {number}, {str(error).removeprefix('line 1, ')}") from None
+            problem = str(error).removeprefix("line 1, ")
+            raise ValueError(f"line {number}, {problem}") from None
     return forests
 
 
 def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0
+    if not whole:
+        return 0.0
+    return 100 * part / whole
 
 
 __all__ = [

@@ -23,12 +23,13 @@ class Joined(NamedTuple):
     """The trees over B sentences of up to T words: the nodes 0 to T - 1 are words, node T + s is made by merge s."""
 
     left: Tensor
-    """(B, T - 1) int64, the node that merge s joins; of no meaning after the last merge of a sentence."""
+    """(B, T - 1) int64, the left child of each merge; of no meaning after the last merge of a sentence."""
     right: Tensor
+    """(B, T - 1) int64, the right child."""
     words: Tensor
     """(B, 2 T - 1) int64, how many words each node has."""
     level: Tensor
-    """(B, 2 T - 1) int64, 0 of words, else one more than the higher child's."""
+    """(B, 2 T - 1) int64, 0 for words, else one more than the higher child's."""
 
 
 def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
@@ -43,26 +44,50 @@ def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
     _check(order, lengths)
     rows, steps = order.shape
     count = steps + 1
-    first = torch.arange(count, device=order.device).repeat(rows, 1)  # of what ends at a word, its first word
-    last, node = first.clone(), first.clone()  # of what begins at a word, its last word, and the node
-    words = torch.ones(rows, 2 * count - 1, dtype=torch.int64, device=order.device)
+    # Three tables say what the subtrees are so far: of one that ends at a word its first word, and of one that begins
+    # at a word its last word and its node. They are right at the ends of subtrees, which is where they are read.
+    first = torch.arange(count, device=order.device).repeat(rows, 1)
+    last = first.clone()
+    node = first.clone()
+    nodes = 2 * count - 1
+    words = torch.ones(rows, nodes, dtype=torch.int64, device=order.device)
     level = torch.zeros_like(words)
-    children: list[tuple[Tensor, Tensor]] = []
-    for s in range(steps):
-        going = order[:, s : s + 1] != CLOSED
-        gap = order[:, s : s + 1].clamp(min=0)
-        start, end = first.gather(1, gap), last.gather(1, gap + 1)
-        left, right = node.gather(1, start), node.gather(1, gap + 1)
-        children.append((left, right))
-        words[:, count + s] = (words.gather(1, left) + words.gather(1, right)).squeeze(1)
-        level[:, count + s] = torch.maximum(level.gather(1, left), level.gather(1, right)).squeeze(1) + 1
-        first.scatter_(1, end, start.where(going, first.gather(1, end)))
-        last.scatter_(1, start, end.where(going, last.gather(1, start)))
-        node.scatter_(1, start, torch.full_like(start, count + s).where(going, node.gather(1, start)))
-    if not children:
-        return Joined(order, order, words, level)
-    left, right = (torch.cat(list(side), 1) for side in zip(*children, strict=True))
-    return Joined(left, right, words, level)
+    left = torch.empty_like(order, dtype=torch.int64)
+    right = torch.empty_like(order, dtype=torch.int64)
+    for step in range(steps):
+        merges = order[:, step : step + 1] != CLOSED
+        gap = order[:, step : step + 1].clamp(min=0)
+        start = first.gather(1, gap)
+        end = last.gather(1, gap + 1)
+        left_node = node.gather(1, start)
+        right_node = node.gather(1, gap + 1)
+        new_node = count + step
+        left[:, step] = left_node.squeeze(1)
+        right[:, step] = right_node.squeeze(1)
+        word_count = words.gather(1, left_node) + words.gather(1, right_node)
+        height = torch.maximum(level.gather(1, left_node), level.gather(1, right_node))
+        words[:, new_node] = word_count.squeeze(1)
+        level[:, new_node] = height.squeeze(1) + 1
+        _write(first, end, start, merges)
+        _write(last, start, end, merges)
+        new_nodes = torch.full_like(start, new_node)
+        _write(node, start, new_nodes, merges)
+    return Joined(
+        left=left,
+        right=right,
+        words=words,
+        level=level,
+    )
+
+
+def _write(
+    table: Tensor,
+    index: Tensor,
+    value: Tensor,
+    where: Tensor,
+) -> None:
+    """Write a value into each row of a table (B, T) at an index (B, 1), where a mask (B, 1) says so."""
+    table.scatter_(1, index, value.where(where, table.gather(1, index)))
 
 
 def merged_trees(words: Sequence[Sequence[str]], order: Tensor) -> list[Tree]:
@@ -75,18 +100,27 @@ def merged_trees(words: Sequence[Sequence[str]], order: Tensor) -> list[Tree]:
     Raises ``ValueError`` as :func:`build_nodes` does.
     """
     lengths = torch.tensor([len(sentence) for sentence in words])
-    made = build_nodes(order.cpu(), lengths)
+    joined = build_nodes(order.cpu(), lengths)
+    first_merged = order.shape[1] + 1
     trees = []
-    for sentence, left, right in zip(words, made.left.tolist(), made.right.tolist(), strict=True):
-        nodes: dict[int, Tree] = {t: Tree("word", token=word) for t, word in enumerate(sentence)}
-        for s in range(len(sentence) - 1):
-            nodes[order.shape[1] + 1 + s] = Tree("phrase", (nodes[left[s]], nodes[right[s]]))
-        trees.append(nodes[order.shape[1] - 1 + len(sentence) if len(sentence) > 1 else 0])
+    for sentence, left, right in zip(words, joined.left.tolist(), joined.right.tolist(), strict=True):
+        nodes = {t: Tree("word", token=word) for t, word in enumerate(sentence)}
+        root = 0
+        for step in range(len(sentence) - 1):
+            root = first_merged + step
+            children = (nodes[left[step]], nodes[right[step]])
+            nodes[root] = Tree("phrase", children)
+        trees.append(nodes[root])
     return trees
 
 
-def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Vocabulary) -> TreeBatch:
-    """The same as one :class:`TreeBatch`, without a :class:`Tree` in between: what a tree encoder can run on.
+def merged_batch(
+    token: Tensor,
+    order: Tensor,
+    lengths: Tensor,
+    vocabulary: Vocabulary,
+) -> TreeBatch:
+    """The trees of all sentences as one :class:`TreeBatch`, without a :class:`Tree` in between.
 
     Args:
         token: (B, T) int64, the words as ids of the vocabulary's tokens.
@@ -95,24 +129,36 @@ def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Voca
 
     Raises ``ValueError`` as :func:`build_nodes` does, and for a vocabulary without these functions.
     """
-    phrase, word = vocabulary.function_id("phrase", 2), vocabulary.function_id("word", 0)
-    made, count = build_nodes(order, lengths), order.shape[1] + 1
-    place = _preorder(made, lengths)
+    phrase = vocabulary.function_id("phrase", 2)
+    word = vocabulary.function_id("word", 0)
+    joined = build_nodes(order, lengths)
+    first_merged = order.shape[1] + 1
+    position = _preorder(joined, lengths)
     sizes = 2 * lengths - 1
     start = sizes.cumsum(0) - sizes
-    row, node = (place >= 0).nonzero(as_tuple=True)
-    number = (start.unsqueeze(1) + place)[row, node]
-    inner = node >= count
+
+    # Every node of every sentence: its sentence, its node there, and its node in the batch.
+    sentence, node = (position >= 0).nonzero(as_tuple=True)
+    new_node = (start.unsqueeze(1) + position)[sentence, node]
     total = int(sizes.sum())
-    level, arity = number.new_empty(total), number.new_empty(total)
-    tokens = number.new_full((total,), NO_TOKEN)
-    level[number], arity[number] = made.level[row, node], 2 * inner.long()
-    tokens[number[~inner]] = token[row[~inner], node[~inner]]
+    level = new_node.new_empty(total)
+    level[new_node] = joined.level[sentence, node]
+    is_merged = node >= first_merged
+    is_word = ~is_merged
+    arity = new_node.new_empty(total)
+    arity[new_node] = 2 * is_merged.long()
+    tokens = new_node.new_full((total,), NO_TOKEN)
+    tokens[new_node[is_word]] = token[sentence[is_word], node[is_word]]
+
     child_ptr = torch.nn.functional.pad(arity.cumsum(0), (1, 0))
-    child_index = number.new_empty(total - len(lengths))
-    at, of = row[inner], node[inner] - count
-    for slot, side in enumerate((made.left, made.right)):
-        child_index[child_ptr[number[inner]] + slot] = start[at] + place[at, side[at, of]]
+    child_index = new_node.new_empty(total - len(lengths))
+    parent_sentence = sentence[is_merged]
+    merge = node[is_merged] - first_merged
+    first_edge = child_ptr[new_node[is_merged]]
+    for slot, side in enumerate((joined.left, joined.right)):
+        child = side[parent_sentence, merge]
+        child_position = position[parent_sentence, child]
+        child_index[first_edge + slot] = start[parent_sentence] + child_position
     return TreeBatch(
         function=torch.where(arity > 0, phrase, word),
         token=tokens,
@@ -126,34 +172,47 @@ def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Voca
     )
 
 
-def _preorder(made: Joined, lengths: Tensor) -> Tensor:
-    """(B, 2 T - 1) int64, the place of each node in its tree's preorder; -1 for places without a node."""
-    steps = made.left.shape[1]
-    place = torch.full_like(made.words, -1)
-    place.scatter_(1, torch.where(lengths > 1, steps - 1 + lengths, 0).unsqueeze(1), 0)
-    for s in reversed(range(steps)):
-        going = (lengths - 1 > s).unsqueeze(1)
-        left, right = made.left[:, s : s + 1], made.right[:, s : s + 1]
-        parent = place[:, steps + 1 + s].unsqueeze(1)
-        after = parent + 2 * made.words.gather(1, left)
-        place.scatter_(1, left, torch.where(going, parent + 1, place.gather(1, left)))
-        place.scatter_(1, right, torch.where(going, after, place.gather(1, right)))
-    return place
+def _preorder(joined: Joined, lengths: Tensor) -> Tensor:
+    """(B, 2 T - 1) int64, the position of each node in its tree's preorder; -1 for nodes that a sentence lacks."""
+    steps = joined.left.shape[1]
+    position = torch.full_like(joined.words, -1)
+    last_merged = steps - 1 + lengths
+    root = torch.where(lengths > 1, last_merged, 0)
+    position.scatter_(1, root.unsqueeze(1), 0)
+    # A node is made after its children, so from the last merge to the first a parent has its position before them.
+    for step in reversed(range(steps)):
+        merges = (lengths - 1 > step).unsqueeze(1)
+        left = joined.left[:, step : step + 1]
+        right = joined.right[:, step : step + 1]
+        parent = position[:, steps + 1 + step].unsqueeze(1)
+        _write(position, left, parent + 1, merges)
+        left_size = 2 * joined.words.gather(1, left) - 1
+        _write(position, right, parent + 1 + left_size, merges)
+    return position
 
 
 def _check(order: Tensor, lengths: Tensor) -> None:
-    if order.dim() != 2 or lengths.shape != order.shape[:1] or order.is_floating_point() or not len(order):
+    """Raise the errors of :func:`build_nodes`."""
+    has_shapes = order.dim() == 2 and lengths.shape == order.shape[:1]
+    if not has_shapes or order.is_floating_point() or not len(order):
         raise ValueError(
             f"merges are {tuple(order.shape)} {order.dtype} for lengths {tuple(lengths.shape)}; "
             "they are (B, T - 1) and (B,), whole numbers"
         )
-    gaps = torch.arange(order.shape[1], device=order.device)
-    expected = gaps.where(gaps < lengths.unsqueeze(1) - 1, order.shape[1])
-    found = order.where((order != CLOSED) | (gaps < lengths.unsqueeze(1) - 1), order.shape[1]).sort(1).values
-    wrong = torch.nonzero((expected != found).any(1) | (lengths < 1) | (lengths > order.shape[1] + 1))
+    # Sorted, with a number above all gaps after the last merge, a right row is 0, 1, ... and then that number.
+    steps = order.shape[1]
+    gaps = torch.arange(steps, device=order.device)
+    is_merge = gaps < lengths.unsqueeze(1) - 1
+    expected = gaps.where(is_merge, steps)
+    gap_or_last = order.where((order != CLOSED) | is_merge, steps)
+    closed_gaps = gap_or_last.sort(1).values
+    wrong_order = (expected != closed_gaps).any(1)
+    wrong_length = (lengths < 1) | (lengths > steps + 1)
+    wrong = torch.nonzero(wrong_order | wrong_length)
     if len(wrong):
         row = int(wrong[0])
+        length = int(lengths[row])
         raise ValueError(
-            f"sequence {row} has {int(lengths[row])} words, and the merges {order[row].tolist()}; they close each of "
-            f"the gaps 0 to {int(lengths[row]) - 2} once, then {CLOSED}"
+            f"sequence {row} has {length} words, and the merges {order[row].tolist()}; they close each of "
+            f"the gaps 0 to {length - 2} once, then {CLOSED}"
         )

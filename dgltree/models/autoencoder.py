@@ -1,7 +1,7 @@
 """Recursive autoencoders: StrAE on given trees, Self-StrAE and Banyan on trees that they find."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,12 +17,15 @@ from dgltree.engine.memory import available_bytes
 from dgltree.engine.propagate import propagate
 from dgltree.trees.tree import Tree
 
-# Losses without labels: of what a node is from its parts, and what it is from its context.
 MATRICES = 3
-"""Of all cosines, that a loss and its gradient hold at once, at least."""
+"""Matrices (M, M) of cosines that a contrastive loss and its gradient hold at once, at least."""
 
 
-def contrastive(up: Tensor, down: Tensor, scale: float) -> Tensor:
+def contrastive(
+    up: Tensor,
+    down: Tensor,
+    scale: float,
+) -> Tensor:
     r"""(), how well the two vectors of a node find each other among those of M nodes:
 
     .. math:: S_{ij} = scale \cdot \cos(u_i, d_j), \quad \tfrac 1 2 (CE(S, i) + CE(S^T, i))
@@ -34,13 +37,19 @@ def contrastive(up: Tensor, down: Tensor, scale: float) -> Tensor:
     It takes memory of the order M^2. Raises ``MemoryError`` for what the device cannot hold.
     """
     _check_memory(up)
-    similar = scale * normalize(up, dim=1) @ normalize(down, dim=1).t()
-    own = torch.arange(len(up), device=up.device)
-    return (cross_entropy(similar, own) + cross_entropy(similar.t(), own)) / 2
+    unit_up = normalize(up, dim=1)
+    unit_down = normalize(down, dim=1)
+    similarity = scale * unit_up @ unit_down.t()
+    diagonal = torch.arange(len(up), device=up.device)
+    down_loss = cross_entropy(similarity, diagonal)
+    up_loss = cross_entropy(similarity.t(), diagonal)
+    return (down_loss + up_loss) / 2
 
 
 def _check_memory(up: Tensor) -> None:
-    needed, left = MATRICES * len(up) ** 2 * up.element_size(), available_bytes(up.device)
+    """Raise ``MemoryError`` if the device cannot hold the cosines of all pairs of nodes."""
+    needed = MATRICES * len(up) ** 2 * up.element_size()
+    left = available_bytes(up.device)
     if left is not None and needed > left:
         raise MemoryError(
             f"the contrastive loss of {len(up):,} nodes needs at least {needed / 2**30:,.1f} GiB, and {up.device} has "
@@ -48,34 +57,43 @@ def _check_memory(up: Tensor) -> None:
         )
 
 
-def word_cross_entropy(logits: Tensor, token: Tensor, weight: Tensor | None = None) -> Tensor:
+def word_cross_entropy(
+    logits: Tensor,
+    token: Tensor,
+    weight: Tensor | None = None,
+) -> Tensor:
     """(), the mean cross-entropy of logits (m, V) against tokens (m,), each as often as its weight (m,) says."""
     if weight is None:
         return cross_entropy(logits, token)
-    each = cross_entropy(logits, token, reduction="none")
-    return (each * weight).sum() / weight.sum()
+    losses = cross_entropy(logits, token, reduction="none")
+    total = (losses * weight).sum()
+    return total / weight.sum()
 
 
 Loss = Literal["contrastive", "cross_entropy", "both"]
 Places = Literal["sides", "numbers"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(
+    frozen=True,
+    eq=False,
+    kw_only=True,
+)
 class Swept:
-    """Both sweeps over a batch."""
+    """The states of an upward and a downward pass over a batch."""
 
     batch: TreeBatch
-    """The graph that was swept: R nodes, one for equal subtrees if it was entangled."""
+    """The graph of both passes: R nodes, one for duplicate subtrees if it was entangled."""
     up: Tensor
     """(R, n), what each node is from its parts."""
     down: Tensor
     """(R, n), what it is from its context."""
     node: Tensor
-    """Of given trees (N,), of sentences (B, T) int64: the node of each node, or word."""
+    """For given trees (N,), for sentences (B, T) int64: the node here of each node, or word."""
     roots: Tensor
     """(B,) int64, the node of each tree or sentence."""
     count: Tensor
-    """(R,) int64, of leaves: how often each occurs."""
+    """(R,) int64, how often each leaf occurs."""
 
     @property
     def trees(self) -> list[Tree]:
@@ -127,80 +145,156 @@ class Autoencoder(nn.Module):
             )
         if everywhere and not entangled:
             raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
-        for name, value, known in (("loss", loss, get_args(Loss)), ("places", places, get_args(Places))):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
-        self.up, self.down, self.vocabulary = up, down, up.vocabulary
-        self.loss, self.entangled, self.everywhere = loss, entangled, everywhere
-        self.scale, self.occurrences, self.places = scale, occurrences, places
-        self.output = None if loss == "contrastive" else nn.Linear(up.hidden_size, len(up.vocabulary.tokens))
+        if loss not in get_args(Loss):
+            raise ValueError(f"loss is {loss!r}; it must be one of {', '.join(get_args(Loss))}")
+        if places not in get_args(Places):
+            raise ValueError(f"places is {places!r}; it must be one of {', '.join(get_args(Places))}")
+        self.up = up
+        self.down = down
+        self.vocabulary = up.vocabulary
+        self.loss = loss
+        self.entangled = entangled
+        self.everywhere = everywhere
+        self.scale = scale
+        self.occurrences = occurrences
+        self.places = places
+        self.output: nn.Linear | None = None
+        if loss != "contrastive":
+            tokens = len(up.vocabulary.tokens)
+            self.output = nn.Linear(up.hidden_size, tokens)
 
     def trees(self, batch: TreeBatch) -> Swept:
-        """Both sweeps over given trees."""
+        """Run both passes over given trees."""
         if self.places != "sides":
             raise ValueError("places='numbers' is for trees that are found; use 'sides' for given ones")
-        graph, node = entangle(batch) if self.entangled else (batch, torch.arange(batch.num_nodes, device=batch.device))
-        return self._swept(graph, propagate(graph, self.up), node, node[batch.roots], node)
+        graph = batch
+        node = torch.arange(batch.num_nodes, device=batch.device)
+        if self.entangled:
+            graph, node = entangle(batch)
+        up = propagate(graph, self.up)
+        return self._swept(
+            graph,
+            up,
+            node=node,
+            roots=node[batch.roots],
+            occurring=node,
+        )
 
     def sentences(self, ids: Tensor, lengths: Tensor) -> Swept:
-        """Both sweeps over the trees that the upward vectors find, :func:`easy_first`.
+        """Run both passes over the trees that the upward vectors find, :func:`easy_first`.
 
         Args:
             ids: (B, T) int64, tokens of the vocabulary; after the end of a sentence anything.
             lengths: (B,) int64, words of each, 1 to T.
         """
-        found = easy_first(self.up, ids, lengths, entangled=self.entangled, everywhere=self.everywhere)
-        there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
-        return self._swept(found.batch, found.up, found.words, found.roots, found.words[there.to(found.words.device)])
+        induced = easy_first(
+            self.up,
+            ids,
+            lengths,
+            entangled=self.entangled,
+            everywhere=self.everywhere,
+        )
+        position = torch.arange(ids.shape[1], device=ids.device)
+        is_word = position < lengths.unsqueeze(1)
+        words = induced.words
+        occurring = words[is_word.to(words.device)]
+        return self._swept(
+            induced.batch,
+            induced.up,
+            node=words,
+            roots=induced.roots,
+            occurring=occurring,
+        )
 
-    def _swept(self, graph: TreeBatch, up: State, node: Tensor, roots: Tensor, occurring: Tensor) -> Swept:
-        below = graph if self.places == "sides" else _by_numbers(graph)
-        down = propagate(below, self.down, direction="down", up=up)
+    def _swept(
+        self,
+        graph: TreeBatch,
+        up: State,
+        *,
+        node: Tensor,
+        roots: Tensor,
+        occurring: Tensor,
+    ) -> Swept:
+        """Run the downward pass. ``occurring`` has a leaf's number as often as the leaf occurs."""
+        ordered = graph
+        if self.places == "numbers":
+            # The children of each node in the order of their numbers.
+            order = torch.argsort(graph.parent_index * graph.num_nodes + graph.child_index)
+            ordered = replace(graph, child_index=graph.child_index[order])
+        down = propagate(ordered, self.down, direction="down", up=up)
         count = torch.bincount(occurring, minlength=graph.num_nodes)
-        return Swept(graph, up["h"], down["h"], node, roots, count)
+        return Swept(
+            batch=graph,
+            up=up["h"],
+            down=down["h"],
+            node=node,
+            roots=roots,
+            count=count,
+        )
 
     def losses(self, swept: Swept) -> dict[str, Tensor]:
-        """By name (), the parts of the loss, which is their mean."""
-        found = {}
+        """The parts of the loss by name, (), of which it is the mean."""
+        losses = {}
         inner = swept.batch.arity > 0
-        if self.loss != "cross_entropy":
-            rows = slice(None) if self.loss == "contrastive" else inner
-            if len(swept.up[rows]):
-                found["contrastive"] = contrastive(swept.up[rows], swept.down[rows], self.scale)
-        leaves = torch.nonzero(~inner & (swept.batch.token != NO_TOKEN)).squeeze(-1)
+        up = swept.up
+        down = swept.down
+        if self.loss == "both":  # leaves are read by the cross-entropy
+            up = up[inner]
+            down = down[inner]
+        if self.loss != "cross_entropy" and len(up):
+            losses["contrastive"] = contrastive(up, down, self.scale)
+        is_word = ~inner & (swept.batch.token != NO_TOKEN)
+        leaves = torch.nonzero(is_word).squeeze(-1)
         if self.output is not None and len(leaves):
-            weight = swept.count[leaves] if self.occurrences and self.entangled else None
+            weight = None
+            if self.occurrences and self.entangled:
+                weight = swept.count[leaves]
             logits = self.output(swept.down.index_select(0, leaves))
-            found["cross_entropy"] = word_cross_entropy(logits, swept.batch.token[leaves], weight)
-        return found
+            losses["cross_entropy"] = word_cross_entropy(logits, swept.batch.token[leaves], weight)
+        return losses
 
     def forward(self, swept: Swept) -> Tensor:
         """(), the loss: the mean of its parts."""
-        found = self.losses(swept)
-        return torch.stack(list(found.values())).mean() if found else swept.up.sum() * 0
+        losses = self.losses(swept)
+        if not losses:
+            return swept.up.sum() * 0
+        return torch.stack(list(losses.values())).mean()
 
 
-def _by_numbers(graph: TreeBatch) -> TreeBatch:
-    """The same graph with the children of each node in the order of their numbers."""
-    order = torch.argsort(graph.parent_index * graph.num_nodes + graph.child_index)
-    return replace(graph, child_index=graph.child_index[order])
+class PublishedNetwork(NamedTuple):
+    """An autoencoder as its paper has it."""
+
+    cells: str
+    """A key of ``dgltree.cells.SWEEPS``."""
+    channels: int
+    leaf_dropout: float
+    options: dict[str, Any]
+    """Options of :class:`Autoencoder`."""
+    dropout: float = 0.1
 
 
+STRAE = PublishedNetwork(
+    cells="strae",
+    channels=16,
+    leaf_dropout=0.2,
+    options={"loss": "contrastive"},
+)
+BANYAN = PublishedNetwork(
+    cells="banyan",
+    channels=128,
+    leaf_dropout=0.1,
+    options={"loss": "cross_entropy", "entangled": True, "everywhere": True},
+)
 Network = Literal["strae", "self_strae", "banyan"]
-PUBLISHED: dict[Network, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "strae": ("strae", {"channels": 16, "dropout": 0.1}, {"leaf_dropout": 0.2}, {"loss": "contrastive"}),
-    "self_strae": ("strae", {"channels": 16, "dropout": 0.1}, {"leaf_dropout": 0.2}, {"loss": "contrastive"}),
-    "banyan": (
-        "banyan",
-        {"channels": 128, "dropout": 0.1},
-        {"leaf_dropout": 0.1},
-        {"loss": "cross_entropy", "entangled": True, "everywhere": True},
-    ),
-}
-"""By name: the cells (a key of ``dgltree.cells.SWEEPS``), options of both, of the upward one, and of the network."""
+PUBLISHED: dict[Network, PublishedNetwork] = {"strae": STRAE, "self_strae": STRAE, "banyan": BANYAN}
 
 
-def make_autoencoder(name: Network, vocabulary: Vocabulary, hidden_size: int = 256, **options: Any) -> Autoencoder:
+def make_autoencoder(
+    name: Network,
+    vocabulary: Vocabulary,
+    hidden_size: int = 256,
+    **options: Any,
+) -> Autoencoder:
     """The network of a name, as published: "strae" and "self_strae" differ in whose trees they sweep over.
 
     Args:
@@ -216,9 +310,13 @@ def make_autoencoder(name: Network, vocabulary: Vocabulary, hidden_size: int = 2
     """
     if name not in PUBLISHED:
         raise ValueError(f"the network is {name!r}; it must be one of {', '.join(PUBLISHED)}")
-    cells, both, up_only, own = PUBLISHED[name]
-    both = {key: options.pop(key, value) for key, value in both.items()}
-    up_only = {key: options.pop(key, value) for key, value in up_only.items()}
-    upward, downward = SWEEPS[cells]
-    up, down = upward(vocabulary, hidden_size, **both, **up_only), downward(vocabulary, hidden_size, **both)
-    return Autoencoder(up, down, **{**own, **options})
+    published = PUBLISHED[name]
+    upward, downward = SWEEPS[published.cells]
+    both: dict[str, Any] = {
+        "channels": options.pop("channels", published.channels),
+        "dropout": options.pop("dropout", published.dropout),
+    }
+    up_only = {"leaf_dropout": options.pop("leaf_dropout", published.leaf_dropout)}
+    up = upward(vocabulary, hidden_size, **both, **up_only)
+    down = downward(vocabulary, hidden_size, **both)
+    return Autoencoder(up, down, **{**published.options, **options})

@@ -35,7 +35,7 @@ MAX_UNCHECKED = 1000
 UNBOUND = ("max_length",)
 """Options that make nothing larger."""
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""Of weights."""
+"""The dtypes that weights may have."""
 PARTS: dict[str, tuple[type, str]] = {
     "part": (str, "a text"),
     "cell": (str, "a text"),
@@ -47,10 +47,12 @@ PARTS: dict[str, tuple[type, str]] = {
     "vocabulary": (dict, "an object"),
     "language_model": (dict, "an object"),
 }
-"""Of a header: the type of each, and what JSON calls it."""
+"""The parts of a header that are checked: the type of each, and what JSON calls it."""
 MAX_VALUE_LENGTH = 80
 """Characters of a value in a message."""
 Saved = TreeModel | Encoder | Cell
+Contents = tuple[dict[str, Any], dict[str, Tensor]]
+"""The header and the tensors of a file."""
 VERSION = 3
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
@@ -88,19 +90,26 @@ def save(model: Saved, path: str | Path) -> None:
         header = {**_encoder_header(model.encoder), **_readout_header(model)}
         vocabulary = model.encoder.vocabulary
     elif isinstance(model, Cell):
-        header = {"part": "cell", "cell": _cell_name(model), "options": _named(model.config)}
+        header = {"part": "cell", "cell": _cell_name(model), "options": _plain_options(model.config)}
         vocabulary = model.vocabulary
     elif isinstance(model, Encoder):
-        header, vocabulary = {"part": "encoder", **_encoder_header(model)}, model.vocabulary
+        header = {"part": "encoder", **_encoder_header(model)}
+        vocabulary = model.vocabulary
     else:
         raise ValueError(f"a {type(model).__name__} cannot be saved; a model, an encoder or a cell of dgltree can")
     write(path, model, {**header, "vocabulary": vocabulary.to_json()})
 
 
-def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
+def write(
+    path: str | Path,
+    module: nn.Module,
+    header: dict[str, Any],
+) -> None:
     """Write the weights of a module, with ``header``, the format's version and a hash. Errors as of :func:`save`."""
     weights = without_signatures(module.state_dict())  # the header has the vocabulary
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    tensors = {}
+    for name, tensor in weights.items():
+        tensors[name] = tensor.detach().cpu().contiguous()
     header = {"version": VERSION, **header}
     check_weights(tensors)
     _check_finite(tensors)
@@ -111,7 +120,7 @@ def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
 
 
 def load_model(path: str | Path, device: str | torch.device = "cpu") -> TreeModel:
-    """:func:`load` for a whole model; ``ValueError`` for a file with an encoder or a cell alone."""
+    """Read a whole model as :func:`load`. Raises ``ValueError`` for a file with an encoder or a cell alone."""
     model = load(path, device)
     if not isinstance(model, TreeModel):
         raise ValueError(
@@ -137,22 +146,26 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
     with reading(path) as (header, tensors):
         if "language_model" in header:
             raise ValueError("a language model; dgltree.models.load_language_model reads it")
-        kind = "encoder" if "encoder" in header else "cell"
-        known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
-        _check_known(header, kind, known)
-        check_switches(known[header[kind]], header["options"])
+        kind = "cell"
+        classes: Mapping[str, type] = CELLS
+        if "encoder" in header:
+            kind = "encoder"
+            classes = SEQUENCE_ENCODERS
+        _check_known(header, kind, classes)
+        check_switches(classes[header[kind]], header["options"])
         check_sizes(header, tensors)
-        with torch.device("meta"), WithoutInitialization():  # shapes without memory
-            shapes = _made(header, kind)
+        # First without memory, so that a header whose shapes are not those of the tensors costs nothing.
+        with torch.device("meta"), WithoutInitialization():
+            shapes = _build(header, kind)
             shapes.load_state_dict(with_signatures(shapes, tensors), assign=True)
-        model = _made(header, kind)
+        model = _build(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(with_signatures(model, tensors))
     return model.eval().to(device)
 
 
 @contextmanager
-def reading(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
+def reading(path: str | Path) -> Iterator[Contents]:
     """A block with the header and the tensors of a file, whole and as they were written.
 
     What is wrong with the file, or what the block finds wrong with it, is a ``ValueError`` with its name; other errors
@@ -178,37 +191,40 @@ def reading(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor
 
 
 def check_parts(header: Mapping[str, Any]) -> None:
-    """``ValueError`` for a part of a header of another kind, and for classes that are not all different texts.
+    """Raise ``ValueError`` for a part of a header of another kind, and for classes that are not all different texts.
 
     A right hash does not say so: it is of what was written, by whomever.
     """
-    for name, (kind, called) in PARTS.items():
+    for name, (kind, json_name) in PARTS.items():
         if name in header and not isinstance(header[name], kind):
-            raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {called}")
+            raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {json_name}")
     check_classes(header.get("classes", []))
 
 
 def check_classes(classes: Any) -> None:
-    """``ValueError`` for names of classes that are not texts, or that occur twice."""
-    seen = set()
+    """Raise ``ValueError`` for names of classes that are not texts, or that occur twice."""
+    names = set()
     for name in classes:
         if not isinstance(name, str):
             raise ValueError(f"a class is named {_brief(name)}; a name must be a text")
-        if name in seen:
+        if name in names:
             raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
-        seen.add(name)
+        names.add(name)
 
 
-def check_switches(made: type, options: Mapping[str, Any]) -> None:
-    """``ValueError`` for an option of a class that is true or false, and has another value: a network takes any."""
-    for cls in made.__mro__:
+def check_switches(module_class: type, options: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for an option of a class that is true or false, and has another value: a network takes any.
+
+    Options that a base class takes are in the signature of its own constructor.
+    """
+    for cls in module_class.__mro__:
         for name, parameter in signature(cls.__init__).parameters.items():  # type: ignore[misc]
             if parameter.annotation is bool and not isinstance(options.get(name, False), bool):
                 raise ValueError(f"its option {name} is {_brief(options[name])}; it must be true or false")
 
 
 def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` if a header asks for more than the file has weights for.
+    """Raise ``ValueError`` if a header asks for more than the file has weights for.
 
     Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
     adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
@@ -216,8 +232,10 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
     weights = max(MAX_UNCHECKED, sum(tensor.numel() for tensor in tensors.values()))
     for options in (header["options"], header.get("readout_options", {})):
         for name, value in options.items():
+            if name in UNBOUND or not isinstance(value, int):
+                continue
             most = len(tensors) if name == "num_layers" else weights
-            if name not in UNBOUND and isinstance(value, int) and value > most:
+            if value > most:
                 raise ValueError(
                     f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
                 )
@@ -226,48 +244,64 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
         children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
         if children > weights:
             raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
-    classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
+    classes = header.get("classes", ())
+    count = header.get("readout_options", {}).get("classes")
     if classes and len(classes) != count:
         raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")
 
 
 def check_weights(tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` for weights that are not real floating-point numbers, of more than one dtype, or not there."""
+    """Raise ``ValueError`` for weights that are not real floating-point numbers or of several dtypes, and for none."""
     if not tensors:
         raise ValueError("it has no weights")
     first = min(tensors)
+    first_dtype = _dtype_name(tensors[first])
     for name, tensor in sorted(tensors.items()):
+        dtype = _dtype_name(tensor)
         if tensor.dtype not in DTYPES:
-            known = ", ".join(_name(dtype) for dtype in DTYPES)
-            raise ValueError(f"the weights {one_line(name)!r} are {_name(tensor.dtype)}; they must be one of {known}")
-        if tensor.dtype != tensors[first].dtype:
-            both = (
-                f"{one_line(first)!r} are {_name(tensors[first].dtype)}, {one_line(name)!r} are {_name(tensor.dtype)}"
+            dtypes = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+            raise ValueError(f"the weights {one_line(name)!r} are {dtype}; they must be one of {dtypes}")
+        if dtype != first_dtype:
+            raise ValueError(
+                f"the weights {one_line(first)!r} are {first_dtype}, {one_line(name)!r} are {dtype}; "
+                "all must have one dtype"
             )
-            raise ValueError(f"the weights {both}; all must have one dtype")
+
+
+def _dtype_name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _check_finite(tensors: dict[str, Tensor]) -> None:
-    """``ValueError`` naming the first weight that is NaN or infinite: every answer would be NaN without a word."""
+    """Raise ``ValueError`` for a weight that is NaN or infinite: every answer would be NaN without a word."""
     for name, tensor in sorted(tensors.items()):
-        if not bool(tensor.isfinite().all()):
-            wrong = tensor[~tensor.isfinite()]
-            raise ValueError(f"{len(wrong)} of {tensor.numel()} weights of {name!r} are not finite: {wrong[0]:g}")
+        finite = tensor.isfinite()
+        if not bool(finite.all()):
+            wrong = tensor[~finite]
+            count = f"{len(wrong)} of {tensor.numel()} weights of {name!r}"
+            raise ValueError(f"{count} are not finite: {wrong[0]:g}")
 
 
-def _check_known(header: dict[str, Any], kind: str, known: Mapping[str, type]) -> None:
-    """``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
+def _check_known(
+    header: dict[str, Any],
+    kind: str,
+    classes: Mapping[str, type],
+) -> None:
+    """Raise ``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
     part = header.get("part")
+    is_known = header[kind] in classes
     if part is None:
-        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        readout = header["readout"]
+        if not is_known or readout not in ("equation", *READOUTS):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {readout!r} readout, unknown to this release")
     elif part not in ("encoder", kind):
         raise ValueError(f"a part of a model called {part!r}, unknown to this release")
-    elif header[kind] not in known:
+    elif not is_known:
         raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
 
 
-def _made(header: dict[str, Any], kind: str) -> Saved:
+def _build(header: dict[str, Any], kind: str) -> Saved:
+    """The module that a header describes, with its first weights."""
     vocabulary = Vocabulary.from_json(header["vocabulary"])
     if header.get("part") == "cell":
         return CELLS[header["cell"]](vocabulary, **header["options"])
@@ -276,38 +310,49 @@ def _made(header: dict[str, Any], kind: str) -> Saved:
         return encoder
     if header["readout"] == "equation":
         return EquationModel(encoder, EquationReadout())
-    readout, model = READOUTS[header["readout"]]
-    return model(encoder, readout(**header["readout_options"]), header["classes"])
+    readout_class, model_class = READOUTS[header["readout"]]
+    readout = readout_class(**header["readout_options"])
+    return model_class(encoder, readout, header["classes"])
 
 
 class WithoutInitialization(TorchFunctionMode):
-    """Leaves out the functions of torch.nn.init: on the meta device they do nothing, after importing a compiler."""
+    """A block that leaves out the functions of torch.nn.init.
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    On the meta device they do nothing, but import a compiler first.
+    """
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,
+    ) -> Any:
         if getattr(func, "__module__", "") == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
 
 
 def parse_header(text: str) -> dict[str, Any]:
-    """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
+    """The JSON of a header. Raises ``ValueError`` for what is longer, nested more deeply, or no object."""
     check_length(text)
     try:
-        found = json.loads(text)
+        header = json.loads(text)
     except RecursionError:
         raise ValueError("its header is nested too deeply") from None
-    if not isinstance(found, dict):
+    if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
-    return found
+    return header
 
 
 def check_length(text: str) -> None:
-    """``ValueError`` for a header that is too long to be read again."""
+    """Raise ``ValueError`` for a header that is too long to be read again."""
     if len(text) > MAX_HEADER_LENGTH:
         raise ValueError(f"its header has {len(text):,} characters; at most {MAX_HEADER_LENGTH:,} are read")
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _read(path: Path) -> Contents:
+    """The header and the tensors of a file, as they are."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -334,16 +379,18 @@ def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
     """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        kind = f"{name} {tensor.dtype} {tuple(tensor.shape)}"
+        digest.update(kind.encode())
         if tensor.numel():  # of none torch may have a stride that cannot be viewed as bytes
-            digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
+            elements = tensor.contiguous().view(torch.uint8)
+            digest.update(elements.numpy().tobytes())
     return digest.hexdigest()
 
 
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
-    """A cell's name, or that of an encoder of sequences, and the options."""
+    """The name of a cell, or of an encoder of sequences, and the options."""
     if isinstance(encoder, TreeEncoder):
-        return {"cell": _cell_name(encoder.cell), "options": _named(encoder.config)}
+        return {"cell": _cell_name(encoder.cell), "options": _plain_options(encoder.config)}
     if isinstance(encoder, SequenceEncoder):
         if encoder.name not in SEQUENCE_ENCODERS:
             raise ValueError(
@@ -353,8 +400,8 @@ def _encoder_header(encoder: Encoder) -> dict[str, Any]:
     raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
 
 
-def _named(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, which are plain values. ``ValueError`` for an aggregation that has no name."""
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, which are plain values. Raises ``ValueError`` for an aggregation that has no name."""
     for option, value in options.items():
         if isinstance(value, Aggregation):
             raise ValueError(
@@ -378,12 +425,10 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
         if type(model.readout) is readout:
             check_classes(model.classes)
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
-    known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
-    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+    names = ["EquationReadout"]
+    names += [readout.__name__ for readout, _ in READOUTS.values()]
+    registered = ", ".join(names)
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {registered} can")
 
 
 def _brief(value: Any) -> str:
@@ -391,5 +436,6 @@ def _brief(value: Any) -> str:
 
 
 def _one_line(error: Exception) -> str:
-    """Torch names every tensor that does not fit on a line of its own; the first few do."""
-    return textwrap.shorten(str(error), 400, placeholder=" ...")
+    """The beginning of a message: torch names every tensor that does not fit, each on a line of its own."""
+    message = str(error)
+    return textwrap.shorten(message, 400, placeholder=" ...")

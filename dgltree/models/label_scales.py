@@ -17,6 +17,8 @@ SPREAD = 1.349
 """Deviations of a normal distribution between its quartiles."""
 TAIL = 1.5
 """Deviation of the labels, over that of a normal distribution with their quartiles, above which scales are tried."""
+MOST_LABELS = 1 << 20
+"""Labels of which quantiles are taken: of more, every second or third, and so on; torch has a limit of 2^24."""
 
 
 @dataclass(frozen=True)
@@ -33,61 +35,101 @@ class LabelScale:
 
     name: LabelScaleName = "none"
     values: tuple[float, ...] = ()
-    ends: tuple[float, ...] = field(default=(), init=False, repr=False, compare=False)
+    ends: tuple[float, ...] = field(
+        default=(),
+        init=False,
+        repr=False,
+        compare=False,
+    )
     """On this scale, the lowest and the highest number, or the knots: computed once, as no trace computes them."""
 
     def __post_init__(self) -> None:
-        least = {"none": 0, "log": 2, "asinh": 4, "rank": 2}
-        values = self.values
-        fits = self.name in least and len(values) >= least[self.name] and all(map(math.isfinite, values))
-        if fits and self.name in ("log", "asinh"):
-            fits = values[0] <= values[1] and (values[0] > 0 if self.name == "log" else values[3] > 0)
-        if not fits or (self.name == "rank" and any(a >= b for a, b in pairwise(values))):
-            raise ValueError(f"not a scale of numbers: {self.name!r} with {values!r:.60}")
+        if not self._is_valid():
+            raise ValueError(f"not a scale of numbers: {self.name!r} with {self.values!r:.60}")
+        if self.name == "none":
+            return
         if self.name == "rank":
-            object.__setattr__(self, "ends", _scores(len(values)))
-        elif self.name != "none":
-            ends = self.to(torch.tensor(values[:2], dtype=torch.float64, device="cpu"))
-            object.__setattr__(self, "ends", tuple(ends.tolist()))
+            ends = _normal_scores(len(self.values))
+        else:
+            lowest_and_highest = torch.tensor(self.values[:2], dtype=torch.float64, device="cpu")
+            ends = self.to(lowest_and_highest)
+        object.__setattr__(self, "ends", tuple(ends.tolist()))
+
+    def _is_valid(self) -> bool:
+        least_values = {"none": 0, "log": 2, "asinh": 4, "rank": 2}
+        values = self.values
+        if self.name not in least_values or len(values) < least_values[self.name]:
+            return False
+        if not all(map(math.isfinite, values)):
+            return False
+        if self.name == "rank":
+            return all(knot < following for knot, following in pairwise(values))
+        if self.name == "log":
+            return 0 < values[0] <= values[1]
+        if self.name == "asinh":
+            deviation = values[3]
+            return values[0] <= values[1] and deviation > 0
+        return True
 
     @classmethod
     def of(cls, name: LabelScaleName, labels: Tensor) -> "LabelScale":
-        """That of training labels (E,). Raises ``ValueError`` for a logarithm of numbers that are not all above 0."""
+        """The scale of training labels (E,).
+
+        Raises ``ValueError`` for a logarithm of numbers that are not all above 0.
+        """
         labels = labels.double()
-        ends = (float(labels.min()), float(labels.max()))
-        if name == "log" and ends[0] <= 0:
-            raise ValueError(f"the scale log needs labels above 0; the lowest is {ends[0]:g}")
+        lowest = float(labels.min())
+        highest = float(labels.max())
+        if name == "log":
+            if lowest <= 0:
+                raise ValueError(f"the scale log needs labels above 0; the lowest is {lowest:g}")
+            return cls(name, (lowest, highest))
         if name == "asinh":
-            return cls(name, (*ends, float(labels.median()), spread(labels) or 1.0))
+            median = float(labels.median())
+            return cls(name, (lowest, highest, median, spread(labels) or 1.0))
         if name == "rank":
-            knots = torch.quantile(_some(labels), torch.linspace(0, 1, KNOTS).double()).unique()
-            return cls(name, tuple(knots.tolist())) if len(knots) > 1 else cls()
-        return cls() if name == "none" else cls(name, ends)
+            ranks = torch.linspace(0, 1, KNOTS).double()
+            knots = torch.quantile(_some(labels), ranks).unique()
+            if len(knots) == 1:  # all labels are equal
+                return cls()
+            return cls(name, tuple(knots.tolist()))
+        return cls(name)
 
     def to(self, numbers: Tensor) -> Tensor:
         """Labels (...) on this scale."""
         if self.name == "log":
             return numbers.clamp(min=self.values[0]).log()
         if self.name == "asinh":
-            return ((numbers - self.values[2]) / self.values[3]).asinh()
-        return _through(numbers, self.values, self.ends) if self.name == "rank" else numbers
+            median, deviation = self.values[2:4]
+            return ((numbers - median) / deviation).asinh()
+        if self.name == "rank":
+            return _interpolate(numbers, self.values, self.ends)
+        return numbers
 
     def back(self, numbers: Tensor) -> Tensor:
         """Numbers (...) on this scale in the unit of the labels."""
         if self.name == "none":
             return numbers
         if self.name == "rank":
-            return _through(numbers, self.ends, self.values)
+            return _interpolate(numbers, self.ends, self.values)
         numbers = numbers.clamp(*self.ends)
-        return numbers.exp() if self.name == "log" else self.values[2] + self.values[3] * numbers.sinh()
+        if self.name == "log":
+            return numbers.exp()
+        median, deviation = self.values[2:4]
+        return median + deviation * numbers.sinh()
 
     def to_json(self) -> dict[str, Any] | None:
-        """For :meth:`from_json`; None for numbers as they are."""
-        return None if self.name == "none" else {"name": self.name, "values": list(self.values)}
+        """A value of JSON for :meth:`from_json`; None for numbers as they are."""
+        if self.name == "none":
+            return None
+        return {"name": self.name, "values": list(self.values)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None) -> "LabelScale":
-        return cls() if data is None else cls(data["name"], tuple(map(float, data["values"])))
+        """Inverse of :meth:`to_json`. Raises ``ValueError`` for anything else."""
+        if data is None:
+            return cls()
+        return cls(data["name"], tuple(map(float, data["values"])))
 
 
 AS_THEY_ARE = LabelScale()
@@ -96,33 +138,51 @@ AS_THEY_ARE = LabelScale()
 
 def spread(labels: Tensor) -> float:
     """The deviation of a normal distribution with the quartiles of labels (E,)."""
-    low, high = torch.quantile(_some(labels.double()), torch.tensor([0.25, 0.75]).double()).tolist()
+    ranks = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    quartiles = torch.quantile(_some(labels.double()), ranks)
+    low, high = quartiles.tolist()
     return float(high - low) / SPREAD
 
 
 def worth_trying(labels: Tensor) -> list[LabelScaleName]:
     """The scales that are tried for labels (E,): their own alone, unless some labels are far from all others."""
-    between = spread(labels) if len(labels) > 1 else 0.0
-    far = float(labels.double().std()) / between if between else math.inf
-    if len(labels) < 2 or not far > TAIL:
+    if len(labels) < 2:
         return ["none"]
-    return ["none", "asinh", "rank", "log"] if bool((labels > 0).all()) else ["none", "asinh", "rank"]
+    deviation = spread(labels)
+    if deviation:
+        tail = float(labels.double().std()) / deviation
+        if not tail > TAIL:  # also of NaN
+            return ["none"]
+    scales: list[LabelScaleName] = ["none", "asinh", "rank"]
+    if bool((labels > 0).all()):
+        scales.append("log")
+    return scales
 
 
 def _some(labels: Tensor) -> Tensor:
-    return labels[:: len(labels) // (1 << 20) + 1]
+    step = len(labels) // MOST_LABELS + 1
+    return labels[::step]
 
 
-def _scores(count: int) -> tuple[float, ...]:
-    """Normal scores of so many equally frequent ranks."""
-    places = (torch.arange(count, dtype=torch.float64, device="cpu") + 0.5) / count
-    return tuple(torch.special.ndtri(places).tolist())
+def _normal_scores(count: int) -> Tensor:
+    """(count,) float64, normal scores of so many equally frequent ranks."""
+    rank = torch.arange(count, dtype=torch.float64, device="cpu")
+    return torch.special.ndtri((rank + 0.5) / count)
 
 
-def _through(numbers: Tensor, first: Sequence[float], second: Sequence[float]) -> Tensor:
-    """Numbers by the line through the points (first, second), both ascending; what is beyond an end is that end."""
-    x, y = (torch.tensor(each, dtype=numbers.dtype, device=numbers.device) for each in (first, second))
+def _interpolate(
+    numbers: Tensor,
+    knots: Sequence[float],
+    values: Sequence[float],
+) -> Tensor:
+    """Numbers by the line through the points (knots, values), both ascending; what is beyond an end is that end."""
+    x = torch.tensor(knots, dtype=numbers.dtype, device=numbers.device)
+    y = torch.tensor(values, dtype=numbers.dtype, device=numbers.device)
     numbers = numbers.clamp(x[0], x[-1])
-    place = torch.searchsorted(x, numbers.contiguous(), right=True).clamp(1, len(x) - 1)
-    share = (numbers - x[place - 1]) / (x[place] - x[place - 1])
-    return y[place - 1] + share * (y[place] - y[place - 1])
+    following = torch.searchsorted(x, numbers.contiguous(), right=True)
+    right = following.clamp(1, len(x) - 1)
+    left = right - 1
+    width = x[right] - x[left]
+    height = y[right] - y[left]
+    share = (numbers - x[left]) / width
+    return y[left] + share * height

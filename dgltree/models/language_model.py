@@ -18,7 +18,7 @@ END = "<eos>"
 """The word that ends a sentence, and from which the next one begins."""
 LAYERS: dict[str, type[RecurrentLayers]] = {"on_lstm": ONLSTM, "lstm": LSTM}
 MOST_WORDS = 4096
-"""Of a batch of sentences, padding included."""
+"""Words of a batch of sentences, padding included."""
 
 
 class LanguageModel(nn.Module):
@@ -69,28 +69,49 @@ class LanguageModel(nn.Module):
             "output_dropout": output_dropout,
             "weight_dropout": weight_dropout,
         }
-        self.vocabulary, self.word_dropout = vocabulary, word_dropout
-        self.config: dict[str, Any] = {"layers": layers, "sizes": list(sizes), "options": options or {}, **dropouts}
-        self.config |= {} if tied else {"tied": False}
-        check_size("the last of the sizes", sizes[-1])
-        self.embedding = nn.Embedding(len(vocabulary.tokens), sizes[-1])
+        options = options or {}
+        self.vocabulary = vocabulary
+        self.word_dropout = word_dropout
+        self.config: dict[str, Any] = {
+            "layers": layers,
+            "sizes": list(sizes),
+            "options": options,
+            **dropouts,
+        }
+        if not tied:
+            self.config["tied"] = False
+        width = sizes[-1]
+        check_size("the last of the sizes", width)
+        self.embedding = nn.Embedding(len(vocabulary.tokens), width)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         self.bias = nn.Parameter(torch.zeros(len(vocabulary.tokens)))
-        self.softmax = None if tied else nn.Parameter(torch.empty_like(self.embedding.weight).uniform_(-0.1, 0.1))
+        self.softmax: nn.Parameter | None = None
+        if not tied:
+            weights = torch.empty_like(self.embedding.weight).uniform_(-0.1, 0.1)
+            self.softmax = nn.Parameter(weights)
+        layer_options = {**options, "dropout": layer_dropout, "weight_dropout": weight_dropout}
         try:
-            own: dict[str, Any] = {**(options or {}), "dropout": layer_dropout, "weight_dropout": weight_dropout}
-            self.layers = LAYERS[layers](sizes[-1], sizes, **own)  # type: ignore[arg-type]
+            self.layers = LAYERS[layers](width, sizes, **layer_options)  # type: ignore[arg-type]
         except TypeError as error:
             raise ValueError(f"{layers}: {error}") from None
-        self.input_dropout, self.output_dropout = LockedDropout(input_dropout), LockedDropout(output_dropout)
+        self.input_dropout = LockedDropout(input_dropout)
+        self.output_dropout = LockedDropout(output_dropout)
 
-    def forward(self, ids: Tensor, padding: Tensor | None = None, state: State | None = None) -> RecurrentSteps:
+    def forward(
+        self,
+        ids: Tensor,
+        padding: Tensor | None = None,
+        state: State | None = None,
+    ) -> RecurrentSteps:
         """The layers' states for words ids (B, T), from ``state`` on; as :class:`RecurrentLayers`."""
-        return self.layers(self.input_dropout(self._vectors(ids)), padding, state)
+        vectors = self.input_dropout(self._vectors(ids))
+        return self.layers(vectors, padding, state)
 
     def logits(self, states: Tensor) -> Tensor:
         """(B, T, V), of the word after each, from the last layer's states (B, T, n)."""
-        weight = self.embedding.weight if self.softmax is None else self.softmax
+        weight = self.embedding.weight
+        if self.softmax is not None:
+            weight = self.softmax
         return nn.functional.linear(self.output_dropout(states), weight, self.bias)
 
     def _vectors(self, ids: Tensor) -> Tensor:
@@ -98,8 +119,9 @@ class LanguageModel(nn.Module):
         vectors = self.embedding(ids)
         if not self.training or not self.word_dropout:
             return vectors
-        kept = nn.functional.dropout(vectors.new_ones(len(self.vocabulary.tokens), 1), self.word_dropout)
-        return vectors * kept[ids]
+        ones = vectors.new_ones(len(self.vocabulary.tokens), 1)
+        mask = nn.functional.dropout(ones, self.word_dropout)
+        return vectors * mask[ids]
 
     def ids(self, words: Sequence[str]) -> list[int]:
         """``<eos>`` words ``<eos>`` as ids. Raises ``ValueError`` for an unknown word if there is no ``<unk>``."""
@@ -111,44 +133,53 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def log_probabilities(self, sentences: Sequence[Sequence[str]]) -> Tensor:
-        """(N,) of sentences of words: the natural logarithm of the probability of the words and ``<eos>`` after them.
+        """(N,), the natural logarithm of the probability of each sentence's words and the ``<eos>`` after them.
 
         Each is read alone, after an ``<eos>``. In evaluation mode nothing depends on the other sentences. Raises
         ``ValueError`` as :meth:`ids` does.
         """
-        found = torch.empty(len(sentences), dtype=self.bias.dtype)
+        log_probabilities = torch.empty(len(sentences), dtype=self.bias.dtype)
         for rows, ids, lengths in self._batches(sentences):
             padding = padding_mask(ids, lengths)
-            logits = self.logits(self(ids, padding).states[:, :-1])
-            each = nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
-            found[rows] = -each.view(len(ids), -1).masked_fill(padding[:, 1:], 0).sum(1).cpu()
-        return found
+            states = self(ids, padding).states
+            logits = self.logits(states[:, :-1]).flatten(0, 1)
+            following = ids[:, 1:]
+            losses = nn.functional.cross_entropy(logits, following.flatten(), reduction="none")
+            losses = losses.view(len(ids), -1)
+            losses = losses.masked_fill(padding[:, 1:], 0)
+            log_probabilities[rows] = -losses.sum(1).cpu()
+        return log_probabilities
 
     @torch.no_grad()
     def distances(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
-        """Of each sentence of T words the distances (T, layers), those of the two ``<eos>`` around it left out.
+        """The distances (T, layers) of each sentence of T words, without those of the two ``<eos>`` around it.
 
         Each is read alone. Raises ``ValueError`` for layers that have none, and as :meth:`ids` does.
         """
         if not isinstance(self.layers, ONLSTM):
             raise ValueError(f"the layers are {self.config['layers']!r}, which have no distances; on_lstm has")
-        found: list[Tensor] = [torch.empty(0)] * len(sentences)
+        distances = [torch.empty(0)] * len(sentences)
         for rows, ids, lengths in self._batches(sentences):
-            d = self(ids, padding_mask(ids, lengths)).d.cpu()
-            for row, each, length in zip(rows, d, lengths.tolist(), strict=True):
-                found[row] = each[1 : length - 1]
-        return found
+            padded = self(ids, padding_mask(ids, lengths)).d.cpu()
+            for row, row_distances, length in zip(rows, padded, lengths.tolist(), strict=True):
+                distances[row] = row_distances[1 : length - 1]
+        return distances
 
     def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
         """Rows, ids (B, T) and lengths (B,) of sentences of similar lengths."""
-        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]), reverse=True)
+        lengths_in_words = [len(sentence) for sentence in sentences]
+        order = sorted(range(len(sentences)), key=lengths_in_words.__getitem__, reverse=True)
         device = self.bias.device
-        while order:
-            longest = len(sentences[order[0]]) + 2
-            rows, order = order[: max(1, MOST_WORDS // longest)], order[max(1, MOST_WORDS // longest) :]
-            known = [torch.tensor(self.ids(sentences[row])) for row in rows]
-            lengths = torch.tensor([len(each) for each in known])
-            yield rows, nn.utils.rnn.pad_sequence(known, batch_first=True).to(device), lengths.to(device)
+        start = 0
+        while start < len(order):
+            longest = lengths_in_words[order[start]] + 2
+            stop = start + max(1, MOST_WORDS // longest)
+            rows = order[start:stop]
+            sequences = [torch.tensor(self.ids(sentences[row])) for row in rows]
+            lengths = torch.tensor([len(sequence) for sequence in sequences])
+            ids = nn.utils.rnn.pad_sequence(sequences, batch_first=True)
+            yield rows, ids.to(device), lengths.to(device)
+            start = stop
 
 
 def save_language_model(model: LanguageModel, path: str | Path) -> None:
@@ -162,9 +193,11 @@ def load_language_model(path: str | Path) -> LanguageModel:
         if "language_model" not in header:
             raise ValueError("a model of trees, not a language model; dgltree.load reads it")
         config = header["language_model"]
-        if len(config["sizes"]) > len(tensors):
-            raise ValueError(f"its header has {len(config['sizes'])} layers, and it has {len(tensors)} tensors")
+        layers = len(config["sizes"])
+        if layers > len(tensors):
+            raise ValueError(f"its header has {layers} layers, and it has {len(tensors)} tensors")
+        vocabulary = Vocabulary.from_json(header["vocabulary"])
         with torch.device("meta"), WithoutInitialization():
-            model = LanguageModel(Vocabulary.from_json(header["vocabulary"]), **config)
+            model = LanguageModel(vocabulary, **config)
         model.load_state_dict(with_signatures(model, tensors), assign=True)
     return model.eval()

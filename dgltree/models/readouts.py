@@ -25,8 +25,10 @@ class Readout(nn.Module):
 
     @abstractmethod
     def rescale(self, mean: float, deviation: float) -> None:
-        """From now on give ``mean + deviation * v`` for v: for numbers that were standardised in training, and for
-        logits that are divided by a temperature."""
+        """Give, from now on, ``mean + deviation * v`` for v.
+
+        For numbers that were standardised in training, and for logits that are divided by a temperature.
+        """
 
 
 class EquationReadout(nn.Module):
@@ -64,14 +66,22 @@ class ClassifierReadout(Readout):
     gives = "classes"
     activation: ClassVar[type[nn.Module]] = nn.ReLU
 
-    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        hidden_size: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
-        _check(size, classes, hidden_size, dropout)
-        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
+        self.config = _checked(size, classes, hidden_size, dropout)
         layers: list[nn.Module] = [nn.Dropout(dropout)]
         if hidden_size is not None:
-            layers += [nn.Linear(size, hidden_size), self.activation(), nn.Dropout(dropout)]
-        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size or size, classes))
+            layers.append(nn.Linear(size, hidden_size))
+            layers.append(self.activation())
+            layers.append(nn.Dropout(dropout))
+        layers.append(nn.Linear(hidden_size or size, classes))
+        self.layers = nn.Sequential(*layers)
 
     def forward(self, states: Tensor) -> Tensor:
         """Logits of states (..., n): (..., C)."""
@@ -82,13 +92,23 @@ class ClassifierReadout(Readout):
 
 
 class GELUClassifierReadout(ClassifierReadout):
-    """As the papers on latent trees read them (Ray Chowdhury & Caragea 2023, arXiv 2305.19999): always with the hidden
-    layer, of n if its width is None, and GELU for ReLU."""
+    """Classes of single states, as papers on latent trees read them (Ray Chowdhury & Caragea 2023, arXiv 2305.19999).
+
+    The hidden layer is always there, of width n for None, and has GELU in place of ReLU.
+    """
 
     activation = nn.GELU
 
-    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
-        super().__init__(size, classes, size if hidden_size is None else hidden_size, dropout)
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        hidden_size: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        if hidden_size is None:
+            hidden_size = size
+        super().__init__(size, classes, hidden_size, dropout)
 
 
 class PairReadout(Readout):
@@ -109,11 +129,17 @@ class PairReadout(Readout):
     gives = "classes"
     activation: ClassVar[type[nn.Module]] = nn.ELU
 
-    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        hidden_size: int | None = None,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
-        _check(size, classes, hidden_size, dropout)
-        hidden_size = hidden_size or size
-        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
+        if hidden_size is None:
+            hidden_size = size
+        self.config = _checked(size, classes, hidden_size, dropout)
         self.layers = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(4 * size, hidden_size),
@@ -124,14 +150,19 @@ class PairReadout(Readout):
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Logits of states (..., n) and (..., n), of one shape: (..., C)."""
-        return self.layers(torch.cat([first, second, first * second, (first - second).abs()], -1))
+        distance = (first - second).abs()
+        inputs = torch.cat([first, second, first * second, distance], -1)
+        return self.layers(inputs)
 
     def rescale(self, mean: float, deviation: float) -> None:
         _rescale(self.layers[-1], mean, deviation)
 
 
 class GELUPairReadout(PairReadout):
-    """The same with GELU for ELU, as in the papers on latent trees (Ray Chowdhury & Caragea 2023, arXiv 2305.19999)."""
+    """Classes of pairs of states, as papers on latent trees read them (Ray Chowdhury & Caragea 2023, arXiv 2305.19999).
+
+    A :class:`PairReadout` with GELU in place of ELU.
+    """
 
     activation = nn.GELU
 
@@ -154,15 +185,20 @@ class NumberReadout(Readout):
 
     gives = "numbers"
 
-    def __init__(self, size: int, scale: dict[str, Any] | None = None, centre: Sequence[float] | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        scale: dict[str, Any] | None = None,
+        centre: Sequence[float] | None = None,
+    ) -> None:
         super().__init__()
         if size < 1:
             raise ValueError(f"size is {size}; it must be 1 or more")
-        if centre is not None and (len(centre) != 2 or not all(map(math.isfinite, centre))):
-            raise ValueError(f"centre is {centre!r:.60}; it must be a mean and a deviation")
         self.config: dict[str, Any] = {"size": size}
         self.centre: tuple[float, float] | None = None
         if centre is not None:
+            if len(centre) != 2 or not all(map(math.isfinite, centre)):
+                raise ValueError(f"centre is {centre!r:.60}; it must be a mean and a deviation")
             self.rescale(*centre)
         self.scaled(LabelScale.from_json(scale))
         self.linear1 = nn.Linear(size, size)
@@ -170,30 +206,46 @@ class NumberReadout(Readout):
 
     def forward(self, states: Tensor) -> Tensor:
         """Numbers of states (..., n): (...), of the states' dtype, or float64 with a centre."""
-        v = self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
-        return self.scale.back(v if self.centre is None else self.centre[0] + self.centre[1] * v.double())
+        hidden = torch.sigmoid(self.linear1(states))
+        v = self.linear2(hidden).squeeze(-1)
+        if self.centre is not None:
+            mean, deviation = self.centre
+            v = mean + deviation * v.double()
+        return self.scale.back(v)
 
     def scaled(self, scale: LabelScale) -> None:
-        """From now on give numbers of this scale in their own unit."""
+        """Give, from now on, numbers of this scale in their own unit."""
         self.scale = scale
         if scale.name != "none":
             self.config["scale"] = scale.to_json()
 
     def rescale(self, mean: float, deviation: float) -> None:
-        before = self.centre or (0.0, 1.0)
-        self.centre = (mean + deviation * before[0], deviation * before[1])
+        old_mean, old_deviation = self.centre or (0.0, 1.0)
+        self.centre = (mean + deviation * old_mean, deviation * old_deviation)
         self.config["centre"] = list(self.centre)
 
 
-def _rescale(last: nn.Module, mean: float, deviation: float) -> None:
+def _rescale(
+    last: nn.Module,
+    mean: float,
+    deviation: float,
+) -> None:
     assert isinstance(last, nn.Linear)
     with torch.no_grad():
         last.weight.mul_(deviation)
         last.bias.mul_(deviation).add_(mean)
 
 
-def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
-    for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
+def _checked(
+    size: int,
+    classes: int,
+    hidden_size: int | None,
+    dropout: float,
+) -> dict[str, Any]:
+    """The arguments of a readout by their names. Raises ``ValueError`` for what the readouts of classes refuse."""
+    config = {"size": size, "classes": classes, "hidden_size": hidden_size}
+    for name, number in config.items():
         if number is not None and number < 1:
             raise ValueError(f"{name} is {number}; it must be 1 or more")
     check_dropout(dropout)
+    return {**config, "dropout": dropout}

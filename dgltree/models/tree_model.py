@@ -43,7 +43,12 @@ class TreeModel(nn.Module):
     each: ClassVar[int] = 1
     """Trees of an example."""
 
-    def __init__(self, encoder: Encoder, readout: nn.Module, classes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        readout: nn.Module,
+        classes: Sequence[str] = (),
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.readout = readout
@@ -53,7 +58,12 @@ class TreeModel(nn.Module):
         """Called by ``torch.jit.script``. Raises ``NotImplementedError``: a pass follows the shape of its trees."""
         raise NotImplementedError(NO_GRAPH)
 
-    def forward(self, batch: TreeBatch | Planned, share: bool = False, features: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        batch: TreeBatch | Planned,
+        share: bool = False,
+        features: Tensor | None = None,
+    ) -> Tensor:
         """Logits (B, C), or numbers (B,), one per root.
 
         ``features`` (E, F) are those of the columns next to the trees, if the readout is for n + F numbers.
@@ -61,10 +71,11 @@ class TreeModel(nn.Module):
         return self.read_out(self.encoder(batch, share), features)
 
     def read_out(self, states: Tensor, features: Tensor | None = None) -> Tensor:
-        """The same of states (B, n), which are joined to ``features`` (E, F) of the B / E trees of each example."""
+        """Logits or numbers of states (B, n), joined to ``features`` (E, F) of the B / E trees of each example."""
         if features is not None:
-            each = len(states) // max(1, len(features))
-            states = torch.cat([states, features.to(states.dtype).repeat_interleave(each, 0)], -1)
+            trees_per_example = len(states) // max(1, len(features))
+            features = features.to(states.dtype).repeat_interleave(trees_per_example, 0)
+            states = torch.cat([states, features], -1)
         return self._read_out(states)
 
     def _read_out(self, states: Tensor) -> Tensor:
@@ -72,7 +83,7 @@ class TreeModel(nn.Module):
 
 
 class PairModel(TreeModel):
-    """The same for pairs of trees, with a readout of their two states: (P, C) for P pairs, of equations (P,)."""
+    """An encoder of pairs of trees and a readout of their two states: (P, C) for P pairs, of equations (P,)."""
 
     each = 2
 
@@ -99,7 +110,10 @@ class EquationModel(PairModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode, without gradients or autocast; every part leaves in the mode that it was in."""
+    """A block in which a model is in evaluation mode, without gradients or autocast.
+
+    Every part leaves it in the mode that it was in.
+    """
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
@@ -112,4 +126,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 def kept_generators() -> AbstractContextManager[None]:
     """A block after which torch's generators are in the state of before, whatever is seeded or drawn in it."""
-    return torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ())
+    gpus = range(0)
+    if torch.cuda.is_initialized():
+        gpus = range(torch.cuda.device_count())
+    return torch.random.fork_rng(devices=gpus)

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 GUESS_DEPTH = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
-OPENING, GUESSING = 3.0, 0.1
-"""Seconds in which torch and a model are loaded and the list is encoded, and in which it is ranked for an equation."""
+OPENING_SECONDS = 3.0
+"""Seconds in which torch and a model are loaded and the list is encoded."""
+GUESSING_SECONDS = 0.1
+"""Seconds in which the list is ranked for an equation."""
 BATCH_SIZE = 64
 """Equations that are ranked together."""
 
@@ -69,18 +71,23 @@ def complete(
 
     See also: :func:`dgltree.verify`, :func:`dgltree.check`.
     """
-    asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
-    return as_assumed(completer(model, budget, seconds).answer(asked, top), read_assumptions(assume))
+    query = read_question(equation, names) if isinstance(equation, str) else question(equation)
+    completion = completer(model, budget, seconds).answer(query, top)
+    return as_assumed(completion, read_assumptions(assume))
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
-def completer(model: str | Any = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
+def completer(
+    model: str | Any = "default",
+    budget: int = BUDGET,
+    seconds: float | None = None,
+) -> Completer:
     """An object that answers as :func:`complete` does, for many equations."""
     return Completer(ListGuesser(model), budget, seconds)
 
 
-def _opened(model: "str | EquationModel") -> "EquationModel":
-    """The model itself, or that of a name or a file, which is refused if it is damaged."""
+def _open(model: "str | EquationModel") -> "EquationModel":
+    """A model, or that of a name or a file. Raises ``ValueError`` for a damaged one."""
     from dgltree.ranking.pretrained import open_model
 
     if not isinstance(model, str):
@@ -107,7 +114,9 @@ class ListGuesser(Guesser):
 
     @property
     def seconds(self) -> float:
-        return GUESSING if "_fillers" in vars(self) else OPENING
+        if "_fillers" in vars(self):
+            return GUESSING_SECONDS
+        return OPENING_SECONDS
 
     def guess(self, equation: Equation) -> list[Tree]:
         if not is_small(equation, GUESS_DEPTH) or self._fillers is None:
@@ -124,8 +133,8 @@ class ListGuesser(Guesser):
             warnings.warn(f"no network guesses fillers, because torch cannot be loaded: {error}", stacklevel=2)
             return None
 
-        opened = _opened(self.model)
-        return FillerList(opened, readable(shipped_fillers(), opened.cell.vocabulary))
+        network = _open(self.model)
+        return FillerList(network, readable(shipped_fillers(), network.cell.vocabulary))
 
 
 A = TypeVar("A")
@@ -159,41 +168,44 @@ class BatchCompletion:
         """Equations that are best answered by one call."""
         return BATCH_SIZE if self.by_score else 1
 
-    def answer(self, several: list[Question], spent: float = 0.0) -> list[Completion]:
+    def answer(self, questions: list[Question], spent: float = 0.0) -> list[Completion]:
         """The answers. Raises ``ValueError`` if one of the questions cannot be answered.
 
         ``spent`` are the seconds that reading each of them took.
         """
         if self.by_score:
-            return self._ranked(several)
-        made = completer(self.model, self.budget or BUDGET, self.seconds)
-        return [made.answer(asked, self.top, spent=spent) for asked in several]
+            return self._ranked(questions)
+        search = completer(self.model, self.budget or BUDGET, self.seconds)
+        return [search.answer(query, self.top, spent=spent) for query in questions]
 
-    def _ranked(self, several: list[Question]) -> list[Completion]:
-        for asked in several:
-            if asked.form:
-                raise Refusal(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
-        equations = [asked.equation for asked in several]
+    def _ranked(self, questions: list[Question]) -> list[Completion]:
+        """The answers by the network's score alone."""
+        for query in questions:
+            if query.form:
+                raise Refusal(f"the {query.form} form is not ranked by score; leave out --order and --fillers")
+        equations = [query.equation for query in questions]
         return _filler_list(self.model, self.fillers).complete(equations, self.top, self.any_variables)
 
 
 @lru_cache(maxsize=1)
 def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None) -> "FillerList":
-    """A list is encoded once."""
+    """A list that is ranked by a model, the shipped one for None; kept, so that it is encoded once."""
     from dgltree.ranking.filler_list import FillerList
     from dgltree.ranking.pretrained_files import shipped_fillers
 
-    opened = _opened(model)
-    return FillerList(opened, shipped_fillers() if fillers is None else fillers)
+    network = _open(model)
+    if fillers is None:
+        return FillerList(network, shipped_fillers())
+    return FillerList(network, fillers)
 
 
-def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | Refusal | InternalError]:
-    """The answers; if one equation is bad, each is answered alone, and of that one there is the error."""
-    answers = attempt(answer, asked)
+def each(answer: Callable[[list[A]], Sequence[R]], questions: list[A]) -> Iterator[R | Refusal | InternalError]:
+    """The answers; if one question is bad, each is answered alone, and the bad one has the error in its place."""
+    answers = attempt(answer, questions)
     if not isinstance(answers, Refusal | InternalError):
         yield from answers
-    elif len(asked) == 1:
+    elif len(questions) == 1:
         yield answers
     else:
-        for one in asked:
-            yield from each(answer, [one])
+        for question in questions:
+            yield from each(answer, [question])

@@ -17,14 +17,14 @@ from dgltree.trees.tree import Tree
 def readable(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
     """The fillers of a list that a model can read: the published models lack most numbers."""
 
-    def reads(filler: Tree) -> bool:
+    readable_fillers = []
+    for filler in fillers:
         try:
             check_fillers([filler], vocabulary)
         except ValueError:
-            return False
-        return True
-
-    return [filler for filler in fillers if reads(filler)]
+            continue
+        readable_fillers.append(filler)
+    return readable_fillers
 
 
 class FillerList:
@@ -33,7 +33,12 @@ class FillerList:
     def __init__(self, model: EquationModel, fillers: Sequence[Tree]) -> None:
         self._ranker = Ranker(model, fillers)
 
-    def complete(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Completion]:
+    def complete(
+        self,
+        equations: Sequence[Equation],
+        top: int,
+        any_variables: bool = False,
+    ) -> list[Completion]:
         """The best fillers of the one blank of each equation, by the network's score.
 
         Raises ``ValueError`` also for an equation that is too large for a network.
@@ -41,17 +46,32 @@ class FillerList:
         start = time.monotonic()
         rankings = self.rank(equations, top, any_variables)
         seconds = (time.monotonic() - start) / max(1, len(equations))
-        judge, found = Judge(), []
+        judge = Judge()
+        completions = []
         for equation, ranking in zip(equations, rankings, strict=True):
-            fillers = tuple(
-                Filler((tree,), judge.verdict(equation.fill(tree)), "list", score)
-                for tree, score in zip(ranking.fillers, ranking.scores.tolist(), strict=True)
-            )
+            fillers = []
+            for tree, score in zip(ranking.fillers, ranking.scores.tolist(), strict=True):
+                verdict = judge.verdict(equation.fill(tree))
+                fillers.append(Filler((tree,), verdict, "list", score))
             tried = len(self)
-            found.append(Completion(equation, ("_",), fillers, tried, seconds, stopped=False, memory=0))
-        return found
+            completion = Completion(
+                equation,
+                ("_",),
+                tuple(fillers),
+                tried,
+                seconds,
+                stopped=False,
+                memory=0,
+            )
+            completions.append(completion)
+        return completions
 
-    def rank(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Ranking]:
+    def rank(
+        self,
+        equations: Sequence[Equation],
+        top: int,
+        any_variables: bool = False,
+    ) -> list[Ranking]:
         """Rank the fillers without verdicts, which take most of the time."""
         for equation in equations:
             check_size(equation)
@@ -65,6 +85,7 @@ class FillerList:
         """The best of the list; nothing for an equation that the network cannot read."""
         try:
             with kernels("off"):  # to load Numba takes longer than one equation
-                return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
+                [ranking] = self._ranker.rank([equation], top=10, any_variables=False)
+                return list(ranking.fillers)
         except ValueError:
             return []

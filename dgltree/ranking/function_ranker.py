@@ -1,4 +1,4 @@
-"""Fillers ranked by anyone's message functions: whole filled trees, batched, equal trees once."""
+"""Fillers ranked by anyone's message functions: whole filled trees, batched, each distinct tree once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -64,44 +64,59 @@ class FunctionRanker(FillerRanker):
         nodes: int = 2**15,
     ) -> None:
         super().__init__(fillers, vocabulary)
-        self.functions = message_func, reduce_func, apply_node_func
-        self.readout, self.prepare, self.device = readout, prepare, device
         check_size("nodes", nodes)
+        self.message_func = message_func
+        self.reduce_func = reduce_func
+        self.apply_node_func = apply_node_func
+        self.readout = readout
+        self.prepare = prepare
+        self.device = device
         self.nodes = nodes
 
     def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
-        place: dict[Tree, int] = {}
-        twin = [place.setdefault(names.encode(filler), len(place)) for filler in self.fillers]
+        index: dict[Tree, int] = {}
+        distinct_index = [index.setdefault(names.encode(filler), len(index)) for filler in self.fillers]
         for number, equation in enumerate(equations):
-            filled = [equation.fill(filler) for filler in place]
-            scores = torch.cat([self._whole(part) for part in self._parts(filled)])
-            yield [number], scores[twin].unsqueeze(0)
+            filled = [equation.fill(filler) for filler in index]
+            scores = torch.cat([self._logits(part) for part in self._parts(filled)])
+            yield [number], scores[distinct_index].unsqueeze(0)
 
     def _parts(self, filled: list[Equation]) -> Iterator[list[Equation]]:
         """Equations that are computed in one pass."""
-        part, nodes = [], 0
+        part = []
+        nodes = 0
         for equation in filled:
             part.append(equation)
-            nodes += sum(sum(1 for _ in side.preorder()) for side in equation)
+            nodes += equation.left.size + equation.right.size
             if nodes >= self.nodes:
                 yield part
-                part, nodes = [], 0
+                part = []
+                nodes = 0
         if part:
             yield part
 
-    def _whole(self, filled: list[Equation]) -> Tensor:
-        """(equations,) logits."""
-        place: dict[Tree, int] = {}
-        sides = [[place.setdefault(side, len(place)) for side in equation] for equation in filled]
-        flat = batch(list(place), self.vocabulary).to(self.device)
+    def _logits(self, filled: list[Equation]) -> Tensor:
+        """(equations,) logits of filled equations, by one pass over their distinct sides."""
+        index: dict[Tree, int] = {}
+        left = []
+        right = []
+        for equation in filled:
+            left.append(index.setdefault(equation.left, len(index)))
+            right.append(index.setdefault(equation.right, len(index)))
+        flat = batch(list(index), self.vocabulary).to(self.device)
         graph = Graph(flat)
-        message, reduce, apply = self.functions
         with torch.no_grad():
             self.prepare(graph)
-            prop_nodes_topo(graph, message, reduce, apply_node_func=apply, order="slot")
-            ends = flat.roots[torch.tensor(sides, device=self.device)].unbind(1)
-            left, right = ({name: rows[roots] for name, rows in graph.ndata.items()} for roots in ends)
-            scores = self.readout(left, right)
+            prop_nodes_topo(
+                graph,
+                self.message_func,
+                self.reduce_func,
+                apply_node_func=self.apply_node_func,
+                order="slot",
+            )
+            left_fields = {name: rows[flat.roots[left]] for name, rows in graph.ndata.items()}
+            right_fields = {name: rows[flat.roots[right]] for name, rows in graph.ndata.items()}
+            scores = self.readout(left_fields, right_fields)
         if scores.shape != (len(filled),):
             raise ValueError(
                 f"readout returned {tuple(scores.shape)} for {len(filled)} pairs of roots; give one for each"

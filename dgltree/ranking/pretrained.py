@@ -22,7 +22,7 @@ TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file b
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
-    """:func:`open_any` for a model of equations; ``ValueError`` for another one.
+    """Open a model of equations as :func:`open_any` does. Raises ``ValueError`` for another one.
 
     Examples:
         >>> import dgltree
@@ -38,7 +38,7 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
 
 
 def open_any(name_or_file: str | Path) -> TreeModel:
-    """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
+    """Open a shipped model by its name, else a file that dgltree saved, or published weights of the Tree-SMU papers.
 
     Weights that are kept in 16 bits are computed with in float32.
 
@@ -47,9 +47,14 @@ def open_any(name_or_file: str | Path) -> TreeModel:
     """
     path = model_file(name_or_file)
     with path.open("rb") as file:
-        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    model = load_published(path) if is_torch else load_model(path)
-    return model.float() if next(model.parameters()).dtype in (torch.float16, torch.bfloat16) else model
+        beginning = file.read(len(TORCH_MAGIC))
+    if beginning == TORCH_MAGIC:
+        model: TreeModel = load_published(path)
+    else:
+        model = load_model(path)
+    if next(model.parameters()).dtype in (torch.float16, torch.bfloat16):
+        model = model.float()
+    return model
 
 
 def logic_model() -> PairModel:
@@ -67,7 +72,8 @@ def listops_model() -> TreeModel:
 LEAVES = ("Symbol", "Integer", "Rational", "Float", "NegativeOne", "NaN", "Infinity", "Exp1", "Pi", "Half")
 CIRCULAR = ("sin", "cos", "csc", "sec", "tan", "cot")
 HYPERBOLIC = ("sinh", "cosh", "csch", "sech", "tanh", "coth")
-UNARY = (*CIRCULAR, *HYPERBOLIC, *(f"a{f}" for f in CIRCULAR + HYPERBOLIC), "exp")
+INVERSE = tuple(f"a{function}" for function in CIRCULAR + HYPERBOLIC)
+UNARY = (*CIRCULAR, *HYPERBOLIC, *INVERSE, "exp")
 BINARY = ("Add", "Mul", "Pow", "log")
 # In the order of the rows of "Symbol.weight". None: "Rational 0" and "One", which readers turn into Integers 0 and 1.
 ROWS = (
@@ -76,11 +82,11 @@ ROWS = (
     *("-2", "-3", "2/5", "-1/2", None, "0.7", "-1", "nan", "oo", "e", "pi", None, "1/2"),
 )
 VOCABULARY = Vocabulary(
-    [*((leaf, 0) for leaf in LEAVES), *((f, 1) for f in UNARY), *((f, 2) for f in BINARY)],
+    [(leaf, 0) for leaf in LEAVES] + [(function, 1) for function in UNARY] + [(function, 2) for function in BINARY],
     [token for token in ROWS if token is not None],
 )
 LEFT_OUT = ("Number_enc.", "Number_dec.")
-"""Beginnings of the names of tensors for which our models of equations have no place."""
+"""Beginnings of the names of tensors for which our models of equations have no slot."""
 
 
 class ReadTensors(dict[str, Tensor]):
@@ -93,6 +99,10 @@ class ReadTensors(dict[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         self.unread.discard(name)
         return super().__getitem__(name)
+
+    def gate(self, name: str) -> tuple[Tensor, Tensor]:
+        """The weight and the bias of a linear map."""
+        return self[f"{name}.weight"], self[f"{name}.bias"]
 
 
 def load_published(path: str | Path) -> EquationModel:
@@ -109,40 +119,50 @@ def load_published(path: str | Path) -> EquationModel:
     """
     weights = ReadTensors(_read(Path(path)))
     try:
-        n = weights["Symbol.weight"].shape[1]
-        if "sin.linear.weight" in weights:
-            cell: Cell = TreeRNN(VOCABULARY, n)
-            rows = _tree_rnn_rows
-        elif "sin.forget.weight" in weights:
-            cell, rows = TreeLSTM(VOCABULARY, n), _tree_lstm_rows
-        else:
-            cell, rows = TreeSMU(VOCABULARY, n, **_tree_smu_options(weights)), _tree_smu_rows
-        with torch.no_grad():
-            kept = [i for i, token in enumerate(ROWS) if token is not None]
-            cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
-            for arity, functions in ((1, UNARY), (2, BINARY)):
-                gates = cell.named_maps()[f"gates_{arity}"]
-                assert gates.bias is not None
-                for f in functions:
-                    place = gates.position[VOCABULARY.function_id(f, arity)]
-                    pairs = rows(weights, f, arity)
-                    gates.weight[place].copy_(torch.cat([weight for weight, _ in pairs]))
-                    gates.bias[place].copy_(torch.cat([bias for _, bias in pairs]))
-            readout = EquationReadout()
-            readout.bias.copy_(weights["bias"])
+        model = _model_of(weights)
     except (KeyError, IndexError, RuntimeError) as error:
         raise ValueError(f"{path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({error})") from None
     if weights.unread:
         first, *others = sorted(weights.unread)
-        more = f" and {len(others)} others" if others else ""
+        if others:
+            first += f" and {len(others)} others"
         raise ValueError(
-            f"{path}: a {type(cell).__name__} has no slot for {first}{more}, "
+            f"{path}: a {type(model.cell).__name__} has no slot for {first}, "
             "and without them it would compute something else"
         )
+    return model
+
+
+def _model_of(weights: ReadTensors) -> EquationModel:
+    """The model with these weights, in evaluation mode."""
+    n = weights["Symbol.weight"].shape[1]
+    if "sin.linear.weight" in weights:
+        cell: Cell = TreeRNN(VOCABULARY, n)
+        rows = _tree_rnn_rows
+    elif "sin.forget.weight" in weights:
+        cell = TreeLSTM(VOCABULARY, n)
+        rows = _tree_lstm_rows
+    else:
+        cell = TreeSMU(VOCABULARY, n, **_tree_smu_options(weights))
+        rows = _tree_smu_rows
+    readout = EquationReadout()
+    with torch.no_grad():
+        kept = [i for i, token in enumerate(ROWS) if token is not None]
+        cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
+        for arity, functions in ((1, UNARY), (2, BINARY)):
+            gates = cell.named_maps()[f"gates_{arity}"]
+            assert gates.bias is not None
+            for function in functions:
+                matrix = gates.position[VOCABULARY.function_id(function, arity)]
+                pairs = rows(weights, function, arity)
+                gates.weight[matrix].copy_(torch.cat([weight for weight, _ in pairs]))
+                gates.bias[matrix].copy_(torch.cat([bias for _, bias in pairs]))
+        readout.bias.copy_(weights["bias"])
     return EquationModel(TreeEncoder(cell), readout).eval()
 
 
 def _read(path: Path) -> dict[str, Tensor]:
+    """The tensors of a legacy torch file."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
@@ -155,30 +175,47 @@ def _read(path: Path) -> dict[str, Tensor]:
     return weights
 
 
-# Each gives (weight, bias) of a function's gates, in the order of the cell's ``gates``; weights are (n, arity * n).
+# The names of a function's gates in a checkpoint differ from model to model. Each of these gives (weight, bias) of the
+# gates in the order of the cell's ``gates``; weights are (n, arity * n).
+Gates = list[tuple[Tensor, Tensor]]
 
 
-def _tree_rnn_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
-    return [(weights[f"{f}.linear.weight"], weights[f"{f}.linear.bias"])]
+def _tree_rnn_rows(
+    weights: ReadTensors,
+    function: str,
+    arity: int,
+) -> Gates:
+    return [weights.gate(f"{function}.linear")]
 
 
-def _tree_lstm_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+def _tree_lstm_rows(
+    weights: ReadTensors,
+    function: str,
+    arity: int,
+) -> Gates:
     gates = ("input", "data", "output")  # u, in, o: the published "data" is the input gate
     if arity == 1:
-        return [(weights[f"{f}.{gate}.weight"], weights[f"{f}.{gate}.bias"]) for gate in (*gates, "forget")]
+        return [weights.gate(f"{function}.{gate}") for gate in (*gates, "forget")]
 
     def side_by_side(name: str) -> Tensor:
-        return torch.cat([weights[f"{f}.{name}_{child}.weight"] for child in ("left", "right")], 1)
+        left = weights[f"{function}.{name}_left.weight"]
+        right = weights[f"{function}.{name}_right.weight"]
+        return torch.cat([left, right], 1)
 
-    return [
-        *((side_by_side(gate), weights[f"{f}.{gate}_bias"]) for gate in gates),
-        *((side_by_side(f"forget_{k}_by"), weights[f"{f}.forget_bias_{k}"]) for k in ("left", "right")),
-    ]
+    rows = []
+    for gate in gates:
+        rows.append((side_by_side(gate), weights[f"{function}.{gate}_bias"]))
+    for child in ("left", "right"):
+        rows.append((side_by_side(f"forget_{child}_by"), weights[f"{function}.forget_bias_{child}"]))
+    return rows
 
 
 def _tree_smu_options(weights: ReadTensors) -> dict[str, Any]:
+    """The options of a Tree-SMU that its parameters imply."""
     gated = sum(f"sin.pos_linear_{k}.weight" in weights for k in range(1, len(weights)))
-    top_k = len(weights["sin.pos_linear.weight"]) if "sin.pos_linear.weight" in weights else max(gated, 1)
+    top_k = max(gated, 1)
+    if "sin.pos_linear.weight" in weights:
+        top_k = len(weights["sin.pos_linear.weight"])
     return {
         "stack_size": max(5, top_k),
         "top_k": top_k,
@@ -189,15 +226,26 @@ def _tree_smu_options(weights: ReadTensors) -> dict[str, Any]:
     }
 
 
-def _tree_smu_rows(weights: ReadTensors, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+def _tree_smu_rows(
+    weights: ReadTensors,
+    function: str,
+    arity: int,
+) -> Gates:
     options = _tree_smu_options(weights)
-    g = ["gate_linear"] if arity == 1 else ["gate_linear_l", "gate_linear_r"]
-    actions = [name for name in ("pop", "no_op") if options[name]]
-    stack = ["input_linear", *(f"{name}_gate_linear" for name in ("push", *actions)), *g]
-    stack += ["data_linear"] if options["data_gate"] else []
-    first, *others = (f"{f}_stack.{name}" for name in stack)
-    names = [first, f"{f}.o_linear", *others]
+    names = [f"{function}_stack.input_linear", f"{function}.o_linear", f"{function}_stack.push_gate_linear"]
+    for action in ("pop", "no_op"):
+        if options[action]:
+            names.append(f"{function}_stack.{action}_gate_linear")
+    if arity == 1:
+        names.append(f"{function}_stack.gate_linear")
+    else:
+        names.append(f"{function}_stack.gate_linear_l")
+        names.append(f"{function}_stack.gate_linear_r")
+    if options["data_gate"]:
+        names.append(f"{function}_stack.data_linear")
     if options["top_k"] > 1:
-        each = [f"_{k}" for k in range(1, options["top_k"] + 1)] if options["gated_top_k"] else [""]
-        names += [f"{f}.pos_linear{number}" for number in each]
-    return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
+        if options["gated_top_k"]:
+            names += [f"{function}.pos_linear_{k}" for k in range(1, options["top_k"] + 1)]
+        else:
+            names.append(f"{function}.pos_linear")
+    return [weights.gate(name) for name in names]

@@ -8,8 +8,9 @@ from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree
 
 FOLDER = Path(str(files("dgltree"))) / "data"
-LOGIC, LISTOPS = "logic.safetensors", "listops.safetensors"
-"""The shipped models that read sequences."""
+# The shipped models that read sequences.
+LOGIC = "logic.safetensors"
+LISTOPS = "listops.safetensors"
 
 
 def model_names() -> list[str]:
@@ -18,7 +19,7 @@ def model_names() -> list[str]:
 
 
 def model_file(name_or_file: str | Path) -> Path:
-    """The file with the weights of a model; ``FileNotFoundError`` if there is none."""
+    """The file with the weights of a model. Raises ``FileNotFoundError`` if there is none."""
     path = Path(name_or_file)
     if str(name_or_file) in model_names():
         path = FOLDER / f"{name_or_file}.safetensors"
@@ -46,18 +47,19 @@ def read_fillers(path: str | Path) -> list[Tree]:
     """
     fillers = []
     for number, line in enumerate(read_text(path).splitlines()):
-        if line.strip():
-            try:
-                fillers.append(read_infix(line))
-            except ValueError:
-                _fail(path, "\n" * number + line)
+        if not line.strip():
+            continue
+        try:
+            fillers.append(read_infix(line))
+        except ValueError:
+            _raise_for(path, "\n" * number + line)
     if not fillers:
         raise ValueError(f"{path}: no fillers; write one infix expression per line")
     return fillers
 
 
-def _fail(path: str | Path, text: str) -> None:
-    """Read a faulty line once more, if it is in the file, so that the error names its line there."""
+def _raise_for(path: str | Path, text: str) -> None:
+    """Read a faulty line again, after as many line breaks as in the file, so that the error names its line there."""
     try:
         read_infix(text)
     except ValueError as error:

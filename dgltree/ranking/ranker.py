@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.equations.expressions.variables import VARIABLE, variables
+from dgltree.equations.expressions.variables import VARIABLE, count_blanks, variables
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.ranking.path_engine import FillerStates, score_blocks
 from dgltree.read.notation import DIGITS, FRACTION, MINUS_ONE, number
@@ -45,30 +45,46 @@ class Names:
     Raises ``ValueError`` for more variables than the model has.
     """
 
-    def __init__(self, equation: Equation, vocabulary: Vocabulary, further: Iterable[str] = ()) -> None:
-        known = model_variables(vocabulary)
-        own = variables(*equation)
-        names = list(dict.fromkeys([*own, *further]))
-        free = [token for token in known if token not in names]
-        new = [name for name in names if name not in known]
+    def __init__(
+        self,
+        equation: Equation,
+        vocabulary: Vocabulary,
+        further: Iterable[str] = (),
+    ) -> None:
+        model_names = model_variables(vocabulary)
+        equation_names = variables(*equation)
+        names = list(dict.fromkeys([*equation_names, *further]))
+        free = [name for name in model_names if name not in names]
+        to_model = {name: name for name in names if name in model_names}
+        new = [name for name in names if name not in to_model]
         if len(new) > len(free):
-            raise Refusal(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
+            raise Refusal(f"{len(names)} variables ({', '.join(names)}); this model knows {len(model_names)} at once")
+        to_model.update(zip(new, free, strict=False))
         self.vocabulary = vocabulary
-        self.to_model = {name: name for name in names if name in known} | dict(zip(new, free, strict=False))
-        renamed = [(_variable(user), _variable(model)) for user, model in self.to_model.items() if user != model]
-        self._to_model = dict(renamed)
-        self._from_model = {model: user for user, model in renamed}
-        self.present = {*own, *(self.to_model[name] for name in own)}
+        self.to_model = to_model
+        """Each name to the model's; first those that the model knows."""
+        self._to_model: dict[Tree, Tree] = {}
+        self._from_model: dict[Tree, Tree] = {}
+        for name in new:
+            user = Tree(VARIABLE, token=name)
+            model = Tree(VARIABLE, token=to_model[name])
+            self._to_model[user] = model
+            self._from_model[model] = user
+        self.present = {*equation_names, *(to_model[name] for name in equation_names)}
         """Names of the equation's variables, its own and the model's."""
 
     def encode(self, tree: Tree) -> Tree:
         """``tree`` in the model's names and literals."""
         tree = spell(tree, self.vocabulary)
-        return substitute(tree, self._to_model) if self._to_model else tree
+        if not self._to_model:
+            return tree
+        return substitute(tree, self._to_model)
 
     def decode(self, tree: Tree) -> Tree:
         """``tree`` in the equation's names; a variable that the equation lacks keeps the name it has."""
-        return substitute(tree, self._from_model) if self._from_model else tree
+        if not self._from_model:
+            return tree
+        return substitute(tree, self._from_model)
 
 
 def model_variables(vocabulary: Vocabulary) -> list[str]:
@@ -77,12 +93,10 @@ def model_variables(vocabulary: Vocabulary) -> list[str]:
     A function's name is none: constants such as ``pi`` are leaves with their own name as token in a data set.
     """
     numbered = [token for token in vocabulary.tokens if token.startswith("var_")]
+    if numbered:
+        return numbered
     functions = {name for name, _ in vocabulary.functions}
-    return numbered or [token for token in vocabulary.tokens if token.isidentifier() and token not in functions]
-
-
-def _variable(name: str) -> Tree:
-    return Tree(VARIABLE, token=name)
+    return [token for token in vocabulary.tokens if token.isidentifier() and token not in functions]
 
 
 def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
@@ -91,28 +105,32 @@ def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
     -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). Batching refuses what stays unknown, and a token that is
     not a number, by name.
     """
-    unknown = {
-        node: _spelled(node, vocabulary)
-        for node in tree.distinct()
-        if node.function in EXACT and not node.children and not vocabulary.knows_token(node.token or "")
-    }
-    return substitute(tree, unknown) if unknown else tree
+    unknown = {}
+    for node in tree.distinct():
+        if node.function in EXACT and not node.children and not vocabulary.knows_token(node.token or ""):
+            unknown[node] = _spell_literal(node, vocabulary)
+    if not unknown:
+        return tree
+    return substitute(tree, unknown)
 
 
-def _spelled(leaf: Tree, vocabulary: Vocabulary) -> Tree:
+def _spell_literal(leaf: Tree, vocabulary: Vocabulary) -> Tree:
+    """A literal that a vocabulary lacks in other terms; itself if there are none."""
     text = leaf.token or ""
     if len(text) > DIGITS or not _EXACT_TEXT.fullmatch(text):  # Fraction would compute 1e999999999
         return leaf
     value = Fraction(text)
     if value < 0:
-        return Tree("Mul", (MINUS_ONE, spell(number(str(-value)), vocabulary)))
+        positive = spell(number(str(-value)), vocabulary)
+        return Tree("Mul", (MINUS_ONE, positive))
     if value.denominator > 1:
-        p, q = (number(str(part)) for part in (value.numerator, value.denominator))
-        return Tree("Mul", (p, Tree("Pow", (q, MINUS_ONE))))
+        numerator = number(str(value.numerator))
+        denominator = number(str(value.denominator))
+        return Tree("Mul", (numerator, Tree("Pow", (denominator, MINUS_ONE))))
     return leaf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ranking:
     """Fillers of one blank, best first; equal scores in the order of the list that was given."""
 
@@ -139,15 +157,23 @@ class FillerRanker(ABC):
         if not fillers:
             raise Refusal("no fillers to rank")
         check_fillers(fillers, vocabulary)
-        self.fillers, self.vocabulary = fillers, vocabulary
+        self.fillers = fillers
+        self.vocabulary = vocabulary
         self._variables = [frozenset(variables(filler)) for filler in fillers]
-        self._foreign = sorted(frozenset[str]().union(*self._variables) - set(model_variables(vocabulary)))
+        # Names in the fillers that are none of the model's. An equation decides what the model calls them.
+        all_variables = frozenset[str]().union(*self._variables)
+        self._foreign = sorted(all_variables - set(model_variables(vocabulary)))
 
     @abstractmethod
     def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
         """Blocks of equations in the model's vocabulary: their numbers, and (block, F) logits of all fillers."""
 
-    def rank(self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True) -> list[Ranking]:
+    def rank(
+        self,
+        equations: Sequence[Equation],
+        top: int | None = None,
+        any_variables: bool = True,
+    ) -> list[Ranking]:
         """Rank the fillers for the blank of each equation, by the model's logit for the filled equation.
 
         Args:
@@ -163,19 +189,48 @@ class FillerRanker(ABC):
         return [rankings[number] for number in range(len(equations))]
 
     def rank_each(
-        self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True
+        self,
+        equations: Sequence[Equation],
+        top: int | None = None,
+        any_variables: bool = True,
     ) -> Iterator[tuple[int, Ranking]]:
         """Rank one equation at a time as :meth:`rank`: its number and ranking, in the order of their computation."""
         if top is not None and top < 1:
             raise Refusal(f"top is {top}; it must be 1 or more, or None for all")
         for group in _same_names(self.vocabulary, equations, self._foreign):
-            for numbers, scores in self._scores(group[0].names, [question.encoded for question in group]):
+            encoded = [question.encoded for question in group]
+            for numbers, scores in self._scores(group[0].names, encoded):
                 for i, row in zip(numbers, scores, strict=True):
-                    names = group[i].names
+                    question = group[i]
                     offered = None
                     if not any_variables:
-                        offered = [i for i, own in enumerate(self._variables) if own <= names.present]
-                    yield group[i].number, _best(self.fillers, row, top, names, offered)
+                        offered = self._with_variables_among(question.names.present)
+                    yield question.number, self._best(row, question.names, top, offered)
+
+    def _with_variables_among(self, names: set[str]) -> list[int]:
+        """The indices of the fillers that have no variable but these."""
+        return [i for i, filler_names in enumerate(self._variables) if filler_names <= names]
+
+    def _best(
+        self,
+        scores: Tensor,
+        names: Names,
+        top: int | None,
+        offered: list[int] | None,
+    ) -> Ranking:
+        """The best fillers by their scores (F,), of those that are offered; None: of all."""
+        offered_scores = scores if offered is None else scores[offered]
+        index = torch.sort(offered_scores, descending=True, stable=True).indices[:top]
+        if offered is not None:
+            index = torch.tensor(offered, dtype=torch.int64, device=index.device)[index]
+        best = scores[index]
+        return Ranking(
+            scores=best,
+            probabilities=torch.sigmoid(best),
+            index=index,
+            given=self.fillers,
+            names=names,
+        )
 
 
 class Ranker(FillerRanker):
@@ -208,9 +263,15 @@ class Ranker(FillerRanker):
     searches and proves.
     """
 
-    def __init__(self, model: EquationModel, fillers: Iterable[Tree], memory_bytes: int = 2**28) -> None:
+    def __init__(
+        self,
+        model: EquationModel,
+        fillers: Iterable[Tree],
+        memory_bytes: int = 2**28,
+    ) -> None:
         super().__init__(fillers, model.cell.vocabulary)
-        self.model, self.memory_bytes = model, memory_bytes
+        self.model = model
+        self.memory_bytes = memory_bytes
         self._states: dict[tuple[object, ...], FillerStates] = {}
 
     def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
@@ -226,8 +287,10 @@ class Ranker(FillerRanker):
         states = self._states.get(key)
         if states is None:
             states = FillerStates(self.model, [names.encode(filler) for filler in self.fillers])
-            kept = [(known, found) for known, found in self._states.items() if known[0] == weights]
-            self._states = dict([*kept[-KEPT + 1 :], (key, states)])  # a new one: another thread may read the old
+            # A new dictionary, because another thread may read the old one; states of other weights are left out.
+            valid = [item for item in self._states.items() if item[0][0] == weights]
+            self._states = dict(valid[-KEPT + 1 :])
+            self._states[key] = states
         return states
 
 
@@ -244,7 +307,7 @@ def rank(
 
 
 def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
-    """``ValueError`` naming the first filler that has a blank, or a function or literal that a model does not know."""
+    """Raise ``ValueError`` for a filler that has a blank, or a function or literal that a model does not know."""
     for i, filler in enumerate(fillers):
         for node in spell(filler, vocabulary).distinct():
             if node == BLANK:
@@ -258,12 +321,19 @@ def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
 
 
 class _Question(NamedTuple):
+    """An equation that fillers are ranked for."""
+
     number: int
     encoded: Equation
+    """The equation in the model's names."""
     names: Names
 
 
-def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
+def _same_names(
+    vocabulary: Vocabulary,
+    equations: Sequence[Equation],
+    foreign: list[str],
+) -> list[list[_Question]]:
     """Equations for which the fillers' own variable names mean the same, so that they share the fillers' states."""
     groups: dict[tuple[str, ...], list[_Question]] = {}
     for index, equation in enumerate(equations):
@@ -271,20 +341,25 @@ def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: 
             names = Names(equation, vocabulary, foreign)
         except ValueError as error:
             raise Refusal(f"equation {index + 1}: {error}") from None
-        question = _Question(index, Equation(*map(names.encode, equation)), names)
-        groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
+        question = _Question(
+            number=index,
+            encoded=_encode(equation, names),
+            names=names,
+        )
+        key = tuple(names.to_model[name] for name in foreign)
+        groups.setdefault(key, []).append(question)
     return list(groups.values())
 
 
-def _best(fillers: Sequence[Tree], scores: Tensor, top: int | None, names: Names, offered: list[int] | None) -> Ranking:
-    index = torch.sort(scores if offered is None else scores[offered], descending=True, stable=True).indices[:top]
-    if offered is not None:
-        index = torch.tensor(offered, dtype=torch.int64, device=index.device)[index]
-    best = scores[index]
-    return Ranking(best, torch.sigmoid(best), index, fillers, names)
+def _encode(equation: Equation, names: Names) -> Equation:
+    return Equation(names.encode(equation.left), names.encode(equation.right))
 
 
-def probabilities(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
+def probabilities(
+    model: EquationModel,
+    equations: Sequence[Equation],
+    batch_size: int = 1024,
+) -> Tensor:
     """(E,) probabilities that the equations are correct.
 
     Variables may have any names; they are mapped to the model's by first appearance. Raises ``ValueError`` for a
@@ -297,9 +372,10 @@ def probabilities(model: EquationModel, equations: Sequence[Equation], batch_siz
         for start in range(0, len(equations), batch_size):
             encoded = []
             for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
-                if any(node == BLANK for side in equation for node in side.distinct()):
+                if count_blanks(equation):
                     raise Refusal(f"equation {number} has a blank: complete it, or fill it in")
-                names = Names(equation, vocabulary)
-                encoded.append(Equation(*map(names.encode, equation)))
-            logits.append(model(batch(encoded, vocabulary).to(device), share=True))
+                encoded.append(_encode(equation, Names(equation, vocabulary)))
+            flat = batch(encoded, vocabulary).to(device)
+            block_logits = model(flat, share=True)
+            logits.append(block_logits)
     return torch.cat(logits).sigmoid()

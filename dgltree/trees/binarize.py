@@ -1,16 +1,15 @@
 """Nodes of many children as nodes of two, and back."""
 
-from operator import is_
 from typing import Literal
 
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, with_children
 
 MARK = "|"
 """The end of an intermediate node's function: ``NP|`` has some of the children of an ``NP``."""
 
 
 def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
-    """Intermediate nodes for the children of a node that has more than two, so that no node has more.
+    """A tree whose nodes have at most two children: intermediate nodes hold those that a node has more.
 
     Examples:
         >>> from dgltree import Tree, binarize
@@ -31,7 +30,7 @@ def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
             raise ValueError(f"the function {node.function!r} ends with {MARK!r}, which marks intermediate nodes")
         if len(children) > 2:
             children = _in_pairs(node.function + MARK, children, branching)
-        return _with_children(node, children)
+        return with_children(node, children)
 
     return tree.fold(split)
 
@@ -50,26 +49,25 @@ def unbinarize(tree: Tree) -> Tree:
     """
     if _is_intermediate(tree):
         raise ValueError(f"the root is an intermediate node, {tree.function!r}; expected the node that it is part of")
-    whole: dict[int, Tree] = {}
+    restored: dict[int, Tree] = {}
     for node in tree.distinct():
         _check(node)
         if not _is_intermediate(node):
-            whole[id(node)] = _with_children(node, [whole[id(child)] for child in _own_children(node)])
-    return whole[id(tree)]
+            children = [restored[id(child)] for child in _original_children(node)]
+            restored[id(node)] = with_children(node, children)
+    return restored[id(tree)]
 
 
 def _is_intermediate(node: Tree) -> bool:
     return node.function.endswith(MARK)
 
 
-def _with_children(node: Tree, children: list[Tree]) -> Tree:
-    """``node`` itself if nothing changes, so that unchanged parts stay the objects they are."""
-    same = len(children) == len(node.children) and all(map(is_, children, node.children))
-    return node if same else node.replace(children=children)
-
-
-def _in_pairs(function: str, children: list[Tree], branching: Literal["left", "right"]) -> list[Tree]:
-    """Two children in place of three or more."""
+def _in_pairs(
+    function: str,
+    children: list[Tree],
+    branching: Literal["left", "right"],
+) -> list[Tree]:
+    """Two children in place of three or more: a chain of intermediate nodes holds all but the first or last one."""
     if branching == "right":
         rest = children[-1]
         for child in children[-2:0:-1]:
@@ -81,26 +79,31 @@ def _in_pairs(function: str, children: list[Tree], branching: Literal["left", "r
     return [rest, children[-1]]
 
 
-def _own_children(node: Tree) -> list[Tree]:
-    """The children of a node, with those of its intermediate nodes in their places."""
-    own: list[Tree] = []
+def _original_children(node: Tree) -> list[Tree]:
+    """The children of a node, where each intermediate node is replaced by its children, over and over."""
+    children = []
     stack = list(node.children[::-1])
     while stack:
         child = stack.pop()
         if _is_intermediate(child):
             stack.extend(child.children[::-1])
         else:
-            own.append(child)
-    return own
+            children.append(child)
+    return children
 
 
 def _check(node: Tree) -> None:
-    """``ValueError`` for what :func:`binarize` does not make of a node and its children."""
+    """Raise ``ValueError`` unless :func:`binarize` can have made a node with these children."""
     intermediate = [child for child in node.children if _is_intermediate(child)]
+    expected = node.function.removesuffix(MARK) + MARK
     for child in intermediate:
-        if child.function != node.function.removesuffix(MARK) + MARK:
+        if child.function != expected:
             raise ValueError(f"an intermediate node {child.function!r} is a child of {node.function!r}")
-    if _is_intermediate(node) and node.fields[1:] != (None, None, None):
-        raise ValueError(f"an intermediate node has a token, a value or a label: {node!r}")
-    if (intermediate or _is_intermediate(node)) and (len(node.children) != 2 or len(intermediate) == 2):
+    if _is_intermediate(node):
+        if node.fields[1:] != (None, None, None):
+            raise ValueError(f"an intermediate node has a token, a value or a label: {node!r}")
+    elif not intermediate:
+        return
+    # Of a pair of children one is the rest of the chain, at most: two chains next to each other come from nowhere.
+    if len(node.children) != 2 or len(intermediate) == 2:
         raise ValueError(f"expected two children here, at most one of them an intermediate node: {node!r}")

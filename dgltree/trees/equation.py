@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, with_children
 
 BLANK = Tree("_")
 """The leaf that stands for what is missing; no vocabulary knows it."""
@@ -11,9 +11,11 @@ BLANK = Tree("_")
 def blank(name: str) -> Tree:
     """The leaf of the blank called ``name``: ``BLANK`` for ``_``, else ``Tree("_", token=name)`` for ``_1``, ``_2``.
 
-    Every blank is a leaf with the function ``_``. The same name is an equal leaf: one filler goes in all its places.
+    Every blank is a leaf with the function ``_``. Blanks of one name are equal leaves, and get the same filler.
     """
-    return BLANK if name == "_" else Tree("_", token=name)
+    if name == "_":
+        return BLANK
+    return Tree("_", token=name)
 
 
 class Equation(NamedTuple):
@@ -38,31 +40,33 @@ class Equation(NamedTuple):
 
     def fill(self, filler: Tree) -> "Equation":
         """The equation with every blank replaced by ``filler``."""
-        return Equation(*(substitute(side, {BLANK: filler}) for side in self))
+        replacements = {BLANK: filler}
+        return Equation(substitute(self.left, replacements), substitute(self.right, replacements))
 
 
 def share_equal_parts(equation: Equation) -> Equation:
-    """The same with equal parts as one object each: a dictionary then finds them without comparing whole trees."""
-    known: dict[tuple[object, ...], Tree] = {}
+    """An equal equation in which duplicate subtrees are one object (hash-consing).
+
+    A dictionary then finds a subtree by its identity, and does not compare whole trees.
+    """
+    shared = {}
 
     def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        # The children are shared already, so their ids say which subtrees they are; ``shared`` keeps the ids valid.
         key = (node.fields, *map(id, children))
-        if key not in known:
-            same = all(new is old for new, old in zip(children, node.children, strict=True))
-            known[key] = node if same else node.replace(children=children)
-        return known[key]
+        if key not in shared:
+            shared[key] = with_children(node, children)
+        return shared[key]
 
-    return Equation(*(side.fold(rebuild) for side in equation))
+    return Equation(equation.left.fold(rebuild), equation.right.fold(rebuild))
 
 
 def substitute(tree: Tree, replacements: dict[Tree, Tree]) -> Tree:
     """``tree`` with every leaf that is a key replaced by its value; parts without one are kept as they are."""
 
     def rebuild(node: Tree, children: list[Tree]) -> Tree:
-        if not node.children:
+        if not children:
             return replacements.get(node, node)
-        if all(new is old for new, old in zip(children, node.children, strict=True)):
-            return node
-        return node.replace(children=children)
+        return with_children(node, children)
 
     return tree.fold(rebuild)

@@ -9,28 +9,39 @@ from collections.abc import Callable, Sequence
 from dgltree.trees.tree import Tree
 
 CONNECTIVES = ("and", "not", "or")
-RELATIONS = ("#", "<", "=", ">", "^", "v", "|")
+RELATIONS = (
+    "#",  # independence
+    "<",  # forward entailment
+    "=",  # equivalence
+    ">",  # reverse entailment
+    "^",  # negation
+    "v",  # cover
+    "|",  # alternation
+)
 """In the order of their class numbers."""
 MOST_VARIABLES = 12
-"""Of formulas that are compared; a truth table has a bit for each assignment."""
+"""The most variables of formulas that are compared; a truth table has a bit for each assignment."""
 
+# A formula means its table. A connective is curried, because a bracket joins two things at a time: ``( and F )`` means
+# a function that waits for the formula on its left.
 _Meaning = int | Callable[[int], "_Meaning"]
 
 
 class TruthTables:
-    """Formulas over some variables to integers: bit r says whether one holds in assignment r.
+    """Truth tables of the formulas over some variables, as integers: bit r says whether one holds in assignment r.
 
     Args:
-        variables: their names; variable k is bit k of r.
+        variables: their names; variable k is true in the assignments r that have bit k.
     """
 
     def __init__(self, variables: Sequence[str]) -> None:
         assignments = 2 ** len(variables)
         self.always = 2**assignments - 1
         """The table of a tautology."""
-        self.of_variables = {
-            name: sum(1 << row for row in range(assignments) if row >> k & 1) for k, name in enumerate(variables)
-        }
+        self.of_variables: dict[str, int] = {}
+        for k, name in enumerate(variables):
+            rows = (1 << row for row in range(assignments) if row >> k & 1)
+            self.of_variables[name] = sum(rows)
         self._meanings: dict[str, _Meaning] = {
             **self.of_variables,
             "not": lambda table: self.always ^ table,
@@ -46,6 +57,7 @@ class TruthTables:
                 if node.token not in self._meanings:
                     raise ValueError(f"found the word {node.token!r}; expected {', '.join(self._meanings)}")
                 return self._meanings[node.token]
+            # ``not F`` and ``and F`` begin with the function, ``F (and F)`` ends with it.
             match children:
                 case [function, int(argument)] | [int(argument), function] if callable(function):
                     return function(argument)
@@ -72,4 +84,6 @@ class TruthTables:
             return "v"
         if left | right == right:
             return "<"
-        return ">" if left | right == left else "#"
+        if left | right == left:
+            return ">"
+        return "#"

@@ -1,21 +1,26 @@
-"""Objects of any kind are read as a tree, each once and without recursion, by functions of one object."""
+"""Objects of any kind as a tree, by functions of one object.
+
+The objects are walked depth first with an explicit stack, so that nothing recurses. The stack is the path from the
+root to the object at hand; it also is what an error needs to say where that object is.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+Make = Callable[[Any, list[T], Any], T]
 LAST_POSITIONS = 10
-"""Positions of a place in a message: all of a place that has no more, and the last ones of one that has."""
+"""Child indices of a position in a message: all of a shorter one, the last ones of a longer one."""
 
 
 @dataclass
 class _Unfinished(Generic[T]):
-    """An object on the way from the root to what is read now, and what was built of its first children."""
+    """An object on the path from the root, and the results of its first children."""
 
-    found: Any
+    source: Any
     children: list[Any] = field(default_factory=list)
-    built: list[T] = field(default_factory=list)
+    results: list[T] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -40,47 +45,54 @@ class ObjectFields:
                 raise TypeError(f"{name} is {how!r:.60}; give a function of an object, or the name of its attribute")
 
 
-def build(root: Any, fields: ObjectFields, make: Callable[[Any, list[T], Any], T]) -> T:
+def build(
+    root: Any,
+    fields: ObjectFields,
+    make: Make[T],
+) -> T:
     """The result of ``make(function, results of the children, token)`` for the root.
 
     Raises ``ValueError`` for an object that is below itself, for one without an attribute that is read, and for what
-    are no children; and what ``make`` raises, with the place.
+    are no children; and what ``make`` raises, with the position.
     """
-    finished: dict[int, tuple[Any, T]] = {}  # with each object, because the id of one that is gone may come again
+    # Keys are ids of objects. A finished object is kept next to its result, because the id of one that Python frees
+    # may be given to the next.
+    finished = {}
+    depth_on_path = {id(root): 0}
     path = [_Unfinished[T](root)]
-    depths = {id(root): 0}  # of the objects of the path
-    path[-1].children = _children(fields, path)
+    path[0].children = _children(fields, path)
     while True:
         last = path[-1]
-        if len(last.built) == len(last.children):
-            made = _made(fields, path, make)
-            finished[id(last.found)] = last.found, made
-            del depths[id(last.found)]
+        if len(last.results) == len(last.children):
+            function = _read("function", fields.function, path)
+            token = None
+            if fields.token is not None:
+                token = _read("token", fields.token, path)
+            try:
+                result = make(function, last.results, token)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{_position(path)}: {error}") from None
+            key = id(last.source)
+            finished[key] = last.source, result
+            del depth_on_path[key]
             path.pop()
             if not path:
-                return made
-            path[-1].built.append(made)
+                return result
+            path[-1].results.append(result)
             continue
-        child = last.children[len(last.built)]
-        if id(child) in finished:
-            last.built.append(finished[id(child)][1])
+        child = last.children[len(last.results)]
+        key = id(child)
+        if key in finished:
+            _, result = finished[key]
+            last.results.append(result)
             continue
         path.append(_Unfinished(child))
-        if id(child) in depths:
-            above = _place(path[: depths[id(child)] + 1])
-            raise ValueError(f"a cycle: {_place(path)} is the same object as {above}, above it: {child!r:.60}")
-        depths[id(child)] = len(path) - 1
+        if key in depth_on_path:
+            depth = depth_on_path[key]
+            above = _position(path[: depth + 1])
+            raise ValueError(f"a cycle: {_position(path)} is the same object as {above}, above it: {child!r:.60}")
+        depth_on_path[key] = len(path) - 1
         path[-1].children = _children(fields, path)
-
-
-def _made(fields: ObjectFields, path: list[_Unfinished[T]], make: Callable[[Any, list[T], Any], T]) -> T:
-    """The result of the object at the end of a path, whose children are finished."""
-    function = _read("function", fields.function, path)
-    token = None if fields.token is None else _read("token", fields.token, path)
-    try:
-        return make(function, path[-1].built, token)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{_place(path)}: {error}") from None
 
 
 def _children(fields: ObjectFields, path: list[_Unfinished[T]]) -> list[Any]:
@@ -89,34 +101,40 @@ def _children(fields: ObjectFields, path: list[_Unfinished[T]]) -> list[Any]:
     if given is None:
         return []
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ValueError(f"the children of {_place(path)} are {given!r:.60}; expected a list of objects, or None")
+        raise ValueError(f"the children of {_position(path)} are {given!r:.60}; expected a list of objects, or None")
     children = list(given)
     for i, child in enumerate(children):
         if child is None:
-            raise ValueError(f"child {i} of {_place(path)} is None; leave out a child that there is not")
+            raise ValueError(f"child {i} of {_position(path)} is None; leave out a child that there is not")
     return children
 
 
-def _read(name: str, how: str | Callable[[Any], Any], path: list[_Unfinished[T]]) -> Any:
+def _read(
+    name: str,
+    how: str | Callable[[Any], Any],
+    path: list[_Unfinished[T]],
+) -> Any:
     """A field of the object at the end of a path. What a function raises is left as it is."""
-    found = path[-1].found
+    source = path[-1].source
     if not isinstance(how, str):
-        return how(found)
+        return how(source)
     try:
-        return getattr(found, how)
+        return getattr(source, how)
     except AttributeError:
-        kind = type(found).__name__
+        kind = type(source).__name__
         raise ValueError(
-            f"{_place(path)}, of type {kind}, has no attribute {how!r} for its {name}; give the name of one that each "
-            f"object has, or a function"
+            f"{_position(path)}, of type {kind}, has no attribute {how!r} for its {name}; give the name of one that "
+            f"each object has, or a function"
         ) from None
 
 
-def _place(path: list[_Unfinished[T]]) -> str:
-    """Where the object at the end of a path is."""
-    positions = [str(len(each.built)) for each in path[:-1]]
-    if not positions:
+def _position(path: list[_Unfinished[T]]) -> str:
+    """Where the object at the end of a path is, for a message: the child indices from the root on."""
+    # An object waits for the child after those that have a result, so their number is the child's index.
+    child_indices = [str(len(unfinished.results)) for unfinished in path[:-1]]
+    if not child_indices:
         return "the root"
-    left_out = "..." if len(positions) > LAST_POSITIONS else ""
-    last = ".".join(positions[-LAST_POSITIONS:])
-    return f"the object at {left_out}{last}"
+    last = ".".join(child_indices[-LAST_POSITIONS:])
+    if len(child_indices) > LAST_POSITIONS:
+        last = f"...{last}"
+    return f"the object at {last}"

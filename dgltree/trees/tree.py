@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
 from typing import Any, TypeVar
 
 from dgltree.trees.objects import ObjectFields, build
 from dgltree.trees.picture import frame_pictures, node_name, tree_svg
 
 T = TypeVar("T")
+NodeFields = tuple[str, str | None, float | None, int | str | None]
+"""Function, token, value and label of a node."""
 
 REPR_LIMIT = 200  # a larger tree is summarised by repr: debuggers and test reports print whatever they meet
 
@@ -36,7 +39,16 @@ class Tree:
     are read by :meth:`from_object`.
     """
 
-    __slots__ = ("_hash", "children", "depth", "function", "label", "size", "token", "value")
+    __slots__ = (
+        "_hash",
+        "children",
+        "depth",
+        "function",
+        "label",
+        "size",
+        "token",
+        "value",
+    )
 
     function: str
     children: tuple["Tree", ...]
@@ -58,7 +70,8 @@ class Tree:
         label: int | str | None = None,
     ) -> None:
         children = tuple(children)
-        size, depth = 1, 0
+        size = 1
+        depth = 0
         hashes = []
         for child in children:
             if not isinstance(child, Tree):
@@ -139,18 +152,22 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        pairs: list[tuple[Tree, Tree]] = [(self, other)]
-        seen: set[tuple[int, int]] = set()
+        # Pairs that were compared are remembered: trees of shared objects may have 2^60 pairs of nodes, but they have
+        # few pairs of objects. Different hashes end nearly every comparison of different trees at the root.
+        pairs = [(self, other)]
+        compared = set()
         while pairs:
             a, b = pairs.pop()
             if a is b:
                 continue
-            if a._hash != b._hash or a.fields != b.fields or len(a.children) != len(b.children):
+            if a._hash != b._hash:
+                return False
+            if a.fields != b.fields or len(a.children) != len(b.children):
                 return False
             if a.children:
                 key = (id(a), id(b))
-                if key not in seen:
-                    seen.add(key)
+                if key not in compared:
+                    compared.add(key)
                     pairs.extend(zip(a.children, b.children, strict=True))
         return True
 
@@ -161,7 +178,8 @@ class Tree:
 
     def _repr_html_(self) -> str:
         """A picture for notebooks, of the nodes nearest to the root, under 50 KB."""
-        title = f"Tree of {self.size:,} node{'s' * (self.size != 1)}, depth {self.depth}"
+        unit = "node" if self.size == 1 else "nodes"
+        title = f"Tree of {self.size:,} {unit}, depth {self.depth}"
         return frame_pictures(title, [tree_svg(self, name_of, lambda node: node.children)])
 
     def __copy__(self) -> "Tree":
@@ -171,16 +189,20 @@ class Tree:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Flat: the distinct nodes, children before parents, each with the positions of its children.
+        """Pickle the distinct nodes, children before parents, each with the indices of its children in that list.
 
         The hash is left out, because Python salts the hashes of texts differently in every process.
         """
-        nodes = list(self.distinct())
-        position = {id(node): i for i, node in enumerate(nodes)}
-        return _from_flat, ([(n.fields, [position[id(c)] for c in n.children]) for n in nodes],)
+        rows: list[tuple[NodeFields, list[int]]] = []
+        index = {}
+        for node in self.distinct():
+            index[id(node)] = len(rows)
+            child_rows = [index[id(child)] for child in node.children]
+            rows.append((node.fields, child_rows))
+        return _from_flat, (rows,)
 
     @property
-    def fields(self) -> tuple[str, str | None, float | None, int | str | None]:
+    def fields(self) -> NodeFields:
         """The node's own content: (function, token, value, label)."""
         return self.function, self.token, self.value, self.label
 
@@ -195,11 +217,13 @@ class Tree:
 
     def distinct(self) -> Iterator["Tree"]:
         """Every distinct object once, children before parents."""
-        done: set[int] = set()
-        begun: set[int] = set()
+        # An inner node stays on the stack below its children and is met a second time when they are done.
+        done = set()
+        begun = set()
         stack = [self]
         while stack:
-            node, key = stack[-1], id(stack[-1])
+            node = stack[-1]
+            key = id(node)
             if key not in done and node.children and key not in begun:
                 begun.add(key)
                 stack += node.children[::-1]
@@ -211,7 +235,7 @@ class Tree:
 
     def distinct_preorder(self) -> Iterator["Tree"]:
         """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
-        met: set[int] = set()
+        met = set()
         stack = [self]
         while stack:
             node = stack.pop()
@@ -226,24 +250,41 @@ class Tree:
         """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""
         results: dict[int, T] = {}
         for node in self.distinct():
-            results[id(node)] = combine(node, [results[id(child)] for child in node.children])
+            child_results = [results[id(child)] for child in node.children]
+            results[id(node)] = combine(node, child_results)
         return results[id(self)]
 
     def replace(self, **fields: Any) -> "Tree":
         """A copy with some of ``function, children, token, value, label`` changed."""
-        now = {name: getattr(self, name) for name in ("function", "children", "token", "value", "label")}
-        return Tree(**{**now, **fields})
+        for name in ("function", "children", "token", "value", "label"):
+            fields.setdefault(name, getattr(self, name))
+        return Tree(**fields)
+
+
+def with_children(node: Tree, children: Sequence[Tree]) -> Tree:
+    """A node with other children: itself if these are the objects that it has, so that unchanged parts stay shared."""
+    if len(children) == len(node.children) and all(map(is_, children, node.children)):
+        return node
+    return node.replace(children=children)
 
 
 def flat_trees(trees: Iterable[Tree | tuple[Tree, ...]]) -> Iterator[Tree]:
-    """Trees one after the other, those of tuples too. ``TypeError`` with the place, from 1, of anything else."""
+    """Every tree of a list, in order, and every member of a tuple such as an equation.
+
+    Raises ``TypeError`` for anything else, with its position in the list, from 1.
+    """
     if isinstance(trees, Tree | str) or not isinstance(trees, Iterable):
         raise TypeError(f"trees come as a list, not as a {type(trees).__name__}")
     for i, item in enumerate(trees, 1):
-        for tree in (item,) if isinstance(item, Tree | str) or not isinstance(item, Iterable) else item:
+        members: Any = item
+        if isinstance(item, Tree | str) or not isinstance(item, Iterable):
+            members = (item,)
+        for tree in members:
             if not isinstance(tree, Tree):
-                read = "; read it first, for example by dgltree.read_infix" if isinstance(tree, str) else ""
-                raise TypeError(f"tree {i} is a {type(tree).__name__}{read}")
+                hint = ""
+                if isinstance(tree, str):
+                    hint = "; read it first, for example by dgltree.read_infix"
+                raise TypeError(f"tree {i} is a {type(tree).__name__}{hint}")
             yield tree
 
 
@@ -253,17 +294,30 @@ def name_of(node: Tree) -> str:
 
 
 def _constructor_text(node: Tree, children: list[str]) -> str:
+    """The call that makes a node, from the calls that make its children."""
     parts = [repr(node.function)]
-    if children:
-        parts.append(f"({', '.join(children)}{',' * (len(children) == 1)})")
+    if len(children) == 1:
+        parts.append(f"({children[0]},)")
+    elif children:
+        parts.append(f"({', '.join(children)})")
     for name in ("token", "value", "label"):
-        if getattr(node, name) is not None:
-            parts.append(f"{name}={getattr(node, name)!r}")
+        content = getattr(node, name)
+        if content is not None:
+            parts.append(f"{name}={content!r}")
     return f"Tree({', '.join(parts)})"
 
 
-def _from_flat(rows: list[tuple[tuple[Any, ...], list[int]]]) -> Tree:
+def _from_flat(rows: list[tuple[NodeFields, list[int]]]) -> Tree:
     nodes: list[Tree] = []
-    for (function, token, value, label), children in rows:
-        nodes.append(Tree(function, [nodes[i] for i in children], token, value, label))
+    for (function, token, value, label), child_rows in rows:
+        children = [nodes[row] for row in child_rows]
+        nodes.append(
+            Tree(
+                function,
+                children,
+                token,
+                value,
+                label,
+            )
+        )
     return nodes[-1]

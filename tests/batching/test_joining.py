@@ -7,19 +7,19 @@ import pytest
 import torch
 from helpers import VOCABULARY, braid, random_dag, random_tree, with_numbers
 
-from dgltree import Tree, TreeBatch, Vocabulary, batch, select, unbatch
+from dgltree import Tree, TreeBatch, Vocabulary, batch, unbatch
 from dgltree.batching import join, number_subtrees
 
 TREES = [*(random_tree(depth, 3, depth) for depth in (3, 0, 6)), random_dag(8, 3, 1), braid(4)]
 WHOLE = batch(TREES, VOCABULARY)
 
 
-def test_indices_slices_and_lists_give_what_select_gives() -> None:
-    assert WHOLE[1] == select(WHOLE, [1])
-    assert WHOLE[-1] == select(WHOLE, [4])
-    assert WHOLE[1:4] == select(WHOLE, [1, 2, 3])
-    assert WHOLE[::-2] == select(WHOLE, [4, 2, 0])
-    assert WHOLE[[3, 3]] == WHOLE[torch.tensor([3, 3])] == select(WHOLE, [3, 3])
+def test_indices_slices_and_tensors_choose_as_lists_do() -> None:
+    assert WHOLE[1] == WHOLE[[1]]
+    assert WHOLE[-1] == WHOLE[[4]]
+    assert WHOLE[1:4] == WHOLE[[1, 2, 3]]
+    assert WHOLE[::-2] == WHOLE[[4, 2, 0]]
+    assert WHOLE[[3, 3]] == WHOLE[torch.tensor([3, 3])] == WHOLE[[3, 3]]
     assert [unbatch(each) for each in WHOLE] == [[tree] for tree in TREES]
     assert batch([(TREES[0], TREES[1])], VOCABULARY)[1] == batch([TREES[1]], VOCABULARY)
 

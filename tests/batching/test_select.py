@@ -1,4 +1,7 @@
-"""Some trees of a flattened data set, and its numbered subtrees."""
+"""Trees chosen from a batch are what flattening them gives: tensors, inputs, states and duplicate subtrees.
+
+Numbers of duplicate subtrees are forgotten when a tensor is changed in place. An index that is not there is refused.
+"""
 
 from dataclasses import replace
 
@@ -7,7 +10,7 @@ import pytest
 import torch
 from helpers import EDGE_CASES, VOCABULARY, braid, random_dag, random_tree, with_numbers
 
-from dgltree import Tree, TreeBatch, batch, propagate, select
+from dgltree import Tree, TreeBatch, batch, propagate
 from dgltree.batching.subtrees import number_subtrees, twins
 from dgltree.cells import TreeRNN
 from dgltree.engine.schedule import schedule
@@ -32,7 +35,7 @@ def test_selected_trees_are_as_if_flattened_by_themselves(trees: list[int]) -> N
     whole = batch([tree.replace(label=k) for k, tree in enumerate(TREES)], VOCABULARY)
     expected = batch([TREES[k].replace(label=k) for k in trees], VOCABULARY)
     for chosen in (trees, torch.tensor(trees)):
-        found = select(whole, chosen)
+        found = whole[chosen]
         assert tensors(found) == tensors(expected)
         assert found.vocabulary is VOCABULARY
         assert found.value is not None
@@ -43,7 +46,7 @@ def test_selected_trees_are_as_if_flattened_by_themselves(trees: list[int]) -> N
 def test_input_vectors_go_along() -> None:
     whole = batch(TREES, VOCABULARY)
     x = torch.arange(2.0 * whole.num_nodes).view(-1, 2)
-    found = select(batch(TREES, VOCABULARY, x=x), [3, 1])
+    found = batch(TREES, VOCABULARY, x=x)[[3, 1]]
     starts, sizes = (whole.sizes.cumsum(0) - whole.sizes).tolist(), whole.sizes.tolist()
     assert found.x is not None
     assert torch.equal(found.x, torch.cat([x[starts[k] : starts[k] + sizes[k]] for k in (3, 1)]))
@@ -52,8 +55,8 @@ def test_input_vectors_go_along() -> None:
 @pytest.mark.parametrize("trees", CHOICES)
 def test_numbered_subtrees_share_the_rows_that_are_shared_without_numbers(trees: list[int]) -> None:
     whole = batch(TREES, VOCABULARY)
-    plain = select(whole, trees)
-    known = select(number_subtrees(whole), trees)
+    plain = whole[trees]
+    known = number_subtrees(whole)[trees]
     assert known.subtree is not None
     assert twins(known).tolist() == twins(plain).tolist()
     for mine, other in zip(vars(schedule(known, True)).values(), vars(schedule(plain, True)).values(), strict=True):
@@ -63,17 +66,17 @@ def test_numbered_subtrees_share_the_rows_that_are_shared_without_numbers(trees:
 def test_numbers_are_forgotten_where_a_batch_is_changed_in_place() -> None:
     x, y = Tree("var", token="x"), Tree("var", token="y")
     whole = number_subtrees(batch([Tree("add", (x, x)), Tree("add", (x, y))], VOCABULARY))
-    part = select(whole, [0, 1])
+    part = whole[[0, 1]]
     part.token[part.token == VOCABULARY.token_id("y")] = VOCABULARY.token_id("x")
     assert len(schedule(part, share=True)) == 2, "one leaf, one sum"
-    assert len(schedule(select(whole, [0, 1]), share=True)) == 4
+    assert len(schedule(whole[[0, 1]], share=True)) == 4
 
 
 def test_states_of_selected_trees_are_those_in_the_data_set() -> None:
     trees = TREES[:9]
     whole, cell = number_subtrees(batch(trees, VOCABULARY)), TreeRNN(VOCABULARY, 5).double()
     all_states = propagate(whole, cell)["h"][whole.roots]
-    part = select(whole, [8, 3, 3])
+    part = whole[[8, 3, 3]]
     torch.testing.assert_close(propagate(part, cell, share=True)["h"][part.roots], all_states[[8, 3, 3]])
 
 
@@ -87,11 +90,11 @@ def test_states_of_selected_trees_are_those_in_the_data_set() -> None:
 )
 def test_trees_that_are_not_there_are_refused(trees: list[int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        select(batch(TREES[:12], VOCABULARY), trees)
+        batch(TREES[:12], VOCABULARY)[trees]
 
 
 def test_a_graph_with_several_roots_is_refused() -> None:
     whole = batch(TREES[:2], VOCABULARY)
     several = replace(whole, roots=torch.tensor([0, 1, int(whole.roots[1])]))
     with pytest.raises(ValueError, match="the roots of this batch are not one per tree"):
-        select(several, [0])
+        several[[0]]

@@ -1,4 +1,7 @@
-"""Tokens that are read by the words that they are made of."""
+"""An unknown token is read by its last known word, and a known one by its own vector and the mean of its words.
+
+Which words a token has, which of them become entries, and that a saved model reads unknown tokens alike.
+"""
 
 from pathlib import Path
 

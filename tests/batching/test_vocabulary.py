@@ -1,4 +1,7 @@
-"""Names to numbers."""
+"""An id is a position in its list: a function at an arity, or a token by its text alone.
+
+Unknown names are errors with the nearest known ones, unless ``<unk>`` takes them; JSON gives the same vocabulary back.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""Bracket scores: the sample of the EVALB scorer, the program's corner cases, and bad input."""
+"""Brackets are scored as EVALB scores them: every row and sum of its sample, and its program's corner cases.
+
+Counts by the stack equal those of all pairs of brackets. Bad sentences, brackets and parameters are named by line.
+"""
 
 import random
 from pathlib import Path

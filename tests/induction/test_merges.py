@@ -1,4 +1,4 @@
-"""Orders of merges as trees, one by one and as a batch."""
+"""An order of merges gives the trees that joining neighbours gives, as trees and as one batch; others are refused."""
 
 from random import Random
 

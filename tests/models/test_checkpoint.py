@@ -1,4 +1,8 @@
-"""Models on disk."""
+"""A loaded model is the saved one: each kind of model, encoder, cell and readout, and the shipped files.
+
+Saving is all or nothing. A file that is foreign, truncated, changed, or of weights that are not finite is refused by
+name.
+"""
 
 import hashlib
 import json

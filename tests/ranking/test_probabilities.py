@@ -1,4 +1,4 @@
-"""Probabilities of equations."""
+"""Probabilities are the model's, whatever the size of a block and the names of variables; a blank is refused."""
 
 import pytest
 import torch

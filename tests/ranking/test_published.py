@@ -1,4 +1,4 @@
-"""The published weights."""
+"""Published weights become the model that their parameter names imply; all else is refused, and no code in it runs."""
 
 import pickle
 from pathlib import Path

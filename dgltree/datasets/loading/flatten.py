@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import nan
-from operator import is_
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from dgltree.datasets.formats.source import Chunk
 from dgltree.datasets.settings import Reading, moment, number
 from dgltree.support.workers import cores, end_with_parent
 from dgltree.trees.binarize import binarize
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, with_children
 
 
 @dataclass
@@ -128,9 +127,7 @@ def _without_leaves(tree: Tree, drop: re.Pattern[str]) -> Tree:
         left = [child for child in children if child is not None]
         if not left and node.token is None:
             return None
-        return (
-            node if len(left) == len(children) and all(map(is_, left, node.children)) else node.replace(children=left)
-        )
+        return with_children(node, left)
 
     found = tree.fold(kept)
     if found is None:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from dgltree.batching.batch import TreeBatch, select
+from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad, Format, open_format
 from dgltree.datasets.formats.format import in_order
@@ -199,7 +199,7 @@ class Gathering:
             if not kept:
                 return
             each = len(trees) // len(part.lines)
-            trees = select(trees, (torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten())
+            trees = trees[(torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten()]
             columns = {name: [column[i] for i in kept] for name, column in columns.items()}
         self._add_trees(trees)
         self._lines.append(np.asarray(columns.pop("lines"), np.int64))
