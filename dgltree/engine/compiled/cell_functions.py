@@ -7,18 +7,16 @@ What a program holds is found again by a shadow run, as for anyone's functions. 
 needs none: its state follows from its options, and what it holds are its maps and parameters by their names.
 """
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from types import BuiltinFunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.engine.aggregation import Aggregation
 from dgltree.engine.compiled.cell_rows import RowKind, maps_of
-from dgltree.engine.compiled.held_tensors import HeldPlace, HeldTensors
-from dgltree.engine.compiled.programs import NodeProgram
+from dgltree.engine.compiled.held_tensors import HeldSource
 from dgltree.engine.contract import CellBase, CellContract, Children, Rows, Send, State, StepRows
 from dgltree.engine.kernels.dispatch import is_as_written
 from dgltree.engine.typed_linear import Linear, Matrices
@@ -121,15 +119,6 @@ def recorded_functions(cell: CellBase) -> dict[int | None, int]:
 # What a program holds.
 
 
-class HeldSource(NamedTuple):
-    """Where a tensor that a program holds comes from."""
-
-    name: str
-    """Of a map, whole; or of a parameter of the cell."""
-    kind: str | None
-    """"weight" or "bias" of a map; None for a parameter."""
-
-
 def sources_of(
     cell: CellBase, matrices: Mapping[str, Matrices], outside: Sequence[Tensor], kind: RowKind
 ) -> list[HeldSource | None]:
@@ -141,55 +130,6 @@ def sources_of(
             if tensors is not None:
                 known[id(tensors[place])] = HeldSource(name, which)
     return [known.get(id(tensor)) for tensor in outside]
-
-
-class ArityProgram(NamedTuple):
-    """The program of rows of an arity, and where what it holds comes from."""
-
-    program: NodeProgram
-    sources: list[HeldSource | None]
-    outside: Sequence[Tensor]
-    """What it holds for the function with which it was recorded; empty if all has a source."""
-
-
-class HeldByKinds:
-    """Which tensors the programs of all kinds of rows hold, whatever is in them.
-
-    Args:
-        cell: that computes.
-        of_arity: its programs.
-        kinds: of rows.
-    """
-
-    def __init__(self, cell: CellBase, of_arity: Mapping[int | None, ArityProgram], kinds: Sequence[RowKind]) -> None:
-        self.of_arity = of_arity
-        maps = cell.named_maps()
-        numbers: dict[Any, int] = {}
-        """Of tensors, by their source, or by the program that holds one without, and its place there."""
-        places = []
-        for kind in kinds:
-            of_kind = []
-            for number, source in enumerate(of_arity[kind.arity].sources):
-                tensor = numbers.setdefault(source or (kind.arity, number), len(numbers))
-                entry = None
-                if source is not None and source.kind is not None:
-                    entry = maps[source.name].position[kind.function]
-                of_kind.append(HeldPlace(tensor, entry))
-            places.append(tuple(of_kind))
-        self.keys, self.places = list(numbers), tuple(places)
-
-    def tensors(self, cell: CellBase, weights: Mapping[str, Tensor]) -> HeldTensors:
-        """Collect them from a cell, whose ``map_weights`` these are."""
-        found = []
-        for key in self.keys:
-            if not isinstance(key, HeldSource):
-                arity, number = key
-                found.append(self.of_arity[arity].outside[number])
-            elif key.kind is None:
-                found.append(operator.attrgetter(key.name)(cell))
-            else:
-                found.append(weights[f"{key.name}.{key.kind}"])
-        return HeldTensors(found, self.places)
 
 
 def options_of(cell: CellBase) -> tuple[Any, ...] | None:

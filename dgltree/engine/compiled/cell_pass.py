@@ -12,16 +12,14 @@ from dgltree.batching.run_lengths import ranges
 from dgltree.engine.autograd import generator_at
 from dgltree.engine.compiled.cell_functions import (
     SLOT,
-    ArityProgram,
     CellFunctions,
-    HeldByKinds,
     options_of,
     recorded_functions,
     sources_of,
     takes_any_number,
 )
 from dgltree.engine.compiled.cell_rows import CellRows, RowKind, rows_of
-from dgltree.engine.compiled.held_tensors import HeldTensors
+from dgltree.engine.compiled.held_tensors import ArityProgram, HeldByKinds, HeldTensors
 from dgltree.engine.compiled.known_functions import KnownFunctions, Memory
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind, PassFunctions, kinds_of

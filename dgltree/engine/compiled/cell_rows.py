@@ -1,20 +1,18 @@
 """The rows of a schedule by the maps that a cell's functions have there."""
 
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.engine.compiled.held_tensors import HeldByKinds
 from dgltree.engine.compiled.rows import Numbers, PassRows, ProgramRuns
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.contract import CellBase, CellContract
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.typed_linear import TypedLinear
-
-if TYPE_CHECKING:
-    from dgltree.engine.compiled.cell_functions import HeldByKinds
 
 MOST_CELLS = 4
 """Cells whose rows a schedule remembers."""

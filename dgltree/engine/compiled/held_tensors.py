@@ -4,12 +4,15 @@ Maps of many functions lie in one tensor, (K, out, in), of which each program ho
 their addresses and writes the gradients of all into one tensor, so nothing is taken apart and put together again.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from dgltree.engine.compiled.known_functions import BoundProgram
+from dgltree.engine.compiled.programs import NodeProgram
+from dgltree.engine.contract import CellBase
 
 
 class HeldPlace(NamedTuple):
@@ -43,3 +46,67 @@ class HeldTensors(NamedTuple):
         for number, entry in self.places[program]:
             found.append(tensors[number] if entry is None else tensors[number][entry])
         return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the programs of a cell's rows hold.
+
+
+class HeldSource(NamedTuple):
+    """Where a tensor that a program holds comes from."""
+
+    name: str
+    """Of a map, whole; or of a parameter of the cell."""
+    kind: str | None
+    """"weight" or "bias" of a map; None for a parameter."""
+
+
+class ArityProgram(NamedTuple):
+    """The program of rows of an arity, and where what it holds comes from."""
+
+    program: NodeProgram
+    sources: list[HeldSource | None]
+    outside: Sequence[Tensor]
+    """What it holds for the function with which it was recorded; empty if all has a source."""
+
+
+class HeldByKinds:
+    """Which tensors the programs of all kinds of rows hold, whatever is in them.
+
+    Args:
+        cell: that computes.
+        of_arity: its programs.
+        kinds: the arity and the function of each.
+    """
+
+    def __init__(
+        self, cell: CellBase, of_arity: Mapping[int | None, ArityProgram], kinds: Sequence[tuple[int | None, int]]
+    ) -> None:
+        self.of_arity = of_arity
+        maps = cell.named_maps()
+        numbers: dict[Any, int] = {}
+        """Of tensors, by their source, or by the program that holds one without, and its place there."""
+        places = []
+        for arity, function in kinds:
+            of_kind = []
+            for number, source in enumerate(of_arity[arity].sources):
+                tensor = numbers.setdefault(source or (arity, number), len(numbers))
+                entry = None
+                if source is not None and source.kind is not None:
+                    entry = maps[source.name].position[function]
+                of_kind.append(HeldPlace(tensor, entry))
+            places.append(tuple(of_kind))
+        self.keys, self.places = list(numbers), tuple(places)
+
+    def tensors(self, cell: CellBase, weights: Mapping[str, Tensor]) -> HeldTensors:
+        """Collect them from a cell, whose ``map_weights`` these are."""
+        found = []
+        for key in self.keys:
+            if not isinstance(key, HeldSource):
+                arity, number = key
+                found.append(self.of_arity[arity].outside[number])
+            elif key.kind is None:
+                found.append(operator.attrgetter(key.name)(cell))
+            else:
+                found.append(weights[f"{key.name}.{key.kind}"])
+        return HeldTensors(found, self.places)
