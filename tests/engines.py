@@ -15,7 +15,7 @@ from torch import Tensor
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
 from dgltree.engine.graph import Graph
-from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, get_fused, kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, get_fused, kernels
 from dgltree.engine.runner import prop_nodes_topo
 
 State = dict[str, Tensor]
@@ -51,7 +51,7 @@ def levels(share: bool) -> Engine:
 
 
 def fused(share: bool) -> Engine:
-    """Compiled kernels, where they cover the cell."""
+    """Compiled passes: by a kernel by hand, or made of ``combine``."""
 
     def run(cell: Cell, trees: TreeBatch) -> State:
         pytest.importorskip("numba", reason="the fast extra is not installed")
@@ -92,9 +92,12 @@ TABLE = ENGINES | INTERPRETED
 
 def engines_of(name: str, among: Mapping[str, Engine] = ENGINES) -> list[str]:
     """The engines that a row of ROWS runs on."""
-    fused = get_fused(make_cell(name))
-    families = dict.fromkeys(KERNELS, NUMBA.families) | dict.fromkeys(INTERPRETED, TRITON.families)
-    return [one for one in among if one not in families or (fused is not None and fused.family in families[one])]
+    cell = make_cell(name)
+    fused = get_fused(cell)
+    missing = set(KERNELS) if getattr(cell, "positions", False) else set()
+    if fused is None or fused.family not in TRITON.families:
+        missing |= set(INTERPRETED)
+    return [one for one in among if one not in missing]
 
 
 CASES = [(name, engine) for name in ROWS for engine in engines_of(name)]
