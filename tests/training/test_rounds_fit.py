@@ -11,6 +11,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import dgltree
 from dgltree import Tree, TreeDataset
+from dgltree.training.contest import compare_encoders
 from dgltree.training.encoder_choice import token_vectors
 from dgltree.training.trained_model import TrainedModel
 
@@ -81,6 +82,21 @@ def test_the_tokens_of_every_round_begin_drop_and_freeze_alike(tmp_path: Path) -
     for table, cell in zip(token_vectors(encoder), encoder.cells, strict=True):
         assert table is cell.input_embedding.weight
         torch.testing.assert_close(table[red].detach(), torch.tensor([1.0, 2.0]))
+
+
+def test_rounds_and_bags_are_compared_as_settings_of_an_encoder(tmp_path: Path) -> None:
+    grids = {
+        "child_sum": {"rounds": [1, 2], "aggregation": "bag", "positions": False},
+        "tree_rnn": {"rounds": 2, "context": "down"},
+    }
+    options = {"hidden_size": 4, "epochs": 1, "threads": 1, "grids": grids}
+    data = selections(80, 0)
+    data.splits = ["train"] * 40 + ["validation"] * 20 + ["test"] * 20
+    found = compare_encoders(data, ["child_sum", "tree_rnn"], 1, tmp_path, **options)
+    assert [each.failure for each in found.entries] == [None, None]
+    by_name = {each.encoder: each for each in found.entries}
+    assert by_name["child_sum"].tried == 2
+    assert by_name["tree_rnn"].setting == grids["tree_rnn"]
 
 
 def test_rounds_and_context_of_a_fit_are_refused_by_name(tmp_path: Path) -> None:
