@@ -72,7 +72,7 @@ def run(_: str, options: argparse.Namespace) -> int:
 
 
 def _read_options(text: str | None) -> dict[str, Any]:
-    """Return the options of a text. ``ValueError`` for one that is no JSON object."""
+    """Return the options of a text. ``ValueError`` for a text that is not a JSON object."""
     try:
         found = json.loads(text or "{}")
     except ValueError:

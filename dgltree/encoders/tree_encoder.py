@@ -204,7 +204,7 @@ class TreeEncoder(Encoder):
                 "plan with share=False, or by encoder.plan"
             )
         planned = given
-        for before, each in zip(self.cells, self.rounds, strict=False):  # the last cell is before no round
+        for before, each in zip(self.cells, self.rounds, strict=False):  # nothing follows the last cell
             planned = each(planned, before, given, self.recompute)
         return planned, self.cells[-1]
 
