@@ -1,4 +1,4 @@
-"""``dgltree probe``: what an encoder can do, by generated sets of one rule each."""
+"""``dgltree probe``: abilities of an encoder, by generated sets of one rule each."""
 
 import argparse
 import json

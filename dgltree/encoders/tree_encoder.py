@@ -20,7 +20,7 @@ from dgltree.support.torch_internals import without_autocast
 
 AnyCell = TypeVar("AnyCell", bound=CellBase)
 CONTEXTS = ("root", "down")
-"""What the nodes of a further round can read of the round before, by name."""
+"""The parts of the round before that the nodes of a further one can read, by name."""
 
 
 class ContextRound(nn.Module):

@@ -1,4 +1,4 @@
-"""What a network can do: generated sets, each of one ability, and its accuracy on each after a fixed time.
+"""Abilities of a network: generated sets of one rule each, and its accuracy on each after a fixed time.
 
 Each set has one rule, so that an accuracy says whether a network has found this rule: not more, and not less. Next to
 it are the most frequent class, and two models of counts of what occurs in a tree, on the same examples. If these are
