@@ -7,7 +7,7 @@ as good, the rule needs no network.
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from random import Random
@@ -54,7 +54,9 @@ class ProbeSet:
         random = Random(f"{self.name} {seed}")
         found = {}
         for split, count in counts.items():
-            found[split] = TreeDataset([self.draw(random, split == "test") for _ in range(count)])
+            is_test = split == "test"
+            trees = [self.draw(random, is_test) for _ in range(count)]
+            found[split] = TreeDataset(trees)
         return found
 
 
@@ -63,30 +65,43 @@ def leaf(token: object, function: str = "item") -> Tree:
     return Tree(function, token=str(token))
 
 
+def leaves(tokens: Iterable[object]) -> list[Tree]:
+    """Return a leaf for each token."""
+    return [leaf(token) for token in tokens]
+
+
 def _select(random: Random, _: bool) -> Tree:
     names = random.sample(LETTERS[:8], 8)
-    colors = [random.choice(COLORS) for _ in names]
-    pairs = [
-        Tree("pair", [leaf(name, "name"), leaf(color, "color")]) for name, color in zip(names, colors, strict=True)
-    ]
-    which = random.randrange(len(names))
-    return Tree("select", [leaf(names[which], "clue"), *pairs], label=colors[which])
+    color_of = {name: random.choice(COLORS) for name in names}
+    clue = names[random.randrange(len(names))]
+    children = [leaf(clue, "clue")]
+    for name, color in color_of.items():
+        pair = [leaf(name, "name"), leaf(color, "color")]
+        children.append(Tree("pair", pair))
+    return Tree("select", children, label=color_of[clue])
 
 
 def _count(random: Random, _: bool) -> Tree:
-    letters = [random.choice("aabc") for _ in range(random.randint(3, 9))]
-    return Tree("count", [leaf(letter) for letter in letters], label=letters.count("a"))
+    number = random.randint(3, 9)
+    letters = [random.choice("aabc") for _ in range(number)]
+    return Tree("count", leaves(letters), label=letters.count("a"))
 
 
 def _maximum(random: Random, _: bool) -> Tree:
-    groups = [[random.randrange(20) for _ in range(random.randint(2, 3))] for _ in range(2)]
-    children = [Tree("group", [leaf(number) for number in group]) for group in groups]
-    return Tree("maximum", children, label=max(max(group) for group in groups))
+    children = []
+    largest = 0
+    for _group in range(2):
+        size = random.randint(2, 3)
+        numbers = [random.randrange(20) for _ in range(size)]
+        children.append(Tree("group", leaves(numbers)))
+        largest = max(largest, *numbers)
+    return Tree("maximum", children, label=largest)
 
 
 def _median(random: Random, _: bool) -> Tree:
     letters = random.sample(LETTERS, 5)
-    return Tree("middle", [leaf(letter) for letter in letters], label=sorted(letters)[2])
+    middle = sorted(letters)[2]
+    return Tree("middle", leaves(letters), label=middle)
 
 
 def _depth(random: Random, is_test: bool) -> Tree:
@@ -107,7 +122,7 @@ def _width(random: Random, is_test: bool) -> Tree:
     half = random.randint(8, 12) if is_test else random.randint(1, 4)
     letters = [random.choice("ab") for _ in range(2 * half + 1)]
     more = max("ab", key=letters.count)
-    return Tree("more", [leaf(letter) for letter in letters], label=more)
+    return Tree("more", leaves(letters), label=more)
 
 
 def _order(random: Random, _: bool) -> Tree:
@@ -126,15 +141,20 @@ def _order(random: Random, _: bool) -> Tree:
 def _changed(random: Random, _: bool) -> Tree:
     letters = [random.choice("abcd") for _ in range(6)]
     others = list(letters)
-    is_changed = random.random() < 0.5
-    if is_changed:
+    label = "same"
+    if random.random() < 0.5:
         at = random.randrange(6)
-        others[at] = random.choice([letter for letter in "abcd" if letter != letters[at]])
+        different = "abcd".replace(letters[at], "")
+        others[at] = random.choice(different)
+        label = "changed"
     sides = []
     for side in (letters, others):
-        thirds = [Tree("part", [leaf(letter) for letter in side[at : at + 2]]) for at in (0, 2, 4)]
-        sides.append(Tree("side", thirds))
-    return Tree("alike", sides, label="changed" if is_changed else "same")
+        parts = []
+        for at in (0, 2, 4):
+            pair = side[at : at + 2]
+            parts.append(Tree("part", leaves(pair)))
+        sides.append(Tree("side", parts))
+    return Tree("alike", sides, label=label)
 
 
 PROBES: tuple[ProbeSet, ...] = (
@@ -203,13 +223,18 @@ def _without_network(sets: Mapping[str, Mapping[str, TreeDataset]]) -> Iterator[
     }
     found: dict[str, dict[str, float | None]] = {name: {} for name in models}
     for name, splits in sets.items():
-        columns = Columns.of(splits["train"].as_read())
-        train, test = (logs(columns(splits[split].as_read())) for split in ("train", "test"))
-        labels = {split: np.array(list(map(str, splits[split].labels))) for split in ("train", "test")}
+        train = splits["train"].as_read()
+        test = splits["test"].as_read()
+        columns = Columns.of(train)
+        train_counts = logs(columns(train))
+        test_counts = logs(columns(test))
+        train_labels = np.array([str(label) for label in train.labels])
+        test_labels = np.array([str(label) for label in test.labels])
         for kind, model in models.items():
             with threadpool_limits(1), without_warnings():  # of a solver that could continue
-                model.fit(train, labels["train"])
-            found[kind][name] = float((model.predict(test) == labels["test"]).mean())
+                model.fit(train_counts, train_labels)
+            is_right = model.predict(test_counts) == test_labels
+            found[kind][name] = float(is_right.mean())
     for kind, accuracies in found.items():
         yield ProbeRow(name=kind, accuracies=accuracies, refusals={})
 
