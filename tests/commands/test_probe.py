@@ -96,14 +96,3 @@ def test_what_cannot_be_is_refused_in_a_line(
     assert main(["probe", *arguments]) == 1
     out, err = capsys.readouterr()
     assert not out and message in err and len(err.splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_one_pass_does_not_select_and_two_do(capsys: pytest.CaptureFixture[str]) -> None:
-    options = '{"rounds": %d, "aggregation": "max", "typed": true}'
-    found = []
-    with patch.multiple(probing, PROBES=(BY_NAME["select"],)):
-        for rounds in (1, 2):
-            assert main(["probe", "child_sum", "--seconds", "12", "--options", options % rounds]) == 0
-            found.append(float(capsys.readouterr().out.splitlines()[-1].split()[1]))
-    assert found[0] < 0.7 < 0.9 < found[1]
