@@ -155,7 +155,7 @@ def child_sum(node: Node) -> State:
         torch.sigmoid(message[n:]) * child["h"] if node.cell.positions else child["h"]
         for message, child in zip(messages, node.children, strict=True)
     ]
-    total = aggregated(node.cell, hs, hs, total)
+    total = bag(hs, total) if node.cell.aggregation == "bag" else aggregated(node.cell, hs, hs, total)
     u, gate_in, o = node.rows(node.map("gates", total) + x_gates)
     kept = [torch.sigmoid(message[:n]) * child["c"] for message, child in zip(messages, node.children, strict=True)]
     c = torch.sigmoid(gate_in) * node.drop(torch.tanh(u)) + aggregated(node.cell, hs, kept, torch.zeros_like(u))
@@ -169,7 +169,7 @@ def aggregated(cell: Cell, hs: list[Tensor], rows: list[Tensor], none: Tensor) -
     match cell.aggregation:
         case "sum":
             return sum(rows, none)
-        case "mean":
+        case "mean" | "bag":  # h apart
             return sum(rows, none) / len(rows)
         case "max":
             return functools.reduce(torch.maximum, rows)
@@ -177,6 +177,15 @@ def aggregated(cell: Cell, hs: list[Tensor], rows: list[Tensor], none: Tensor) -
             return functools.reduce(torch.minimum, rows)
     scores = torch.stack([(cell.aggregate.query * h).sum() / len(h) ** 0.5 for h in hs])
     return sum((weight * row for weight, row in zip(scores.softmax(0), rows, strict=True)), none)
+
+
+def bag(hs: list[Tensor], none: Tensor) -> Tensor:
+    """Mean, maximum, logarithm of the sum of exponentials, and that of one more than there are; all 0 for none."""
+    if not hs:
+        return torch.cat([none, none, none, none[:1]])
+    summed = sum((torch.exp(h) for h in hs), none)
+    number = none[:1] + math.log(1 + len(hs))
+    return torch.cat([sum(hs, none) / len(hs), functools.reduce(torch.maximum, hs), torch.log(summed), number])
 
 
 def place(cell: Cell, slot: int) -> Tensor:

@@ -85,6 +85,16 @@ def decided(catalogue: ModuleType, size: int) -> None:
         known.program(0, number=number)
 
 
+def summed(catalogue: ModuleType, size: int) -> None:
+    """A function that adds up as many messages."""
+
+    def reduce(nodes: Any) -> dict[str, torch.Tensor]:
+        return {"h": nodes.mailbox["m"].sum(1)}
+
+    functions = catalogue.PassFunctions(lambda edges: {"m": edges.src["h"]}, reduce, False, None)
+    catalogue.Catalogue(functions, {"h": catalogue.Kind((1,), torch.float64)}, {}).program(size)
+
+
 def branched(catalogue: ModuleType, size: int) -> None:
     """A function that multiplies by another number for each of as many degrees."""
 
@@ -336,6 +346,7 @@ ROWS = [
         "explore.batch_room.MOST_TREES",
         takes(lambda m, size: m._trees(RequestFields({"text": "x+y\n" * size})), "trees; the page"),
     ),
+    Row("engine.compiled.catalogue.MOST_MESSAGES", takes(summed, "messages, and programs are of up to")),
     Row("engine.compiled.catalogue.MOST_KINDS", takes(decided, "numbers, by which functions decide")),
     Row("engine.compiled.catalogue.MOST_PROGRAMS", takes(branched, "programs for different numbers of messages")),
     Row("engine.compiled.catalogue.MOST_VALUES", takes(long, "the programs have more than")),

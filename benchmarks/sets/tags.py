@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> None:
     train = data["train"].select(range(min(options.sentences, len(data["train"]))))
     settings: dict[str, Any] = {"nodes": True, "task": "classify", "encoder": "child_sum", "no_baseline": True}
     settings |= {"epochs": options.epochs, "hidden_size": options.hidden_size, "seed": options.seed}
-    ways: dict[str, dict[str, Any]] = {"upwards alone": {}, "with context": {"options": {"context": True}}}
+    ways: dict[str, dict[str, Any]] = {"upwards alone": {}, "with context": {"options": {"context": "down"}}}
     for name, more in ways.items():
         print(f"{name}:", flush=True)
         with tempfile.TemporaryDirectory() as out:

@@ -23,8 +23,9 @@ class SumCell(Cell):
     Args:
         positions: whether the gates of a message also read the child's position among its siblings
             (:class:`dgltree.engine.positions.Positions`). Otherwise the order of children makes no difference.
-        aggregation: of the messages: "sum", "mean", "max", "min", "attention", or an own
-            :class:`dgltree.cells.Aggregation` of size n, with which a cell cannot be saved.
+        aggregation: of the messages: "sum", "mean", "max", "min", "attention", "bag" (mean, max, log-sum-exp and
+            number, for sets of any size), or an own :class:`dgltree.cells.Aggregation` of size n, with which a cell
+            cannot be saved.
         vocabulary, hidden_size, options: see :class:`Cell`.
     """
 
@@ -39,7 +40,7 @@ class SumCell(Cell):
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         self.positions = positions
-        self.aggregate = aggregation_named(aggregation, hidden_size)
+        self.aggregate = aggregation_named(aggregation, hidden_size, widens=True)
 
     @property
     def aggregation(self) -> str | Aggregation:
@@ -54,7 +55,7 @@ class SumCell(Cell):
     @property
     @abstractmethod
     def messages(self) -> dict[str, tuple[int, ...]]:
-        """Name to shape of what a child sends; ``h``, (n,), is what the gates read, once it is aggregated."""
+        """Name to shape of what a child sends; ``h``, (n,), is what the gates read, as the aggregation makes it."""
 
     @abstractmethod
     def message_gates(self) -> dict[str, int]:
@@ -79,6 +80,8 @@ class SumCell(Cell):
         maps, n, width = super()._affine(arity), self.hidden_size, sum(self.message_gates().values())
         if self.input_size is not None:
             maps["input"] = maps["input"]._replace(fan_out=maps["input"].fan_out + width)
+        for name in self.gate_maps(arity):
+            maps[name] = maps[name]._replace(fan_in=arity * self.aggregate.width)
         return {"message": Affine(n, width), **maps}
 
     def send(self, child: Mapping[str, Tensor], slot: Tensor, x_pre: Tensor | None, linear: Linear) -> State:
@@ -103,7 +106,8 @@ class SumCell(Cell):
 
     def no_children(self, rows: int) -> Children:
         like = next(self.maps.parameters())
-        return {name: [like.new_zeros(rows, *shape)] for name, shape in self.messages.items()}
+        shapes = {**self.messages, "h": (self.aggregate.width,)}
+        return {name: [like.new_zeros(rows, *shape)] for name, shape in shapes.items()}
 
     @outside_autocast
     def message_func(self, edges: Any) -> Frame:

@@ -41,6 +41,7 @@ COMMANDS = {
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "compare": ("compare", "compare several encoders on your own trees"),
+    "probe": ("probe", "show what an encoder can do, by generated sets of one rule each"),
     "embed": ("embed", "learn vectors of trees and of their parts without labels"),
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),

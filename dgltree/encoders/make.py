@@ -4,11 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS, DownwardTreeLSTM
+from dgltree.cells import CELLS
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder, sequence_options
 from dgltree.encoders.tree_encoder import TreeEncoder
 from dgltree.support.arguments import near, option_names
+
+TREE_OPTIONS = ("pooling", "rounds", "context")
+"""Options of the encoder around a cell."""
 
 
 def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> Encoder:
@@ -34,11 +37,8 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
     known = check_encoder(name, options)
     try:
         if name in CELLS:
-            pooling, context = options.pop("pooling", None), options.pop("context", False)
-            if not isinstance(context, bool):
-                raise ValueError(f"its option context is {context!r}; it must be true or false")
-            cell = CELLS[name](vocabulary, hidden_size, **options)
-            return TreeEncoder(cell, pooling=pooling, context=DownwardTreeLSTM.matching(cell) if context else None)
+            around = {option: options.pop(option) for option in TREE_OPTIONS if option in options}
+            return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options), **around)
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
@@ -62,4 +62,4 @@ def encoder_options(name: str) -> list[str]:
     """The options of the encoder of a name, except for its width."""
     if name in SEQUENCE_ENCODERS:
         return sequence_options(SEQUENCE_ENCODERS[name])
-    return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), "pooling", "context"]
+    return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), *TREE_OPTIONS]

@@ -25,6 +25,11 @@ class Aggregation(nn.Module, ABC):
         super().__init__()
         self.size = size
 
+    @property
+    def width(self) -> int:
+        """The numbers of h after it: n, unless a class says otherwise, which then only a :class:`SumCell` reads."""
+        return self.size
+
     def __init_subclass__(cls) -> None:
         """A class with a ``forward`` of its own does not inherit what stands for another one's."""
         super().__init_subclass__()
@@ -135,21 +140,71 @@ class AttentionAggregation(Aggregation):
         }
 
 
+class BagAggregation(Aggregation):
+    r"""Of the N messages of a bag :math:`[mean_k h_k;\ max_k h_k;\ \log\sum_k e^{h_k};\ \log(1 + N)]`, 3n + 1 numbers.
+
+    The mean says what is usual in a bag, the maximum whether there is something, the logarithms how much there is; of
+    an empty bag all are 0. These are the aggregations of hierarchical multi-instance networks (Pevný and Somol 2016,
+    arXiv 1609.07257; Mandlík et al. 2021, arXiv 2105.09107), and a :class:`dgltree.cells.SumCell` with typed weights
+    is one over trees whose functions are the places of a document. What else belongs to a message, such as a memory,
+    is the mean of all.
+    """
+
+    @property
+    def width(self) -> int:
+        return 3 * self.size + 1
+
+    def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
+        h = rows["h"]
+        sizes = _sum(h.new_ones(len(group)), group, count)
+        found = {name: _sum(each, group, count) * _like(1 / sizes.clamp(min=1), each) for name, each in rows.items()}
+        highest = _extreme(h, group, count, "amax")
+        # The terms are at most 1, and one of them is 1: no number of messages makes the logarithm inexact.
+        base = highest.detach()
+        total = _sum((h - base.index_select(0, group)).exp(), group, count)
+        is_empty = (sizes == 0).unsqueeze(1)
+        log_sum = base + total.masked_fill(is_empty, 1).log()
+        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p().unsqueeze(1)], 1)
+        return found
+
+    def of_mailbox(self, rows: Messages) -> Messages:
+        h = rows["h"]
+        found = {name: each.mean(1) for name, each in rows.items()}
+        highest = h.amax(1)
+        base = highest.detach()
+        log_sum = base + (h - base.unsqueeze(1)).exp().sum(1).log()
+        sizes = torch.ones_like(h[..., :1]).sum(1)
+        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p()], 1)
+        return found
+
+
 AGGREGATIONS: dict[str, type[Aggregation]] = {
     "sum": SumAggregation,
     "mean": MeanAggregation,
     "max": MaxAggregation,
     "min": MinAggregation,
     "attention": AttentionAggregation,
+    "bag": BagAggregation,
 }
 """By name: what the option ``aggregation`` of a :class:`dgltree.cells.SumCell` takes, and ``pooling`` of an encoder."""
 
 
-def aggregation_named(given: str | Aggregation, size: int) -> Aggregation:
+def aggregation_named(given: str | Aggregation, size: int, widens: bool = False) -> Aggregation:
     """The aggregation of a name, for rows of this width, or the object that is given.
 
-    Raises ``ValueError`` for another name, and for an object of another width; ``TypeError`` for neither.
+    Raises ``ValueError`` for another name, for an object of another width, and for what gives another width than it
+    reads, unless ``widens``; ``TypeError`` for neither a name nor an object.
     """
+    found = _aggregation(given, size)
+    if found.width != size and not widens:
+        raise ValueError(
+            f"{given if isinstance(given, str) else type(given).__name__} makes {found.width} numbers of {size}, which "
+            "only the gates of a cell that adds up its children read: choose mean or max here"
+        )
+    return found
+
+
+def _aggregation(given: str | Aggregation, size: int) -> Aggregation:
     if isinstance(given, Aggregation):
         if given.size != size:
             raise ValueError(f"{type(given).__name__} is of size {given.size}; the states have {size}")

@@ -21,6 +21,7 @@ from dgltree.datasets.splitting import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.planned import PlannedBatch
 from dgltree.explore.endpoint import Endpoint, Send, Stop
 from dgltree.explore.open_models import Opened, OwnTrees
 from dgltree.explore.request_fields import RequestFields
@@ -394,7 +395,9 @@ def _parts(answered: ModelAnswers, trees: list[Any]) -> list[list[dict[str, Any]
     if not isinstance(encoder, TreeEncoder):
         return None
     with evaluating(answered.trained.model), kernels("off"):
-        return trace_trees(batch(trees, encoder.vocabulary), encoder.cell)[1]
+        planned, cell = encoder.last_round(batch(trees, encoder.vocabulary))
+        flat = planned.batch if isinstance(planned, PlannedBatch) else planned
+        return trace_trees(flat, cell)[1]
 
 
 def _near(answered: ModelAnswers, i: int) -> list[dict[str, Any]] | None:

@@ -147,6 +147,10 @@ def _check(model: Any, encoder: Any, network_only: bool) -> None:
             )
         if model.features is not None:
             raise ValueError(f"it reads columns next to the trees, {', '.join(model.features.names)}: no graph does")
+    if encoder.rounds:
+        raise ValueError(
+            f"a graph is of one pass up the trees, and this encoder makes {len(encoder.cells)}: only rounds=1 has one"
+        )
     if encoder.pool is not None:
         raise ValueError("a graph gives the vectors of roots, and this encoder pools those of all nodes")
     cell = encoder.cell

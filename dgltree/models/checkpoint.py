@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary, with_signatures, without_signatures
-from dgltree.cells import CELLS, Aggregation, Cell
+from dgltree.cells import CELLS, Aggregation, Cell, DownwardCell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.models.readouts import (
     ClassifierReadout,
@@ -234,7 +234,7 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
         for name, value in options.items():
             if name in UNBOUND or not isinstance(value, int):
                 continue
-            most = len(tensors) if name == "num_layers" else weights
+            most = len(tensors) if name in ("num_layers", "rounds") else weights
             if value > most:
                 raise ValueError(
                     f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
@@ -401,8 +401,11 @@ def _encoder_header(encoder: Encoder) -> dict[str, Any]:
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, which are plain values. Raises ``ValueError`` for an aggregation that has no name."""
+    """The options, which are plain values. Raises ``ValueError`` for an aggregation or a downward cell without
+    a name."""
     for option, value in options.items():
+        if isinstance(value, DownwardCell):
+            raise ValueError(f"{option} is a {type(value).__name__}, given as an object: context='down' can be saved")
         if isinstance(value, Aggregation):
             raise ValueError(
                 f"{option} is a {type(value).__name__}, which is not in dgltree.cells.AGGREGATIONS; register it to "

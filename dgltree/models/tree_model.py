@@ -102,9 +102,12 @@ class EquationModel(PairModel):
 
     @property
     def cell(self) -> Cell:
-        """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none."""
+        """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none, or several."""
         if not isinstance(self.encoder, TreeEncoder):
             raise ValueError(f"this model has a {type(self.encoder).__name__} and no cell; a TreeEncoder has one")
+        if self.encoder.rounds:
+            count = len(self.encoder.cells)
+            raise ValueError(f"this model has {count} cells, one a round; what ranks by a cell needs rounds=1")
         return self.encoder.cell
 
 

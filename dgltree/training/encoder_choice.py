@@ -67,7 +67,8 @@ class EncoderChoice(NamedTuple):
             encoder.load_state_dict(self.weights)
             return encoder
         if isinstance(encoder, TreeEncoder) and self.input_size:
-            _start_embeddings(encoder.cell)
+            for cell in encoder.cells:
+                _start_embeddings(cell)
         if self.vectors is not None:
             self._begin_with(self.vectors, token_vectors(encoder), isinstance(encoder, TreeEncoder))
         return encoder
@@ -83,14 +84,15 @@ class EncoderChoice(NamedTuple):
         except TypeError as error:
             raise ValueError(f"{self.name}: {error}") from None
 
-    def _begin_with(self, file: str, embedding: nn.Parameter, small: bool) -> None:
+    def _begin_with(self, file: str, embeddings: list[nn.Parameter], small: bool) -> None:
         """Let the tokens that a file has begin with its vectors, and the others with small ones."""
-        words = embedding[-len(self.vocabulary.tokens) :]  # before them a sequence encoder has other ids
-        found = read_glove(file, self.vocabulary.tokens, words.shape[1])
+        found = read_glove(file, self.vocabulary.tokens, embeddings[0].shape[1])
         with torch.no_grad():
-            if not small:
-                nn.init.normal_(words, std=EMBEDDING_STD)
-            words[found.index] = found.vectors
+            for embedding in embeddings:
+                words = embedding[-len(self.vocabulary.tokens) :]  # before them a sequence encoder has other ids
+                if not small:
+                    nn.init.normal_(words, std=EMBEDDING_STD)
+                words[found.index] = found.vectors
         say(f"{Path(file).name}: {found.coverage()}")
 
 
@@ -168,8 +170,11 @@ class _EncoderBuilder:
             raise ValueError("vectors needs an input_size: the width of the vectors in the file")
         if settings.nodes and self.given.get("pooling"):
             raise ValueError("nodes predicts the label of each node from its own state, so it takes no pooling")
-        if self.given.get("context") and not settings.nodes:
-            raise ValueError("context describes what surrounds a node, and nothing surrounds a root: use it with nodes")
+        if self.given.get("context") and self.given.get("rounds", 1) == 1 and not settings.nodes:
+            raise ValueError(
+                "context describes what surrounds a node, and nothing surrounds a root: use it with nodes, or with "
+                "rounds=2"
+            )
         words = self.given.get("in_context") and self.given.get("order") == "leaves"
         if self.cell is None and (settings.input_size or (settings.nodes and not words)):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
@@ -212,7 +217,8 @@ class _EncoderBuilder:
     def _tree(self, width: int) -> EncoderChoice:
         further: dict[str, Any] = {}
         input_size = self.settings.input_size
-        if input_size is None and (not self.own or self.has_tokens or self.of_numbers):
+        has_rounds = self.given.get("rounds", 1) != 1  # their context is added to inputs
+        if input_size is None and (not self.own or self.has_tokens or self.of_numbers or has_rounds):
             input_size = width
         if input_size:
             further = {"input_size": input_size, "leaf": "gates", **({"functions": True} if self.tells_apart else {})}
@@ -329,12 +335,12 @@ def number_scale(data: TreeDataset) -> tuple[float, float]:
     return middle, spread or 1.0
 
 
-def token_vectors(encoder: Encoder) -> nn.Parameter:
-    """(ids, d), the vectors of what an encoder reads, those of tokens last."""
+def token_vectors(encoder: Encoder) -> list[nn.Parameter]:
+    """(ids, d) for each round of an encoder, the vectors of what it reads, those of tokens last."""
     if isinstance(encoder, TreeEncoder):
-        return encoder.cell.input_embedding.weight
+        return [cell.input_embedding.weight for cell in encoder.cells]
     assert isinstance(encoder, SequenceEncoder)
-    return encoder.core.get_parameter(encoder.core.embedding_name)
+    return [encoder.core.get_parameter(encoder.core.embedding_name)]
 
 
 def _start_embeddings(cell: Cell) -> None:

@@ -274,9 +274,11 @@ def build(decision: Decision) -> TreeTraining:
     encoder = choice.made()
     model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
     if options.frozen:
-        frozen = token_vectors(encoder) if options.from_ is None else encoder
-        frozen.requires_grad_(False)
-    maps = find_unseen_functions(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
+        frozen = token_vectors(encoder) if options.from_ is None else encoder.parameters()
+        for weights in frozen:
+            weights.requires_grad_(False)
+    cells = encoder.cells if isinstance(encoder, TreeEncoder) else []
+    maps = [each for cell in cells for each in find_unseen_functions(cell, functions)]
     targets = decision.objective.targets(decision.splits["validation"].labels)
     nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
     if nodes_choose:

@@ -66,7 +66,9 @@ class FitOptions:
             over 50 weights for each node of the training set.
         input_size: width of the token embeddings that the gates of every node read; with 0 only leaves have tokens, and
             their states are the embeddings. Default: hidden_size for a cell, if there are tokens.
-        options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
+        options: further options of the encoder as JSON, such as '{"stack_size": 5}'. Each cell takes '{"rounds": 2}',
+            a second pass in which every node also reads the root's state, or '{"rounds": 2, "context": "down"}', in
+            which it reads its own state in context.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair if an example has
             two trees; regress if all labels are numbers and some are not whole or more than 20 are distinct; else
             classify.

@@ -202,6 +202,8 @@ class TrainedModel:
         gives = f"{len(self.classes)} classes" if self.classes else "numbers"
         of = "trees" if self.each == 1 else "pairs of trees"
         network = f"{name} of {encoder.config['hidden_size']}"
+        if "rounds" in encoder.config:
+            network += f" in {encoder.config['rounds']} rounds"
         if self.average is None:
             return f"{gives} of {of}, {network}"
         share = self.average.weight

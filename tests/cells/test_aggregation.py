@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 import torch
-from helpers import VOCABULARY, random_tree
+from helpers import ANY, VOCABULARY, random_tree
+from oracle import recursion
 from torch import Tensor
 
-from dgltree import batch, load, plan, propagate, save
-from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, TreeLSTM
+from dgltree import Tree, batch, load, plan, propagate, save
+from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, DownwardTreeLSTM, TreeLSTM
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.engine.aggregation import aggregation_named
+from dgltree.engine.kernels.dispatch import NoKernelError, kernels
 from dgltree.models import ClassifierReadout, TreeModel
 
 TREES = [random_tree(9, 4, seed) for seed in (1, 2, 3)]
@@ -28,6 +30,11 @@ def slow(name: str, aggregation: Aggregation, rows: Tensor, h: Tensor) -> Tensor
             return rows.max(0).values
         case "min":
             return rows.min(0).values
+        case "bag" if rows.dim() == 2:  # h
+            number = torch.full((1,), 1.0 + len(rows), dtype=rows.dtype).log()
+            return torch.cat([rows.mean(0), rows.max(0).values, rows.exp().sum(0).log(), number])
+        case "bag":
+            return rows.mean(0)
     weight = (h @ aggregation.query / 5**0.5).softmax(0)
     return (weight.view(-1, *[1] * (rows.dim() - 1)) * rows).sum(0)
 
@@ -35,7 +42,7 @@ def slow(name: str, aggregation: Aggregation, rows: Tensor, h: Tensor) -> Tensor
 @pytest.mark.parametrize("name", AGGREGATIONS)
 def test_a_group_has_what_the_definition_says_and_an_empty_one_has_zeros(name: str) -> None:
     torch.manual_seed(0)
-    aggregation = aggregation_named(name, 5).double()
+    aggregation = aggregation_named(name, 5, widens=True).double()
     group = torch.tensor([0, 0, 0, 2, 3, 3])
     rows = {part: torch.randn(6, *shape).double().requires_grad_() for part, shape in (("h", (5,)), ("S", (2, 3)))}
     found = aggregation(rows, group, 4)
@@ -52,7 +59,7 @@ def test_a_group_has_what_the_definition_says_and_an_empty_one_has_zeros(name: s
 @pytest.mark.parametrize("name", AGGREGATIONS)
 def test_slots_give_the_same_as_rows(name: str) -> None:
     torch.manual_seed(0)
-    aggregation = aggregation_named(name, 5).double()
+    aggregation = aggregation_named(name, 5, widens=True).double()
     shapes = [(2, 1), (2, 3), (2, 1)]  # ranking's: what is off a path is the same for all fillers
     slots = [{"h": torch.randn(*shape, 5).double(), "S": torch.randn(*shape, 2, 5).double()} for shape in shapes]
     found = aggregation.of_slots(slots)
@@ -86,7 +93,7 @@ def test_a_cell_and_an_encoder_take_an_own_aggregation_that_is_refused_in_a_file
         save(model, tmp_path / "model.safetensors")
 
 
-@pytest.mark.parametrize("name", AGGREGATIONS)
+@pytest.mark.parametrize("name", AGGREGATIONS.keys() - {"bag"})
 @pytest.mark.parametrize("share", [False, True])
 def test_a_pooled_vector_is_that_of_all_nodes_and_comes_back_from_a_file(
     name: str, share: bool, tmp_path: Path
@@ -99,6 +106,64 @@ def test_a_pooled_vector_is_that_of_all_nodes_and_comes_back_from_a_file(
     save(TreeModel(encoder, ClassifierReadout(5, 2), classes=["a", "b"]), tmp_path / "model.safetensors")
     again = load(tmp_path / "model.safetensors").encoder
     assert again.config == encoder.config and torch.equal(again(trees), encoder(trees))
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_a_bag_has_no_items_or_a_million(mode: str) -> None:
+    torch.manual_seed(0)
+    options = {"aggregation": "bag", "typed": True, "input_size": 3, "leaf": "gates"}
+    cell = ChildSumTreeLSTM(ANY, 4, **options).double()
+    item = Tree("var", token="x")
+    empty, one, many = Tree("call"), Tree("call", [item]), Tree("call", [item] * 10**6)
+    trees = batch([empty, one, many], ANY)
+    with kernels(mode):
+        states = propagate(trees, cell)
+        states["h"].sum().backward()
+    h = states["h"].detach()[trees.roots]
+    gradients = [weight.grad for weight in cell.parameters() if weight.grad is not None]
+    assert all(bool(each.isfinite().all()) for each in (h, *gradients))
+    for found, tree in zip(h, (empty, one), strict=False):
+        torch.testing.assert_close(found, recursion(cell, batch([tree], ANY))["h"][0], rtol=0, atol=1e-12)
+    assert not torch.allclose(h[1], h[2]), "one item and a million of it differ by their number"
+
+
+@pytest.mark.parametrize("aggregation", ["bag", "mean"])
+def test_a_node_of_many_children_is_compiled_when_it_is_met_first(aggregation: str) -> None:
+    torch.manual_seed(0)
+    cell = ChildSumTreeLSTM(ANY, 4, aggregation=aggregation).double()
+    leaves = [Tree("var", token=token) for token in ANY.tokens]
+    wide = [Tree("call", [leaves[k % len(leaves)] for k in range(count)]) for count in (200, 997, 1000)]
+    trees = batch(wide, ANY)
+    with kernels("required"):
+        found = propagate(trees, cell)["h"]
+    with kernels("off"):
+        torch.testing.assert_close(found, propagate(trees, cell)["h"], rtol=0, atol=1e-12)
+    with (
+        kernels("required"),
+        pytest.raises(NoKernelError, match="a node has 1,001 messages, and programs are"),
+    ):
+        propagate(batch([Tree("call", [leaves[0]] * 1001)], ANY), cell)
+
+
+def test_a_bag_of_large_numbers_does_not_overflow() -> None:
+    rows = torch.tensor([[700.0, -800.0], [710.0, -800.0], [0.0, -900.0]], dtype=torch.float64, requires_grad=True)
+    found = aggregation_named("bag", 2, widens=True)({"h": rows}, torch.zeros(3, dtype=torch.long), 1)["h"]
+    expected = torch.logsumexp(rows, 0)
+    torch.testing.assert_close(found[0, 4:6], expected)
+    ours, theirs = (torch.autograd.grad(each.sum(), rows, retain_graph=True)[0] for each in (found[0, 4:6], expected))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_a_bag_is_read_by_gates_alone() -> None:
+    for make in (
+        lambda: TreeEncoder(TreeLSTM(VOCABULARY, 5), pooling="bag"),
+        lambda: DownwardTreeLSTM(VOCABULARY, 5, aggregation="bag"),
+    ):
+        with pytest.raises(ValueError, match="bag makes 16 numbers of 5, which only the gates of a cell that adds up"):
+            make()
+    cell = ChildSumTreeLSTM(ANY, 4, aggregation="bag")
+    with pytest.raises(ValueError, match="is a leaf without a token or number; leaf='embedding' embeds these"):
+        propagate(batch([Tree("call")], ANY), cell)
 
 
 @pytest.mark.parametrize(

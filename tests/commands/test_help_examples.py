@@ -29,6 +29,7 @@ QUICK = {
 NOT_RUN = {
     "--ray": "a cluster of Ray answers it (tests/scale)",
     "dgltree export": "torch takes ten seconds to trace a model (tests/exporting)",
+    "dgltree probe": "it trains on eight sets (tests/commands/test_probe.py)",
     "dgltree explore": "it serves a page until it is stopped (tests/explore)",
     "--devices 4": "it trains in four processes (tests/training/test_processes.py)",
 }

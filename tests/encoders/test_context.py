@@ -18,7 +18,7 @@ def test_nodes_have_the_states_of_the_way_down_and_roots_their_own(
     name: str, vocabulary: dgltree.Vocabulary, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
-    encoder = make_encoder(name, vocabulary, 6, context=True).double()
+    encoder = make_encoder(name, vocabulary, 6, context="down").double()
     trees = batch(TREES, vocabulary)
     up = propagate(trees, encoder.cell)
     expected = propagate(trees, encoder.context, direction="down", up=up)["h"]
@@ -33,13 +33,13 @@ def test_nodes_have_the_states_of_the_way_down_and_roots_their_own(
     torch.testing.assert_close(again.node_states(trees), expected)
 
 
-def test_context_is_true_or_false_and_of_nodes() -> None:
-    with pytest.raises(ValueError, match="its option context is 'down'; it must be true or false"):
-        make_encoder("tree_lstm", VOCABULARY, 4, context="down")
+def test_context_has_a_name_and_is_of_nodes() -> None:
+    with pytest.raises(ValueError, match="context is True; it must be 'root', 'down' or a downward cell"):
+        make_encoder("tree_lstm", VOCABULARY, 4, context=True)
     data = TreeDataset([random_tree(3, 2, seed).replace(label=seed % 2) for seed in range(60)])
     pytest.importorskip("lightning", reason="the train extra is not installed")
     with pytest.raises(ValueError, match="context describes what surrounds a node, and nothing"):
-        dgltree.fit(data, options={"context": True})
+        dgltree.fit(data, options={"context": "down"})
 
 
 def test_labels_that_depend_on_the_parent_are_learnt_in_context_alone() -> None:
@@ -51,7 +51,7 @@ def test_labels_that_depend_on_the_parent_are_learnt_in_context_alone() -> None:
     ]
     vocabulary = dgltree.Vocabulary.from_trees(trees)
     flat, found = batch(trees, vocabulary), {}
-    for context in (False, True):
+    for context in (None, "down"):
         torch.manual_seed(0)
         encoder, readout = make_encoder("tree_lstm", vocabulary, 8, context=context), torch.nn.Linear(8, 2)
         adam = torch.optim.Adam([*encoder.parameters(), *readout.parameters()], 0.05)
@@ -61,4 +61,4 @@ def test_labels_that_depend_on_the_parent_are_learnt_in_context_alone() -> None:
             adam.step()
             adam.zero_grad()
         found[context] = float((logits.argmax(1) == flat.label).double().mean())
-    assert found == {False: 0.75, True: 1.0}
+    assert found == {None: 0.75, "down": 1.0}

@@ -6,10 +6,11 @@ two degrees, show which of their numbers follow which count; the program of one 
 nodes, if the recording there has the same operations, and the numbers that the probes foretell.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
-from math import isclose
+from itertools import count
+from math import isclose, isqrt
 
 from torch import Tensor
 
@@ -21,6 +22,8 @@ from dgltree.engine.compiled.translate import translate
 
 MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
+MOST_MESSAGES = 1000
+"""Of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
 MOST_KINDS = 64
 """Numbers of a field by which functions decide."""
 MOST_PROGRAMS = 6
@@ -34,7 +37,8 @@ ROWS_TRIED = (1, 2, 11, 1009)
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
 """The same for a degree above 16, where 1,009 nodes have too many messages."""
 PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
-SMALL_PRIMES = (13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
+FIRST_PROBED = 13
+"""The least number of messages that a program for any number is recorded at."""
 
 
 class KnownProgram:
@@ -185,6 +189,8 @@ class Catalogue:
         assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
             return None, None
+        if degree > MOST_MESSAGES:
+            raise NotAProgramError(f"a node has {degree:,} messages, and programs are of up to {MOST_MESSAGES:,}")
         recording = self._record(self._probed_rows[0], situation)
         self._check_fields(recording, situation)
         self._check_kinds(recording, situation)
@@ -322,11 +328,18 @@ class Catalogue:
 
     def _probed_degrees(self, degree: int) -> tuple[int, int]:
         """Two degrees that are no size of a field; above those of a program that does not hold for this one."""
-        taken = any(entry.degree >= SMALL_PRIMES[0] for entry in self.entries)
-        least = degree if taken or degree > SMALL_PRIMES[0] else 0
+        taken = any(entry.degree >= FIRST_PROBED for entry in self.entries)
+        least = degree if taken or degree > FIRST_PROBED else FIRST_PROBED - 1
         sizes = {size for kind in (*self.given.values(), *self.edges.values()) for size in kind.shape}
-        first, second, *_ = [prime for prime in (*SMALL_PRIMES, *PRIMES) if prime > least and prime not in sizes]
-        return first, second
+        primes = (prime for prime in _primes_above(max(least, FIRST_PROBED - 1)) if prime not in sizes)
+        return next(primes), next(primes)
+
+
+def _primes_above(least: int) -> Iterator[int]:
+    """Yield the primes above a number, in order."""
+    for number in count(least + 1):
+        if all(number % divisor for divisor in range(2, isqrt(number) + 1)):
+            yield number
 
 
 def _is_alike(recording: Recording, other: Recording) -> bool:

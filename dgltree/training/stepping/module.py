@@ -118,14 +118,14 @@ class TreeTraining(EncoderModule):
         self.register_buffer("token_dropout", token_dropout, persistent=False)
         self.register_buffer("function_dropout", function_dropout, persistent=False)
         if self._drops:
-            cell = self._cell()
-            cell.input_embedding.register_forward_hook(self._dropped_inputs)
-            whole = cell.input_embedding.parts is None  # else the token's own vector is dropped, and each word's
-            each = cell.input_embedding if whole else cell.input_embedding.vectors
-            each.register_forward_hook(partial(self._dropped, "token_dropout"))
-            if cell.functions:
-                cell.function_embedding.register_forward_hook(self._dropped_inputs)
-                cell.function_embedding.register_forward_hook(partial(self._dropped, "function_dropout"))
+            for cell in self._cells():
+                cell.input_embedding.register_forward_hook(self._dropped_inputs)
+                whole = cell.input_embedding.parts is None  # else the token's own vector is dropped, and each word's
+                each = cell.input_embedding if whole else cell.input_embedding.vectors
+                each.register_forward_hook(partial(self._dropped, "token_dropout"))
+                if cell.functions:
+                    cell.function_embedding.register_forward_hook(self._dropped_inputs)
+                    cell.function_embedding.register_forward_hook(partial(self._dropped, "function_dropout"))
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
@@ -202,12 +202,12 @@ class TreeTraining(EncoderModule):
         found: Tensor = self.model.read_out(self.encoder.node_states(labelled.inputs, self.shares))
         return found
 
-    def _cell(self) -> Any:
+    def _cells(self) -> list[Cell]:
         if not isinstance(self.encoder, TreeEncoder) or self.encoder.cell.input_size is None:
             raise ValueError(
                 "input_dropout and token_dropout need a cell with an input_size: they drop tokens' vectors"
             )
-        return self.encoder.cell
+        return self.encoder.cells
 
     def _dropped_inputs(self, embedding: nn.Module, _: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
         return nn.functional.dropout(vectors, self.options.input_dropout or 0.0, embedding.training)
