@@ -6,7 +6,7 @@ two degrees, show which of their numbers follow which count; the program of one 
 nodes, if the recording there has the same operations, and the numbers that the probes foretell.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from itertools import count
@@ -39,6 +39,12 @@ FEWER_ROWS_TRIED = (1, 2, 11, 101)
 PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 FIRST_PROBED = 13
 """The least number of messages that a program for any number is recorded at."""
+
+
+def check_values(programs: Iterable[NodeProgram], why: str = "") -> None:
+    """:class:`NotAProgramError` for programs that take long to compile."""
+    if sum(program.size for program in programs) > MOST_VALUES:
+        raise NotAProgramError(f"the programs have more than {MOST_VALUES} values{why}")
 
 
 class KnownProgram:
@@ -230,8 +236,7 @@ class Catalogue:
         if len(programs) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
-        if entry.program.size > MOST_VALUES:
-            raise NotAProgramError(f"the programs have more than {MOST_VALUES} values{why}")
+        check_values([entry.program], why)
 
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""

@@ -115,7 +115,7 @@ PassKey = tuple[PassCode, tuple[int, ...], tuple[tuple[HeldPlace, ...], ...], tu
 """What tells where arrays of programs lie: the code, the forms of programs, what they hold, and the shapes of that."""
 
 
-class Piece(NamedTuple):
+class RecomputedPiece(NamedTuple):
     """Runs whose products are computed once more together."""
 
     runs: RunsPiece
@@ -262,15 +262,15 @@ class FunctionPass:
             found = runs.known[key] = PassMemory(self.programs, self.names_of, runs, places, shapes, is_kept)
         return found
 
-    def _pieces(self, key: "PassKey") -> list["Piece"]:
+    def _pieces(self, key: "PassKey") -> list["RecomputedPiece"]:
         """The pass in pieces, found once for a plan."""
         pieces: list[RunsPiece] | None = self.runs.known.get(RECOMPUTED_ROWS)
         if pieces is None:
             pieces = self.runs.known[RECOMPUTED_ROWS] = self.runs.pieces(RECOMPUTED_ROWS)
-        return [Piece(each, self._placed(each.runs, key)) for each in pieces]
+        return [RecomputedPiece(each, self._placed(each.runs, key)) for each in pieces]
 
     @contextmanager
-    def _computing(self, piece: "Piece", backward: bool = False) -> Iterator[None]:
+    def _computing(self, piece: "RecomputedPiece", backward: bool = False) -> Iterator[None]:
         """Within it the pass is a piece, and there is memory for its products."""
         whole = self.table, self.runs, self.arrays, self.parts
         runs = piece.runs.runs

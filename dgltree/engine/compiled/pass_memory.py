@@ -27,7 +27,7 @@ BASE, STRIDE, LENGTH, COPY = range(4)
 """Of an array: where it begins, its columns, its rows, and the bytes from that of one part to that of the next."""
 
 
-class Side(NamedTuple):
+class ProductSide(NamedTuple):
     """One of two matrices of rows that are multiplied."""
 
     region: int
@@ -42,11 +42,11 @@ class WeightProduct(NamedTuple):
     """Of the gradient."""
     offset: int
     rows: int
-    left: Side
-    right: Side
+    left: ProductSide
+    right: ProductSide
 
 
-class Chunk(NamedTuple):
+class GradientChunk(NamedTuple):
     """A part of the gradient of a matrix, in numbers of a region of chunks, and where it is added."""
 
     first: int
@@ -96,7 +96,7 @@ class PassMemory:
         """The regions of the gradients of tensors, and the numbers of these."""
         self.added: set[int] = set()
         """Regions of gradients to which functions of rows add, so that each part needs a copy."""
-        self.chunks: list[Chunk] = []
+        self.chunks: list[GradientChunk] = []
         self.fields = [name for name in self.index if name.startswith(("d node ", "d edge "))]
         """The gradients of fields that functions of rows write."""
         for number, program in enumerate(programs):
@@ -175,7 +175,9 @@ class PassMemory:
         for number in range(count):
             low, high = rows * number // count, rows * (number + 1) // count
             left, right = (
-                Side(of, int(self.offset[self.index[f"{kind} {program} {k}"]]) + low * columns * self.item, columns)
+                ProductSide(
+                    of, int(self.offset[self.index[f"{kind} {program} {k}"]]) + low * columns * self.item, columns
+                )
                 for kind, of, columns in sides
             )
             if number == 0:
@@ -183,7 +185,7 @@ class PassMemory:
                 continue
             first = self.sizes[CHUNKS]
             self.sizes[CHUNKS] += size
-            self.chunks.append(Chunk(first, size, region, into))
+            self.chunks.append(GradientChunk(first, size, region, into))
             found.append(WeightProduct(CHUNKS, first * self.item, high - low, left, right))
         return found
 

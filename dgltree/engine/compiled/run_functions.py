@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgltree.engine.compiled.catalogue import MOST_VALUES
+from dgltree.engine.compiled.catalogue import MOST_VALUES, check_values
 from dgltree.engine.compiled.held_tensors import HeldTensors
 from dgltree.engine.compiled.known_functions import BoundProgram, KnownFunctions, Memory
 from dgltree.engine.compiled.programs import NodeProgram
@@ -230,8 +230,7 @@ def code_of(
     for code in alike:
         if forms.keys() <= code.forms.keys():
             return code
-    if sum(program.size for program in forms.values()) > MOST_VALUES:
-        raise NotAProgramError(f"the programs have more than {MOST_VALUES} values")
+    check_values(forms.values())
     if alike and sum(program.size for program in (forms | alike[0].forms).values()) <= MOST_VALUES:
         forms = alike[0].forms | forms
     alike.insert(0, PassCode(forms, wanted, reverse))

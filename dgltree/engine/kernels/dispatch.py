@@ -347,7 +347,7 @@ def get_fused(cell: CellContract) -> Fused | None:
     raise AssertionError("CellContract has it")
 
 
-class Written(NamedTuple):
+class WrittenFunction(NamedTuple):
     """A function of ours as it was when nobody had changed it, by where it is found."""
 
     where: type | dict[str, Any]
@@ -364,7 +364,7 @@ class Written(NamedTuple):
         return now is self.function and (now is None or now.__code__ is self.code)
 
 
-_written: WeakKeyDictionary[type, list[Written]] = WeakKeyDictionary()
+_written: WeakKeyDictionary[type, list[WrittenFunction]] = WeakKeyDictionary()
 
 
 def is_as_written(kind: type) -> bool:
@@ -372,24 +372,24 @@ def is_as_written(kind: type) -> bool:
     known = _written.get(kind)
     if known is not None and all(each.is_unchanged() for each in known):
         return True
-    found: list[Written] = []
+    found: list[WrittenFunction] = []
     for name in MATHEMATICS:
         owner = next((base for base in kind.__mro__ if name in vars(base)), None)
         if owner is None:
-            found.append(Written(kind, name, None, None))
+            found.append(WrittenFunction(kind, name, None, None))
             continue
         method = vars(owner)[name]
         is_own = isinstance(method, FunctionType) and method.__globals__["__name__"] == owner.__module__
         if not is_own or method.__code__.co_qualname != f"{owner.__qualname__}.{name}":
             return False
-        found.append(Written(kind, name, method, method.__code__))
+        found.append(WrittenFunction(kind, name, method, method.__code__))
         if not _helpers_are_as_written(method, found):
             return False
     _written[kind] = found
     return True
 
 
-def _helpers_are_as_written(function: FunctionType, found: list[Written]) -> bool:
+def _helpers_are_as_written(function: FunctionType, found: list[WrittenFunction]) -> bool:
     here = function.__globals__
     for name in function.__code__.co_names:
         if any(each.where is here and each.name == name for each in found):
@@ -397,12 +397,12 @@ def _helpers_are_as_written(function: FunctionType, found: list[Written]) -> boo
         helper = here.get(name)
         if not isinstance(helper, FunctionType):
             if helper is None and hasattr(builtins, name):
-                found.append(Written(here, name, None, None))
+                found.append(WrittenFunction(here, name, None, None))
             continue
         if not helper.__globals__["__name__"].startswith("dgltree.") or helper.__code__.co_qualname != name:
             return False
         is_new = all(helper is not each.function for each in found)
-        found.append(Written(here, name, helper, helper.__code__))
+        found.append(WrittenFunction(here, name, helper, helper.__code__))
         if is_new and not _helpers_are_as_written(helper, found):
             return False
     return True

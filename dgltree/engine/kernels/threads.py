@@ -61,7 +61,7 @@ def threads_of_torch(device: torch.device) -> Iterator[int]:
 
 
 def thread_count() -> int:
-    """How many threads compute what is said to be computed together."""
+    """How many threads :func:`together` has here."""
     return _count.get()
 
 
