@@ -82,7 +82,7 @@ class TreeModel(nn.Module):
             states: (E * each, n) floating, those of an example's trees one after the other.
             features: (E, F) numbers, which are joined to every state of their example; None: none.
 
-        Raises ``ValueError`` for features of another number of examples, and for states that are not two per pair.
+        Raises ``ValueError`` unless features are one row per example, and for states that are not two per pair.
         """
         if features is not None:
             examples = len(features)
