@@ -39,7 +39,7 @@ _Ids = TypeVar("_Ids", int, np.ndarray, Tensor)
 
 
 class NumberedNodes(Protocol):
-    """What is read here of a ``TreeBatch``, whose module imports this one."""
+    """The part of a ``TreeBatch`` that is read here; its own module imports this one."""
 
     @property
     def function(self) -> Tensor: ...
@@ -244,7 +244,7 @@ class _ScaleLevel(NamedTuple):
 
 
 class _ScaleColumns(NamedTuple):
-    """What a table has for each function id, the last for none, for each name and for each place."""
+    """Columns of a table: of function ids, the last for none, of their names, and of places."""
 
     name: Tensor
     """(F + 1,) int64, the number of a function's name."""

@@ -25,7 +25,7 @@ MOST_VARIABLES = 12
 
 
 class _RightOperand(NamedTuple):
-    """What ``( and F )`` or ``( or F )`` means: it waits for the formula on its left."""
+    """The meaning of ``( and F )`` or ``( or F )``, which wait for the formula on their left."""
 
     connective: str
     table: int
@@ -85,7 +85,7 @@ class TruthTables:
         return table
 
     def _of_word(self, word: str | None) -> _Meaning:
-        """What a leaf means."""
+        """The meaning of a leaf."""
         if word in CONNECTIVES:
             return word
         if word not in self.of_variables:
