@@ -372,6 +372,10 @@ ROWS = [
     Row("training.deciding.MOST_CLASSES", are_classes),
     Row("training.model_card.MAX_LISTED_CLASSES", whole(lambda m, size: m._class_names(["x"] * size), " more")),
     Row("training.fitting.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
+    Row(
+        "trees.logic.MOST_VARIABLES",
+        takes(lambda m, size: m.TruthTables([f"x{i}" for i in range(size)]), "variables; a truth table"),
+    ),
     Row("trees.picture.MAX_NAME_LENGTH", whole(lambda m, size: m._cut("a" * size), "…")),
 ]
 ELSEWHERE = {"scale.tables.MAX_BLOCK_BYTES"}

@@ -54,7 +54,9 @@ class NumberFeature:
         """(E, width) float64. ``ValueError`` for a text that is not a number."""
         values = np.array([np.nan if text is None else number_of(text) for text in texts], float)
         values = np.clip(values, -FARTHEST, FARTHEST)
-        found = np.arcsinh(np.clip((values / 2 - self.middle / 2) / self.spread, -FARTHEST, FARTHEST) * 2)
+        with np.errstate(over="ignore"):  # what is infinite becomes FARTHEST
+            half_distances = (values / 2 - self.middle / 2) / self.spread
+        found = np.arcsinh(np.clip(half_distances, -FARTHEST / 2, FARTHEST / 2) * 2)
         known = [np.nan_to_num(found), np.isnan(values).astype(float)]
         return np.stack(known[: self.width], 1)
 

@@ -20,7 +20,7 @@ from dgltree.read.formula import read_formula
 from dgltree.read.listops import DIGITS, OPERATORS, bracketed, read_words
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.words import SENTENCE, read_sentence
-from dgltree.trees.logic import CONNECTIVES, MOST_VARIABLES, RELATIONS, TruthTables
+from dgltree.trees.logic import CONNECTIVES, RELATIONS, TruthTables
 from dgltree.trees.tree import Tree
 
 
@@ -42,15 +42,13 @@ def true_class(classes: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any] 
         if listed and {*classes} == {*DIGITS} and len(trees) == 1:
             _, value = read_words(" ".join(words))
             return {"by": "arithmetic", "answer": str(value), "note": ""}
-    except ValueError:  # no formula, or no list
+    except ValueError:  # no formula, one of too many variables, or no list
         pass
     return None
 
 
 def _related(left: Tree, right: Tree) -> dict[str, Any] | None:
     variables = sorted({*_words(left), *_words(right)} - {*CONNECTIVES})
-    if len(variables) > MOST_VARIABLES:
-        return None
     tables = TruthTables(variables)
     pair = tables.of(left), tables.of(right)
     for name, table in zip(("first", "second"), pair, strict=True):

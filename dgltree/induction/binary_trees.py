@@ -91,13 +91,8 @@ def tree_from_distances(tokens: Sequence[str], distances: Tensor) -> Tree:
         return after
 
     for distance, word in zip(distances.tolist(), _words(tokens), strict=True):
-        stack.append(
-            _OpenSpan(
-                distance=distance,
-                before=close_below(distance),
-                word=word,
-            )
-        )
+        before = close_below(distance)
+        stack.append(_OpenSpan(distance=distance, before=before, word=word))
     whole = close_below(float("inf"))
     assert whole is not None
     return whole
@@ -140,8 +135,14 @@ def without_tokens(tree: Tree, dropped: Collection[str]) -> Tree:
     On logic and ListOps the brackets are tokens to a sequence encoder; the tree it builds is compared with the given
     one after ``without_tokens(tree, "()")``. An only child takes its parent's place, also if nothing was dropped.
 
+    Args:
+        tree: any; a leaf without a token is kept.
+        dropped: the tokens; a text is the tokens of one character each.
+
     Raises ``ValueError`` if no leaf is left.
     """
+    # Of a text, ``in`` would ask for a part of it: the tokens "" and "()" are parts of "()".
+    dropped = frozenset(dropped)
 
     def keep(node: Tree, children: list[Tree | None]) -> Tree | None:
         if not children:

@@ -17,6 +17,8 @@ from dgltree.trees.tree import Tree
 
 CLOSED = -1
 """In place of a gap, after the last merge of a sentence."""
+WHOLE = (torch.int64, torch.int32)
+"""Types of the numbers of gaps and words that gather takes."""
 
 
 class Joined(NamedTuple):
@@ -26,7 +28,7 @@ class Joined(NamedTuple):
     """(B, T - 1) int64, the left child of each merge; of no meaning after the last merge of a sentence."""
     right: Tensor
     """(B, T - 1) int64, the right child."""
-    words: Tensor
+    word_count: Tensor
     """(B, 2 T - 1) int64, how many words each node has."""
     level: Tensor
     """(B, 2 T - 1) int64, 0 for words, else one more than the higher child's."""
@@ -39,43 +41,42 @@ def build_nodes(order: Tensor, lengths: Tensor) -> Joined:
         order: (B, T - 1) int64, the gaps in the order in which they are closed, then ``CLOSED``.
         lengths: (B,) int64, words of each sentence, 1 to T.
 
-    Raises ``ValueError`` for other shapes and what is not an order of the gaps of a sentence.
+    Raises ``ValueError`` for other shapes, for no sentence, and for what is not an order of the gaps of a sentence.
     """
     _check(order, lengths)
     rows, steps = order.shape
-    count = steps + 1
+    most_words = steps + 1
     # Three tables say what the subtrees are so far: of one that ends at a word its first word, and of one that begins
     # at a word its last word and its node. They are right at the ends of subtrees, which is where they are read.
-    first = torch.arange(count, device=order.device).repeat(rows, 1)
+    first = torch.arange(most_words, device=order.device).repeat(rows, 1)
     last = first.clone()
     node = first.clone()
-    nodes = 2 * count - 1
-    words = torch.ones(rows, nodes, dtype=torch.int64, device=order.device)
-    level = torch.zeros_like(words)
+    word_count = torch.ones(rows, most_words + steps, dtype=torch.int64, device=order.device)
+    level = torch.zeros_like(word_count)
     left = torch.empty_like(order, dtype=torch.int64)
     right = torch.empty_like(order, dtype=torch.int64)
     for step in range(steps):
-        merges = order[:, step : step + 1] != CLOSED
+        is_merge = order[:, step : step + 1] != CLOSED
         gap = order[:, step : step + 1].clamp(min=0)
         start = first.gather(1, gap)
         end = last.gather(1, gap + 1)
         left_node = node.gather(1, start)
         right_node = node.gather(1, gap + 1)
-        new_node = count + step
+        new_node = most_words + step
         left[:, step] = left_node.squeeze(1)
         right[:, step] = right_node.squeeze(1)
-        word_count = words.gather(1, left_node) + words.gather(1, right_node)
+        new_count = word_count.gather(1, left_node) + word_count.gather(1, right_node)
         height = torch.maximum(level.gather(1, left_node), level.gather(1, right_node))
-        words[:, new_node] = word_count.squeeze(1)
+        word_count[:, new_node] = new_count.squeeze(1)
         level[:, new_node] = height.squeeze(1) + 1
-        _write(first, end, start, merges)
-        _write(last, start, end, merges)
+        _write(first, end, start, is_merge)
+        _write(last, start, end, is_merge)
         new_nodes = torch.full_like(start, new_node)
-        _write(node, start, new_nodes, merges)
+        _write(node, start, new_nodes, is_merge)
     return Joined(
         left=left,
         right=right,
-        words=words,
+        word_count=word_count,
         level=level,
     )
 
@@ -99,7 +100,7 @@ def merged_trees(words: Sequence[Sequence[str]], order: Tensor) -> list[Tree]:
 
     Raises ``ValueError`` as :func:`build_nodes` does.
     """
-    lengths = torch.tensor([len(sentence) for sentence in words])
+    lengths = torch.tensor([len(sentence) for sentence in words], dtype=torch.int64)
     joined = build_nodes(order.cpu(), lengths)
     first_merged = order.shape[1] + 1
     trees = []
@@ -175,38 +176,42 @@ def merged_batch(
 def _preorder(joined: Joined, lengths: Tensor) -> Tensor:
     """(B, 2 T - 1) int64, the position of each node in its tree's preorder; -1 for nodes that a sentence lacks."""
     steps = joined.left.shape[1]
-    position = torch.full_like(joined.words, -1)
+    position = torch.full_like(joined.word_count, -1)
     last_merged = steps - 1 + lengths
     root = torch.where(lengths > 1, last_merged, 0)
     position.scatter_(1, root.unsqueeze(1), 0)
     # A node is made after its children, so from the last merge to the first a parent has its position before them.
     for step in reversed(range(steps)):
-        merges = (lengths - 1 > step).unsqueeze(1)
+        is_merge = (lengths - 1 > step).unsqueeze(1)
         left = joined.left[:, step : step + 1]
         right = joined.right[:, step : step + 1]
         parent = position[:, steps + 1 + step].unsqueeze(1)
-        _write(position, left, parent + 1, merges)
-        left_size = 2 * joined.words.gather(1, left) - 1
-        _write(position, right, parent + 1 + left_size, merges)
+        _write(position, left, parent + 1, is_merge)
+        left_size = 2 * joined.word_count.gather(1, left) - 1
+        _write(position, right, parent + 1 + left_size, is_merge)
     return position
 
 
 def _check(order: Tensor, lengths: Tensor) -> None:
     """Raise the errors of :func:`build_nodes`."""
     has_shapes = order.dim() == 2 and lengths.shape == order.shape[:1]
-    if not has_shapes or order.is_floating_point() or not len(order):
+    has_whole_numbers = order.dtype in WHOLE and lengths.dtype in WHOLE
+    if not has_shapes or not has_whole_numbers:
         raise ValueError(
-            f"merges are {tuple(order.shape)} {order.dtype} for lengths {tuple(lengths.shape)}; "
-            "they are (B, T - 1) and (B,), whole numbers"
+            f"merges are {tuple(order.shape)} {order.dtype} for lengths {tuple(lengths.shape)} {lengths.dtype}; "
+            "they are (B, T - 1) and (B,), int64"
         )
-    # Sorted, with a number above all gaps after the last merge, a right row is 0, 1, ... and then that number.
+    if not len(order):
+        raise ValueError("a batch without sentences has no trees: give at least one sentence")
+    # Sorted, with a number above all gaps in the rest of the row, a right row is 0, 1, ... and then that number. What
+    # the rest has is looked at apart, because a row may have that number itself.
     steps = order.shape[1]
     gaps = torch.arange(steps, device=order.device)
     is_merge = gaps < lengths.unsqueeze(1) - 1
     expected = gaps.where(is_merge, steps)
-    gap_or_last = order.where((order != CLOSED) | is_merge, steps)
-    closed_gaps = gap_or_last.sort(1).values
-    wrong_order = (expected != closed_gaps).any(1)
+    closed_gaps = order.where(is_merge, steps).sort(1).values
+    wrong_rest = ~is_merge & (order != CLOSED)
+    wrong_order = ((expected != closed_gaps) | wrong_rest).any(1)
     wrong_length = (lengths < 1) | (lengths > steps + 1)
     wrong = torch.nonzero(wrong_order | wrong_length)
     if len(wrong):

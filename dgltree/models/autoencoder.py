@@ -93,7 +93,8 @@ class Swept:
     roots: Tensor
     """(B,) int64, the node of each tree or sentence."""
     count: Tensor
-    """(R,) int64, how often each leaf occurs."""
+    """(R,) int64, how many nodes of the given trees, or words of the sentences, each leaf is: several if duplicate
+    subtrees are one node. Of inner nodes it says nothing about sentences."""
 
     @property
     def trees(self) -> list[Tree]:
@@ -215,11 +216,12 @@ class Autoencoder(nn.Module):
         roots: Tensor,
         occurring: Tensor,
     ) -> Swept:
-        """Run the downward pass. ``occurring`` has a leaf's number as often as the leaf occurs."""
+        """Run the downward pass. ``occurring`` has the node here of each given node, or of each word."""
         ordered = graph
         if self.places == "numbers":
             # The children of each node in the order of their numbers.
-            order = torch.argsort(graph.parent_index * graph.num_nodes + graph.child_index)
+            key = graph.parent_index * graph.num_nodes + graph.child_index
+            order = torch.argsort(key)
             ordered = replace(graph, child_index=graph.child_index[order])
         down = propagate(ordered, self.down, direction="down", up=up)
         count = torch.bincount(occurring, minlength=graph.num_nodes)
@@ -235,6 +237,7 @@ class Autoencoder(nn.Module):
     def losses(self, swept: Swept) -> dict[str, Tensor]:
         """The parts of the loss by name, (), of which it is the mean."""
         losses = {}
+        token = swept.batch.token
         inner = swept.batch.arity > 0
         up = swept.up
         down = swept.down
@@ -243,22 +246,25 @@ class Autoencoder(nn.Module):
             down = down[inner]
         if self.loss != "cross_entropy" and len(up):
             losses["contrastive"] = contrastive(up, down, self.scale)
-        is_word = ~inner & (swept.batch.token != NO_TOKEN)
+        is_word = ~inner & (token != NO_TOKEN)
         leaves = torch.nonzero(is_word).squeeze(-1)
         if self.output is not None and len(leaves):
             weight = None
             if self.occurrences and self.entangled:
                 weight = swept.count[leaves]
             logits = self.output(swept.down.index_select(0, leaves))
-            losses["cross_entropy"] = word_cross_entropy(logits, swept.batch.token[leaves], weight)
+            losses["cross_entropy"] = word_cross_entropy(logits, token[leaves], weight)
         return losses
 
     def forward(self, swept: Swept) -> Tensor:
         """(), the loss: the mean of its parts."""
         losses = self.losses(swept)
         if not losses:
+            # Without a part, as of leaves that have no tokens, there is nothing to learn; but a caller's backward needs
+            # a graph, and with several processes each of them needs gradients, which this makes 0.
             return swept.up.sum() * 0
-        return torch.stack(list(losses.values())).mean()
+        parts = list(losses.values())
+        return torch.stack(parts).mean()
 
 
 class PublishedNetwork(NamedTuple):

@@ -64,17 +64,33 @@ class TreeModel(nn.Module):
         share: bool = False,
         features: Tensor | None = None,
     ) -> Tensor:
-        """Logits (B, C), or numbers (B,), one per root.
+        """Logits (E, C), or numbers (E,), one per example of ``each`` trees.
 
-        ``features`` (E, F) are those of the columns next to the trees, if the readout is for n + F numbers.
+        Args:
+            batch: E * each trees.
+            share: whether each duplicate subtree is computed once.
+            features: (E, F) those of the columns next to the trees, if the readout is for n + F numbers.
+
+        Raises ``ValueError`` as the encoder and :meth:`read_out` do.
         """
         return self.read_out(self.encoder(batch, share), features)
 
     def read_out(self, states: Tensor, features: Tensor | None = None) -> Tensor:
-        """Logits or numbers of states (B, n), joined to ``features`` (E, F) of the B / E trees of each example."""
+        """Logits (E, C), or numbers (E,), of states that an encoder gave.
+
+        Args:
+            states: (E * each, n) floating, those of an example's trees one after the other.
+            features: (E, F) numbers, which are joined to every state of their example; None: none.
+
+        Raises ``ValueError`` unless features are one row per example, and for states that are not two per pair.
+        """
         if features is not None:
-            trees_per_example = len(states) // max(1, len(features))
-            features = features.to(states.dtype).repeat_interleave(trees_per_example, 0)
+            examples = len(features)
+            if len(states) != self.each * examples:
+                raise ValueError(
+                    f"features of {examples} examples are for {self.each * examples} states; found {len(states)}"
+                )
+            features = features.to(states.dtype).repeat_interleave(self.each, 0)
             states = torch.cat([states, features], -1)
         return self._read_out(states)
 
@@ -89,6 +105,9 @@ class PairModel(TreeModel):
 
     def _read_out(self, states: Tensor) -> Tensor:
         """Logits of the states of roots 2i and 2i + 1."""
+        count = len(states)
+        if count % 2:
+            raise ValueError(f"{count} trees are not pairs; give the two trees of each pair one after the other")
         return self.readout(states[::2], states[1::2])
 
 
@@ -118,9 +137,10 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     Every part leaves it in the mode that it was in.
     """
     modes = [(part, part.training) for part in model.modules()]
+    device = next(model.parameters()).device
     model.eval()
     try:
-        with torch.no_grad(), without_autocast(next(model.parameters()).device):
+        with torch.no_grad(), without_autocast(device):
             yield
     finally:
         for part, training in modes:

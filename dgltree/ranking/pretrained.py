@@ -3,9 +3,10 @@
 The published weights of the Tree-SMU papers (Arabshahi et al. 2021, arXiv 1911.01545) become models of ours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -31,9 +32,10 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
     """
     model = open_any(name_or_file)
     if not isinstance(model, EquationModel):
-        raise ValueError(
-            f"{name_or_file} reads no equations but classifies into {', '.join(model.classes)}: use dgltree.load"
-        )
+        reads = "reads no equations"
+        if model.classes:
+            reads += f" but classifies into {', '.join(model.classes)}"
+        raise ValueError(f"{name_or_file} {reads}: use dgltree.load")
     return model
 
 
@@ -89,20 +91,58 @@ LEFT_OUT = ("Number_enc.", "Number_dec.")
 """Beginnings of the names of tensors for which our models of equations have no slot."""
 
 
-class ReadTensors(dict[str, Tensor]):
-    """Tensors by name, which remember which of them were read."""
+OPTIONS_OF = "sin"
+"""The function whose tensors imply the options of a Tree-SMU; all functions have the same."""
+PUBLISHED_STACK = 5
+"""Rows of the stack of a published Tree-SMU, unless it reads more."""
 
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        super().__init__(tensors)
+
+class ReadTensors:
+    """The tensors of a file, which remember which of them were read, and are refused where they are not as expected.
+
+    Args:
+        path: of the file, for messages.
+        tensors: by name.
+    """
+
+    def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
+        self.path = path
+        self.tensors = tensors
         self.unread = {name for name in tensors if not name.startswith(LEFT_OUT)}
 
-    def __getitem__(self, name: str) -> Tensor:
-        self.unread.discard(name)
-        return super().__getitem__(name)
+    def __contains__(self, name: str) -> bool:
+        return name in self.tensors
 
-    def gate(self, name: str) -> tuple[Tensor, Tensor]:
-        """The weight and the bias of a linear map."""
-        return self[f"{name}.weight"], self[f"{name}.bias"]
+    def read(self, name: str, *shape: int | None) -> Tensor:
+        """A tensor of this shape; None: any size from 1.
+
+        Raises ``ValueError`` if there is none, and for another shape or dtype, which ``copy_`` might broadcast or cast.
+        """
+        if name not in self.tensors:
+            raise self._refused(f"there is no {name}")
+        tensor = self.tensors[name]
+        sizes = tuple(tensor.shape)
+        # An expected None is as what is there, unless that is 0.
+        expected = tuple(found if size is None else size for found, size in zip(sizes, shape, strict=False))
+        if len(sizes) != len(shape) or sizes != expected or 0 in sizes or not tensor.is_floating_point():
+            wanted = ", ".join("any" if size is None else str(size) for size in shape)
+            raise self._refused(f"{name} is {sizes} {tensor.dtype}; it must be ({wanted}), floating")
+        self.unread.discard(name)
+        return tensor
+
+    def gate(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+    ) -> tuple[Tensor, Tensor]:
+        """The weight (rows, columns) and the bias (rows,) of a linear map."""
+        weight = self.read(f"{name}.weight", rows, columns)
+        bias = self.read(f"{name}.bias", rows)
+        return weight, bias
+
+    def _refused(self, reason: str) -> ValueError:
+        return ValueError(f"{self.path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({reason})")
 
 
 def load_published(path: str | Path) -> EquationModel:
@@ -117,11 +157,9 @@ def load_published(path: str | Path) -> EquationModel:
     parameters are not those of one of the three models, each of them. Nothing is unpickled but tensors
     (``weights_only``).
     """
-    weights = ReadTensors(_read(Path(path)))
-    try:
-        model = _model_of(weights)
-    except (KeyError, IndexError, RuntimeError) as error:
-        raise ValueError(f"{path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({error})") from None
+    path = Path(path)
+    weights = ReadTensors(path, _read(path))
+    model = _model_of(weights)
     if weights.unread:
         first, *others = sorted(weights.unread)
         if others:
@@ -135,30 +173,39 @@ def load_published(path: str | Path) -> EquationModel:
 
 def _model_of(weights: ReadTensors) -> EquationModel:
     """The model with these weights, in evaluation mode."""
-    n = weights["Symbol.weight"].shape[1]
-    if "sin.linear.weight" in weights:
+    symbols = weights.read("Symbol.weight", len(ROWS), None)
+    n = symbols.shape[1]
+    rows: Callable[[ReadTensors, str, int, int], Gates]
+    if f"{OPTIONS_OF}.linear.weight" in weights:
         cell: Cell = TreeRNN(VOCABULARY, n)
         rows = _tree_rnn_rows
-    elif "sin.forget.weight" in weights:
+    elif f"{OPTIONS_OF}.forget.weight" in weights:
         cell = TreeLSTM(VOCABULARY, n)
         rows = _tree_lstm_rows
     else:
-        cell = TreeSMU(VOCABULARY, n, **_tree_smu_options(weights))
-        rows = _tree_smu_rows
+        options = _tree_smu_options(weights, n)
+        cell = TreeSMU(VOCABULARY, n, **options._asdict())
+        rows = partial(_tree_smu_rows, options)
     readout = EquationReadout()
     with torch.no_grad():
         kept = [i for i, token in enumerate(ROWS) if token is not None]
-        cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
+        _fill(cell.embedding.weight, symbols[kept])
         for arity, functions in ((1, UNARY), (2, BINARY)):
             gates = cell.named_maps()[f"gates_{arity}"]
             assert gates.bias is not None
             for function in functions:
                 matrix = gates.position[VOCABULARY.function_id(function, arity)]
-                pairs = rows(weights, function, arity)
-                gates.weight[matrix].copy_(torch.cat([weight for weight, _ in pairs]))
-                gates.bias[matrix].copy_(torch.cat([bias for _, bias in pairs]))
-        readout.bias.copy_(weights["bias"])
+                pairs = rows(weights, function, arity, n)
+                _fill(gates.weight[matrix], torch.cat([weight for weight, _ in pairs]))
+                _fill(gates.bias[matrix], torch.cat([bias for _, bias in pairs]))
+        _fill(readout.bias, weights.read("bias", 1))
     return EquationModel(TreeEncoder(cell), readout).eval()
+
+
+def _fill(target: Tensor, source: Tensor) -> None:
+    """Copy a source of the target's shape, which was compared with the file when it was read."""
+    assert target.shape == source.shape, (target.shape, source.shape)
+    target.copy_(source)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
@@ -170,13 +217,17 @@ def _read(path: Path) -> dict[str, Tensor]:
     except Exception as error:  # torch raises whatever its unpickler meets
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(f"{path}: not a torch file of tensors ({reason})") from None
-    if not isinstance(weights, dict) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
+    if not isinstance(weights, dict):
         raise ValueError(f"{path}: not a dict of tensors")
+    for name, tensor in weights.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise ValueError(f"{path}: not a dict of tensors by name")
     return weights
 
 
 # The names of a function's gates in a checkpoint differ from model to model. Each of these gives (weight, bias) of the
-# gates in the order of the cell's ``gates``; weights are (n, arity * n).
+# gates in the order of the cell's ``gates``; weights are (n, arity * n), unless a gate says for each row of a stack
+# whether it is read.
 Gates = list[tuple[Tensor, Tensor]]
 
 
@@ -184,68 +235,86 @@ def _tree_rnn_rows(
     weights: ReadTensors,
     function: str,
     arity: int,
+    n: int,
 ) -> Gates:
-    return [weights.gate(f"{function}.linear")]
+    return [weights.gate(f"{function}.linear", n, arity * n)]
 
 
 def _tree_lstm_rows(
     weights: ReadTensors,
     function: str,
     arity: int,
+    n: int,
 ) -> Gates:
     gates = ("input", "data", "output")  # u, in, o: the published "data" is the input gate
     if arity == 1:
-        return [weights.gate(f"{function}.{gate}") for gate in (*gates, "forget")]
+        return [weights.gate(f"{function}.{gate}", n, n) for gate in (*gates, "forget")]
 
     def side_by_side(name: str) -> Tensor:
-        left = weights[f"{function}.{name}_left.weight"]
-        right = weights[f"{function}.{name}_right.weight"]
+        left = weights.read(f"{function}.{name}_left.weight", n, n)
+        right = weights.read(f"{function}.{name}_right.weight", n, n)
         return torch.cat([left, right], 1)
 
     rows = []
     for gate in gates:
-        rows.append((side_by_side(gate), weights[f"{function}.{gate}_bias"]))
+        bias = weights.read(f"{function}.{gate}_bias", n)
+        rows.append((side_by_side(gate), bias))
     for child in ("left", "right"):
-        rows.append((side_by_side(f"forget_{child}_by"), weights[f"{function}.forget_bias_{child}"]))
+        bias = weights.read(f"{function}.forget_bias_{child}", n)
+        rows.append((side_by_side(f"forget_{child}_by"), bias))
     return rows
 
 
-def _tree_smu_options(weights: ReadTensors) -> dict[str, Any]:
-    """The options of a Tree-SMU that its parameters imply."""
-    gated = sum(f"sin.pos_linear_{k}.weight" in weights for k in range(1, len(weights)))
+class ImpliedOptions(NamedTuple):
+    """The options of a :class:`TreeSMU` that the names and shapes of its parameters imply."""
+
+    stack_size: int
+    top_k: int
+    gated_top_k: bool
+    pop: bool
+    no_op: bool
+    data_gate: bool
+
+
+def _tree_smu_options(weights: ReadTensors, n: int) -> ImpliedOptions:
+    gated = 0
+    while f"{OPTIONS_OF}.pos_linear_{gated + 1}.weight" in weights:
+        gated += 1
     top_k = max(gated, 1)
-    if "sin.pos_linear.weight" in weights:
-        top_k = len(weights["sin.pos_linear.weight"])
-    return {
-        "stack_size": max(5, top_k),
-        "top_k": top_k,
-        "gated_top_k": gated > 0,
-        "pop": "sin_stack.pop_gate_linear.weight" in weights,
-        "no_op": "sin_stack.no_op_gate_linear.weight" in weights,
-        "data_gate": "sin_stack.data_linear.weight" in weights,
-    }
+    if f"{OPTIONS_OF}.pos_linear.weight" in weights:
+        top_k = len(weights.read(f"{OPTIONS_OF}.pos_linear.weight", None, n))
+    return ImpliedOptions(
+        stack_size=max(PUBLISHED_STACK, top_k),
+        top_k=top_k,
+        gated_top_k=gated > 0,
+        pop=f"{OPTIONS_OF}_stack.pop_gate_linear.weight" in weights,
+        no_op=f"{OPTIONS_OF}_stack.no_op_gate_linear.weight" in weights,
+        data_gate=f"{OPTIONS_OF}_stack.data_linear.weight" in weights,
+    )
 
 
 def _tree_smu_rows(
+    options: ImpliedOptions,
     weights: ReadTensors,
     function: str,
     arity: int,
+    n: int,
 ) -> Gates:
-    options = _tree_smu_options(weights)
     names = [f"{function}_stack.input_linear", f"{function}.o_linear", f"{function}_stack.push_gate_linear"]
-    for action in ("pop", "no_op"):
-        if options[action]:
-            names.append(f"{function}_stack.{action}_gate_linear")
+    if options.pop:
+        names.append(f"{function}_stack.pop_gate_linear")
+    if options.no_op:
+        names.append(f"{function}_stack.no_op_gate_linear")
     if arity == 1:
         names.append(f"{function}_stack.gate_linear")
     else:
         names.append(f"{function}_stack.gate_linear_l")
         names.append(f"{function}_stack.gate_linear_r")
-    if options["data_gate"]:
+    if options.data_gate:
         names.append(f"{function}_stack.data_linear")
-    if options["top_k"] > 1:
-        if options["gated_top_k"]:
-            names += [f"{function}.pos_linear_{k}" for k in range(1, options["top_k"] + 1)]
-        else:
-            names.append(f"{function}.pos_linear")
-    return [weights.gate(name) for name in names]
+    if options.gated_top_k and options.top_k > 1:
+        names += [f"{function}.pos_linear_{k}" for k in range(1, options.top_k + 1)]
+    gates = [weights.gate(name, n, arity * n) for name in names]
+    if options.top_k > 1 and not options.gated_top_k:
+        gates.append(weights.gate(f"{function}.pos_linear", options.top_k, arity * n))
+    return gates

@@ -4,7 +4,8 @@ A formula is a variable, ``( not F )``, ``( F ( and F ) )`` or ``( F ( or F ) )`
 ``not`` included, and every bracket a node of two children.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from dgltree.trees.tree import Tree
 
@@ -20,53 +21,77 @@ RELATIONS = (
 )
 """In the order of their class numbers."""
 MOST_VARIABLES = 12
-"""The most variables of formulas that are compared; a truth table has a bit for each assignment."""
+"""The most variables of truth tables, which have a bit for each assignment."""
 
-# A formula means its table. A connective is curried, because a bracket joins two things at a time: ``( and F )`` means
-# a function that waits for the formula on its left.
-_Meaning = int | Callable[[int], "_Meaning"]
+
+class _RightOperand(NamedTuple):
+    """The meaning of ``( and F )`` or ``( or F )``, which wait for the formula on their left."""
+
+    connective: str
+    table: int
+
+
+# A formula means its table, and the leaf of a connective its word.
+_Meaning = int | str | _RightOperand
 
 
 class TruthTables:
     """Truth tables of the formulas over some variables, as integers: bit r says whether one holds in assignment r.
 
     Args:
-        variables: their names; variable k is true in the assignments r that have bit k.
+        variables: up to MOST_VARIABLES different names; variable k is true in the assignments r that have bit k.
+
+    Raises ``ValueError`` for more variables, for a name that occurs twice and for that of a connective.
     """
 
     def __init__(self, variables: Sequence[str]) -> None:
+        if len(variables) > MOST_VARIABLES:
+            raise ValueError(
+                f"{len(variables)} variables; a truth table is for at most {MOST_VARIABLES}, as it has a bit for each "
+                "assignment"
+            )
         assignments = 2 ** len(variables)
         self.always = 2**assignments - 1
         """The table of a tautology."""
         self.of_variables: dict[str, int] = {}
         for k, name in enumerate(variables):
+            if name in CONNECTIVES or name in self.of_variables:
+                raise ValueError(f"variable {k} is {name!r}; variables are different words, none of them a connective")
             rows = (1 << row for row in range(assignments) if row >> k & 1)
             self.of_variables[name] = sum(rows)
-        self._meanings: dict[str, _Meaning] = {
-            **self.of_variables,
-            "not": lambda table: self.always ^ table,
-            "and": lambda right: lambda left: left & right,
-            "or": lambda right: lambda left: left | right,
-        }
 
     def of(self, formula: Tree) -> int:
         """The table of a formula over the variables; ``ValueError`` for another word, and for what is not a formula."""
 
         def apply(node: Tree, children: list[_Meaning]) -> _Meaning:
-            if node.token is not None:
-                if node.token not in self._meanings:
-                    raise ValueError(f"found the word {node.token!r}; expected {', '.join(self._meanings)}")
-                return self._meanings[node.token]
-            # ``not F`` and ``and F`` begin with the function, ``F (and F)`` ends with it.
+            if children and node.token is not None:
+                raise ValueError(f"found the word {node.token!r} above other words; every word is a leaf")
             match children:
-                case [function, int(argument)] | [int(argument), function] if callable(function):
-                    return function(argument)
+                case []:
+                    return self._of_word(node.token)
+                case ["not", int(table)]:
+                    return self.always ^ table
+                case ["and" | "or" as connective, int(table)]:
+                    return _RightOperand(connective, table)
+                case [int(left), _RightOperand("and", right)]:
+                    return left & right
+                case [int(left), _RightOperand("or", right)]:
+                    return left | right
             raise ValueError("found brackets without a connective and a formula; expected ( not a ) or ( a ( and b ) )")
 
         table = formula.fold(apply)
         if not isinstance(table, int):
             raise ValueError("found a connective without its operands; expected a formula")
         return table
+
+    def _of_word(self, word: str | None) -> _Meaning:
+        """The meaning of a leaf."""
+        if word in CONNECTIVES:
+            return word
+        if word not in self.of_variables:
+            words = ", ".join((*self.of_variables, *CONNECTIVES))
+            raise ValueError(f"found the word {word!r}; expected {words}")
+        return self.of_variables[word]
 
     def relation(self, left: int, right: int) -> str:
         """Which of the seven relations holds between two tables, neither of them 0 or ``always``.

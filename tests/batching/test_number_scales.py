@@ -1,6 +1,7 @@
 """Numbers on the scale of their place: which places there are, what is read there, and that every engine reads it."""
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,16 @@ from oracle import recursion
 
 import dgltree
 from dgltree.batching import Vocabulary
-from dgltree.batching.number_scales import MIN_PLACE_NUMBERS, NORMAL, NumberScales, PlaceScale
+from dgltree.batching.number_scales import (
+    FARTHEST,
+    MIN_PLACE_NUMBERS,
+    NORMAL,
+    NumberScales,
+    PlaceName,
+    PlaceScale,
+    measure,
+    parents_of,
+)
 from dgltree.batching.subtrees import subtree_numbers
 from dgltree.batching.vocabulary import without_signatures
 from dgltree.cells import ChildSumTreeLSTM, TreeLSTM
@@ -94,6 +104,66 @@ def test_any_numbers_are_read_as_finite_ones(values):
     assert bool(read[~read.isnan()].isfinite().all())
     cell = TreeLSTM(vocabulary, hidden_size=3, input_size=3, leaf="gates", numbers=True)
     assert bool(dgltree.propagate(dgltree.batch(new, vocabulary), cell)["h"].isfinite().all())
+
+
+@pytest.mark.parametrize("middle", [0.0, 1e300, -1e300])
+def test_no_number_is_farther_from_the_middle_than_farthest(middle):
+    places = [PlaceScale(None, None, None, middle, 1e-10, 0.0, 1.0)]
+    vocabulary = Vocabulary([("f", 1), ("atom", 0)], []).with_scales(NumberScales(places))
+    values = torch.tensor([1.7e308, -1.7e308, math.nan, middle], dtype=torch.float64)
+    distances = vocabulary.scale_table.distances(values, torch.zeros(4, dtype=torch.int64)).tolist()
+    assert distances[:2] == [FARTHEST, -FARTHEST]
+    assert math.isnan(distances[2])
+    assert distances[3] == 0.0
+
+
+@pytest.mark.parametrize("largest", [1e305, sys.float_info.max])
+def test_no_number_of_training_is_outside_of_all_that_training_had(largest):
+    trees = [Tree("f", (number(value),)) for value in [largest, -largest, 0.0, 1.0] * MIN_PLACE_NUMBERS]
+    batch = dgltree.batch(trees, known(trees))
+    table = batch.vocabulary.scale_table
+    rows = table.rows(batch.function, *parents_of(batch))
+    assert not bool(table.outside(batch.value, rows).any())
+    assert [(scale.low, scale.high) for scale in known(trees).scales.narrowest] == [(-largest, largest)]
+
+
+def test_measures_of_infinite_numbers_are_finite():
+    measures = measure(np.array([-math.inf, 0.0, math.inf]))
+    assert all(map(math.isfinite, measures))
+    assert (measures.low, measures.high) == (-sys.float_info.max, sys.float_info.max)
+
+
+def test_the_columns_of_a_table_move_to_a_device_together():
+    trees = records()
+    table = known(trees).scale_table
+    there = table.on(torch.device("meta"))
+    tensors = [*there._columns, *(column for level in there._levels for column in level)]
+    assert {tensor.device.type for tensor in tensors} == {"meta"}
+    assert table.on(torch.device("meta")) is there
+    assert table._columns.name.device.type == "cpu"
+
+
+def test_roots_with_numbers_are_a_place_of_their_own():
+    trees = [Tree("f", (number(float(i)),)) for i in range(MIN_PLACE_NUMBERS)]
+    trees += [number(100.0 + i) for i in range(MIN_PLACE_NUMBERS)]
+    scales = {scale.place: scale for scale in known(trees).scales.places}
+    assert list(scales) == [
+        PlaceName("atom", "f"),
+        PlaceName("atom", ""),
+        PlaceName("atom"),
+        PlaceName(),
+    ]
+    assert (scales[PlaceName("atom", "")].low, scales[PlaceName("atom", "f")].high) == (100.0, 9.0)
+
+
+def test_an_answer_for_a_place_is_the_narrowest_that_there_is():
+    wide = [PlaceName("a", "f", 0), PlaceName("a", "f"), PlaceName("a"), PlaceName("b"), PlaceName("gone", "f")]
+    places = [PlaceScale(*place, float(row), 1.0, 0.0, 1.0) for row, place in enumerate([*wide, PlaceName()])]
+    table = Vocabulary([("f", 2), ("a", 0), ("b", 0), ("c", 0)], []).with_scales(NumberScales(places)).scale_table
+    f, a, b, c = range(4)
+    cases = [(a, f, 0, 0), (a, f, 1, 1), (a, -1, 0, 0), (b, f, 0, 0), (c, f, 0, 0)]
+    assert table.rows(*torch.tensor(cases).T).tolist() == [0, 1, 2, 3, 5]
+    assert [place.wider for place in wide[:3]] == [PlaceName("a", "f"), PlaceName("a"), PlaceName()]
 
 
 def test_an_outlier_leaves_ordinary_numbers_apart():

@@ -12,6 +12,7 @@ import pytest
 from own_trees import written
 
 from dgltree import Tree, TreeDataset
+from dgltree.batching.number_scales import FARTHEST
 from dgltree.datasets.feature_columns import MAX_CATEGORIES, FeatureColumns, NumberFeature
 
 TABLE = "tree\tlabel\tage\tsite\n" + "".join(
@@ -177,3 +178,10 @@ def test_a_comment_of_a_sentence_and_a_key_that_may_be_absent_are_columns(tmp_pa
     records = [{"tree": "(f a)", "label": "a", "age": 30}, {"tree": "(f b)", "label": "b"}]
     path = written(tmp_path, "trees.jsonl", "\n".join(map(json.dumps, records)))
     assert TreeDataset.from_file(path, features="age").feature_table(["age"]) == [["30", None]]
+
+
+def test_a_number_is_read_at_most_farthest_spreads_from_the_middle() -> None:
+    column = NumberFeature("x", 0.0, 1e-10, 0.0, 1.0, missing=False)
+    assert column.rows(["1e308", "-1e308", "0"])[:, 0].tolist() == pytest.approx(
+        [math.asinh(FARTHEST), -math.asinh(FARTHEST), 0.0], rel=1e-15
+    )

@@ -147,6 +147,14 @@ def test_bracket_tokens_go_with_what_they_leave_empty_or_single(text: str, expec
     assert without_tokens(read_unlabelled(text), "[]") == read_unlabelled(expected)
 
 
+def test_a_text_of_dropped_tokens_is_one_token_per_character() -> None:
+    """Not its parts: "" and "()" are parts of "()"."""
+    tokens = ["", "(", "()", ")", None, "a"]
+    tree = Tree("phrase", [Tree("word", token=token) for token in tokens])
+    assert [leaf.token for leaf in without_tokens(tree, "()").children] == ["", "()", None, "a"]
+    assert without_tokens(tree, ["()", ""]).size == 5
+
+
 def test_a_tree_of_bracket_tokens_alone_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no token but '\(', '\)' in the tree; nothing is left"):
         without_tokens(left_branching(["(", ")", "("]), "()")

@@ -1,5 +1,6 @@
 """An order of merges gives the trees that joining neighbours gives, as trees and as one batch; others are refused."""
 
+from itertools import permutations, product
 from random import Random
 
 import pytest
@@ -67,12 +68,45 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
         ([[0, -1]], [3], r"the merges \[0, -1\]"),
         ([[1, 0]], [0], "sequence 0 has 0 words"),
         ([[1, 0], [0, 1]], [3, 4], "sequence 1 has 4 words"),
-        ([0, 1], [3], r"merges are \(2,\) torch.int64 for lengths \(1,\); they are \(B, T - 1\) and \(B,\)"),
+        (
+            [0, 1],
+            [3],
+            r"merges are \(2,\) torch.int64 for lengths \(1,\) torch.int64; they are \(B, T - 1\) and \(B,\)",
+        ),
+        ([[0, 1]], [2.5], r"lengths \(1,\) torch.float32; they are .*, int64"),
+        ([[False]], [2], "torch.bool for lengths"),
+        ([[0, 2]], [2], r"sequence 0 has 2 words, and the merges \[0, 2\]"),
+        ([[2, 0]], [2], r"the merges \[2, 0\]"),
+        ([[2, -1]], [2], r"the merges \[2, -1\]"),
+        ([[2, -1]], [1], r"the merges \[2, -1\]"),
+        ([[-1, 0]], [2], r"the merges \[-1, 0\]"),
     ],
 )
 def test_what_is_no_order_of_the_gaps_is_refused(order: list, lengths: list[int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         build_nodes(torch.tensor(order), torch.tensor(lengths))
+
+
+def test_an_empty_batch_is_refused_for_what_it_is() -> None:
+    none = torch.zeros(0, 3, dtype=torch.int64)
+    for make in (lambda: build_nodes(none, torch.zeros(0, dtype=torch.int64)), lambda: merged_trees([], none)):
+        with pytest.raises(ValueError, match="a batch without sentences has no trees: give at least one"):
+            make()
+
+
+def test_every_row_that_is_not_an_order_is_refused() -> None:
+    """All rows of three numbers, among them those that the check itself fills rows with."""
+    for length in (1, 2, 3, 4):
+        taken = [row for row in product(range(-2, 5), repeat=3) if _is_taken(row, length)]
+        assert taken == [(*gaps, *[-1] * (4 - length)) for gaps in permutations(range(length - 1))]
+
+
+def _is_taken(row: tuple[int, ...], length: int) -> bool:
+    try:
+        build_nodes(torch.tensor([row]), torch.tensor([length]))
+    except ValueError:
+        return False
+    return True
 
 
 def test_a_vocabulary_without_phrases_is_refused() -> None:

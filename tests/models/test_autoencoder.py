@@ -136,6 +136,27 @@ def test_words_may_count_as_often_as_they_occur() -> None:
     assert_close(model(swept), (3 * each[0] + 2 * each[1]) / 5, "by occurrences", 1e-12)
 
 
+def test_a_batch_with_nothing_to_learn_from_has_the_loss_0_and_gradients_of_0() -> None:
+    """A leaf of a function without tokens: no cross-entropy, and no inner node for the other loss."""
+    vocabulary = Vocabulary([("phrase", 2), ("word", 0), ("gap", 0)], TOKENS)
+    up = TreeLSTM(vocabulary, 6, leaf="gates", input_size=3, functions=True)
+    model = Autoencoder(up, DownwardTreeLSTM(vocabulary, 6, reads_up=False), loss="both")
+    loss = model(model.trees(batch([Tree("gap")] * 2, vocabulary)))
+    loss.backward()
+    gradients = [parameter.grad for parameter in model.up.parameters() if parameter.grad is not None]
+    assert loss == 0
+    assert gradients
+    assert not any(gradient.any() for gradient in gradients)
+
+
+def test_leaves_of_given_trees_are_counted_where_they_occur() -> None:
+    model = make_autoencoder("banyan", WORDS, 6, channels=3)
+    a, again, b, alone = (Tree("word", token=TOKENS[i]) for i in (0, 0, 1, 0))
+    swept = model.trees(batch([Tree("phrase", (a, Tree("phrase", (again, b)))), alone], WORDS))
+    leaf = swept.batch.arity == 0
+    assert dict(zip(swept.batch.token[leaf].tolist(), swept.count[leaf].tolist(), strict=True)) == {0: 3, 1: 1}
+
+
 def test_dropout_is_one_mask_a_node() -> None:
     model = network("banyan").train()
     model.up.dropout, model.up.leaf_dropout = 0.5, 0.5

@@ -7,8 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree import Tree, batch, load_published, open_model, propagate, read_infix
+from dgltree import Tree, Vocabulary, batch, load_published, open_model, propagate, read_infix, save
 from dgltree.cells import TreeLSTM, TreeRNN, TreeSMU
+from dgltree.encoders import make_encoder
+from dgltree.models import TreeModel
+from dgltree.models.readouts import NumberReadout
 from dgltree.ranking.pretrained import BINARY, ROWS, UNARY, VOCABULARY
 
 
@@ -158,6 +161,78 @@ def test_the_options_of_the_program_are_those_that_its_file_implies(options: dic
     states = propagate(flat, model.cell)
     torch.testing.assert_close(states["h"][0], h, rtol=0, atol=1e-6)
     torch.testing.assert_close(states["S"][0], S, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "error"),
+    [
+        ("Symbol.weight", (40, 4), r"Symbol\.weight is \(40, 4\) torch\.float32; it must be \(34, any\), floating"),
+        ("Symbol.weight", (34,), r"it must be \(34, any\)"),
+        ("Symbol.weight", (34, 0), r"it must be \(34, any\)"),
+        ("bias", (), r"bias is \(\) torch\.float32; it must be \(1\), floating"),
+        ("sin.o_linear.bias", (1,), r"sin\.o_linear\.bias is \(1,\) .* \(4\)"),
+        ("Add.o_linear.weight", (4, 1), r"Add\.o_linear\.weight .* \(4, 8\)"),
+        ("sin.pos_linear.weight", (), r"sin\.pos_linear\.weight .* \(any, 4\)"),
+        ("cos.pos_linear.weight", (2, 4), r"cos\.pos_linear\.weight .* \(3, 4\)"),
+    ],
+)
+def test_a_tensor_of_another_shape_is_named(name: str, shape: tuple[int, ...], error: str, tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    torch.save(file_of({"top_k": 3}) | {name: torch.zeros(shape)}, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(ValueError, match=f"not the weights of a published .*{error}"):
+        load_published(path)
+
+
+def names_of_a_tree_rnn(n: int) -> dict[str, Tensor]:
+    weights = {"Symbol.weight": torch.zeros(34, n), "bias": torch.zeros(1)}
+    for function in (*UNARY, *BINARY):
+        weights[f"{function}.linear.weight"] = torch.zeros(n, n * (1 + (function in BINARY)))
+        weights[f"{function}.linear.bias"] = torch.zeros(n)
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [
+        ("sin.linear.bias", torch.ones(1)),
+        ("Mul.linear.weight", torch.ones(1, 8)),
+        ("Mul.linear.weight", torch.ones(4, 1)),
+        ("cos.linear.bias", torch.ones(4, dtype=torch.complex64)),
+        ("cos.linear.bias", torch.ones(4, dtype=torch.int64)),
+    ],
+)
+def test_no_tensor_is_broadcast_or_cast_to_what_a_cell_has(name: str, tensor: Tensor, tmp_path: Path) -> None:
+    path, weights = tmp_path / "weights", names_of_a_tree_rnn(4)
+    torch.save(weights, path, _use_new_zipfile_serialization=False)
+    assert type(load_published(path).cell) is TreeRNN
+    torch.save(weights | {name: tensor}, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(ValueError, match=f"{name} is .*, floating"):
+        load_published(path)
+
+
+def test_a_fault_of_ours_is_not_called_a_bad_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(*_: object) -> None:
+        raise KeyError("ours")
+
+    path = tmp_path / "weights"
+    torch.save(file_of({}), path, _use_new_zipfile_serialization=False)
+    monkeypatch.setattr("dgltree.ranking.pretrained.EquationReadout", faulty)
+    with pytest.raises(KeyError, match="ours"):
+        load_published(path)
+
+
+def test_names_that_are_not_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    torch.save(file_of({}) | {3: torch.zeros(1)}, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(ValueError, match="not a dict of tensors by name"):
+        load_published(path)
+
+
+def test_a_model_without_classes_is_refused_without_naming_any(tmp_path: Path) -> None:
+    vocabulary = Vocabulary([("f", 1)], ["x"])
+    save(TreeModel(make_encoder("tree_lstm", vocabulary, 4), NumberReadout(4)), tmp_path / "model")
+    with pytest.raises(ValueError, match=r"model reads no equations: use dgltree\.load$"):
+        open_model(tmp_path / "model")
 
 
 def test_a_tensor_for_which_there_is_no_place_is_named(tmp_path: Path) -> None:
