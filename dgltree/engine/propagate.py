@@ -205,7 +205,7 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
     traced.keep(slice(0, schedule.leaves), leaf)
     x = _inner_inputs(cell, schedule, batch)
 
-    def by_torch(leaf: Computed, fields: Mapping[str, Tensor]) -> State:
+    def by_torch(leaf: Computed, fields: Mapping[str, Tensor], recompute: bool) -> State:
         matrices = matrices_of(cell.named_maps(), weights)
         x_pre = _input_products(cell, schedule, matrices, fields.get(INPUT))
         options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
@@ -229,7 +229,7 @@ def _states(
     states = None
     if not traced.names and not inside_transform():  # neither traces nor transforms see what is compiled
         states = compiled_states(cell, weights, schedule, leaf, fields, by_torch, recompute)
-    return by_torch(leaf, fields) if states is None else states
+    return by_torch(leaf, fields, recompute) if states is None else states
 
 
 def _public(states: Tensor, schedule: Schedule) -> Tensor:
@@ -340,7 +340,7 @@ def _run_down(
         if added is not None:
             fields[ADDED] = nn.functional.pad(added, (0, 0, schedule.leaves, 0))
 
-    def by_torch(first: Computed, fields: Mapping[str, Tensor]) -> State:
+    def by_torch(first: Computed, fields: Mapping[str, Tensor], recompute: bool) -> State:
         sizes = [step.stop - step.start for step in schedule.steps]
         added = fields.get(ADDED)
         x_pre = [None] * len(sizes) if added is None else added[schedule.leaves :].split(sizes)

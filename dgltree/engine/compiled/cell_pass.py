@@ -35,8 +35,9 @@ from dgltree.engine.typed_linear import matrices_of
 if TYPE_CHECKING:
     from dgltree.engine.compiled.compiled_pass import PassCode
 
-ByTorch = Callable[[Computed, Mapping[str, Tensor]], State]
-"""A pass by torch's operations, from the states of the rows that it begins with, and what steps read of rows."""
+ByTorch = Callable[[Computed, Mapping[str, Tensor], bool], State]
+"""A pass by torch's operations, from the states of the rows that it begins with, what steps read of rows, and whether
+it recomputes steps."""
 MOST_KNOWN = 64
 """Cells of ours, by their options, whose programs are known without a shadow run."""
 _memory = Memory()
@@ -95,7 +96,8 @@ def compiled_states(
     def again(given: Mapping[str, Tensor]) -> list[Tensor]:
         begin = {part: given.get(f"node {part}", leaf[part])[: schedule.leaves] for part in cell.state}
         with generator_at(generator, schedule.device):
-            states = by_torch(begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()})
+            # Without recomputation, which would run functions again where nobody replaces what they hold.
+            states = by_torch(begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()}, False)
         return [states[part] for part in prepared.code.states]
 
     rows = prepared.rows

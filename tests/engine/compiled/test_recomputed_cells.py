@@ -101,6 +101,12 @@ def test_a_backward_pass_can_be_repeated_and_states_stay_as_they_were(name: str)
     for a, b in zip(first, second, strict=True):
         assert a is b is None or torch.equal(a, b)
     assert torch.equal(h, before)
+    again = torch.autograd.grad(loss, wanted, create_graph=True, allow_unused=True)
+    for a, b in zip(first, again, strict=True):
+        if b is None:
+            assert a is None or not a.any()
+        else:
+            assert_close(b.detach(), a, "a gradient that can be differentiated", 1e-9)
 
 
 @pytest.mark.parametrize("name", ["tree_lstm", "tree_smu, no_op"])
