@@ -40,6 +40,8 @@ from dgltree.support.torch_internals import graph_is_kept, version_of
 LOW, FORM, SLOTS, EDGE_SLOTS = (RUN.index(name) for name in ("low", "form", "slots", "edge_slots"))
 RECOMPUTED_ROWS = 4096
 """Rows whose products are computed once more at a time: enough that a piece costs nothing next to them."""
+LINE = 64
+"""Bytes of a cache line, at one of which regions begin: a BLAS may round otherwise where rows lie otherwise."""
 MOST_CALLS = 8
 """Of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
@@ -328,8 +330,10 @@ class FunctionPass:
         """Takes memory for a region of products."""
         numbers = self.memory.sizes[region] * (1 if self.memory.keeps else self.parts)
         size = max(numbers, ALIGNED) * self.code.dtype.itemsize
-        self.buffers.append(take(size))
-        self.regions[region] = torch.from_numpy(self.buffers[-1][:size]).view(self.code.dtype)
+        buffer = take(size + LINE)
+        self.buffers.append(buffer)
+        begin = -buffer.ctypes.data % LINE
+        self.regions[region] = torch.from_numpy(buffer[begin : begin + size]).view(self.code.dtype)
 
     def release(self) -> None:
         """Gives back the memory of products, which nothing reads any more."""
