@@ -52,7 +52,7 @@ def test_trainings_take_the_place_of_a_line(
     for seed in range(2):
         finish(tmp_path / "out" / "forward" / f"lstm-{seed}", 0, 900)
     main(["--runs", str(tmp_path / "out"), "--task", "lookup"])
-    assert "| LSTM | 85.0 ± 7.1 (100), 2 seeds, 0.5 h |" in capsys.readouterr().out
+    assert "| LSTM | 85.0±7.1 (100), 2 seeds, 0.5 h |" in capsys.readouterr().out
     assert read_lines()[1] == other
 
 
