@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import torch
 
 from dgltree.encoders import Encoder, TreeEncoder
-from dgltree.engine.compiled.run_functions import hindrance
+from dgltree.engine.compiled.cell_pass import hindrance_of
 from dgltree.engine.kernels.dispatch import mode_now
 from dgltree.engine.kernels.threads import passes_on
 from dgltree.support.workers import cores
@@ -56,7 +56,7 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
     Raises ``ValueError`` below 1.
     """
     device = next(encoder.parameters()).device
-    if not isinstance(encoder, TreeEncoder) or mode_now() == "off" or hindrance(device) is not None:
+    if not isinstance(encoder, TreeEncoder) or mode_now() == "off" or hindrance_of(encoder.cell, device) is not None:
         others = processes * (1 + loading) - 1
         with limit_threads(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
             yield

@@ -49,6 +49,8 @@ def test_threads_follow_from_the_work() -> None:
     [
         (["--encoder", "tree_lstm"], 1, 4),
         (["--encoder", "tree_lstm", "--threads", "3"], 1, 3),
+        (["--encoder", "tree_rnn"], 1, 4),
+        (["--encoder", "child_sum", "--threads", "3"], 3, None),  # fit gives it positions, which are not compiled
         (["--encoder", "lstm"], 1, None),
         (["--encoder", "lstm", "--threads", "3"], 3, None),
     ],

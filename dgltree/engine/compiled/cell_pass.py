@@ -151,6 +151,15 @@ def drawn_masks(
     return found
 
 
+def hindrance_of(cell: CellBase, device: torch.device) -> str | None:
+    """Why no pass of a cell on a device can be compiled now, whatever the batch."""
+    if (why := hindrance(device)) is not None:
+        return why
+    if called := cell.called_maps():
+        return f"the map {min(called)!r} has hooks or a forward of its own"
+    return "gates read positions" if getattr(cell, "positions", False) else None
+
+
 def prepare_cell(
     cell: CellBase,
     weights: Mapping[str, Tensor],
@@ -159,12 +168,8 @@ def prepare_cell(
     fields: Mapping[str, Tensor],
 ) -> PreparedCell:
     """The programs of a pass and their code. Raises :class:`NotAProgramError`."""
-    if (why := hindrance(schedule.device)) is not None:
+    if (why := hindrance_of(cell, schedule.device)) is not None:
         raise NotAProgramError(why)
-    if called := cell.called_maps():
-        raise NotAProgramError(f"the map {min(called)!r} has hooks or a forward of its own")
-    if getattr(cell, "positions", False):
-        raise NotAProgramError("gates read positions")
     rows = rows_of(schedule, cell)
     if rows.slot is not None:
         fields = {**fields, SLOT: rows.slot}
