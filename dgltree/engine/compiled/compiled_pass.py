@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from math import prod
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +81,7 @@ class PassCode:
         self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
         self.is_differentiable = wanted is not None
         self.module: CompiledModule | None = None
-
+        self._compiling = Lock()
         self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
 
     def names(self, forms: Sequence[int]) -> list[list[str]]:
@@ -104,12 +105,13 @@ class PassCode:
 
     def compile(self) -> None:
         """Makes machine code, or reads it from disk."""
-        text = self.text  # read first: whoever finds none finds the module
-        if self.module is None:
+        with self._compiling:  # a module that another one replaced would be freed while it runs
+            if self.module is not None:
+                return
             calls = {"forward": len(DRIVEN)}
             if self.is_differentiable:
                 calls |= {"backward": len(DRIVEN), "weights": len(WEIGHT_DRIVEN)}
-            self.module = CompiledModule.of(text, calls)
+            self.module = CompiledModule.of(self.text, calls)
             self.text = ""
 
 

@@ -227,14 +227,15 @@ def code_of(
     # Code of more programs serves a pass of some of them, so that each number of children is compiled a few times, not
     # once with each set of others that a batch may have.
     alike: list[PassCode] = known.codes.setdefault((wanted, reverse, written, read), [])
-    for code in alike:
+    for code in list(alike):
         if forms.keys() <= code.forms.keys():
             return code
     check_values(forms.values())
     if alike and sum(program.size for program in (forms | alike[0].forms).values()) <= MOST_VALUES:
         forms = alike[0].forms | forms
-    alike.insert(0, PassCode(forms, wanted, reverse))
-    return alike[0]
+    code = PassCode(forms, wanted, reverse)
+    alike.insert(0, code)
+    return code
 
 
 def compile_code(code: "PassCode", name: str, mode: str) -> bool:
@@ -243,7 +244,7 @@ def compile_code(code: "PassCode", name: str, mode: str) -> bool:
 
     if code.module is not None:
         return True
-    if mode == "cached" and not is_known(code.text):
+    if mode == "cached" and not is_known(code.text) and code.module is None:
         return False
     start = perf_counter()
     code.compile()
