@@ -41,6 +41,13 @@ def worth(nodes: int, width: int, others: int = 0) -> int:
     return max(1, min(cores() - others, torch.get_num_threads()))
 
 
+def _is_compiled(encoder: Encoder) -> bool:
+    """Whether passes are compiled, as far as can be known before there is a batch."""
+    if not isinstance(encoder, TreeEncoder) or mode_now() == "off":
+        return False
+    return hindrance_of(encoder.cell, next(encoder.cell.parameters()).device) is None
+
+
 @contextmanager
 def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 1, loading: int = 0) -> Iterator[None]:
     """A block in which an encoder computes by ``count`` threads, or else by those that it is worth.
@@ -55,8 +62,7 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
 
     Raises ``ValueError`` below 1.
     """
-    device = next(encoder.parameters()).device
-    if not isinstance(encoder, TreeEncoder) or mode_now() == "off" or hindrance_of(encoder.cell, device) is not None:
+    if not _is_compiled(encoder):
         others = processes * (1 + loading) - 1
         with limit_threads(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
             yield

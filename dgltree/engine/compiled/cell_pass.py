@@ -182,7 +182,9 @@ def prepare_cell(
     programs = [of_arity[kind.arity].program for kind in rows.kinds]
     by_kinds = rows.held
     if by_kinds is None or by_kinds.of_arity is not of_arity:
-        by_kinds = rows.held = HeldByKinds(cell, of_arity, rows.kinds)
+        by_kinds = HeldByKinds(cell, of_arity, rows.kinds)
+        if not any(of.outside for of in of_arity.values()):  # a plan keeps no tensor of a model
+            rows.held = by_kinds
     held = by_kinds.tensors(cell, weights)
     check_tensors(given, programs, held)
     return PreparedCell(rows, code_of(known, given, programs, held, reverse=False), programs, held, given)

@@ -31,14 +31,23 @@ from dgltree.engine.compiled.pass_memory import (
 )
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind
-from dgltree.engine.compiled.rows import RUN, Numbers, PassRows, ProgramRuns, RunsPiece
+from dgltree.engine.compiled.rows import (
+    EDGE_SLOTS,
+    FORM,
+    LOW,
+    PROGRAM,
+    SLOTS,
+    Numbers,
+    PassRows,
+    ProgramRuns,
+    RunsPiece,
+)
 from dgltree.engine.compiled.spare_memory import Buffer, give_back, take
 from dgltree.engine.compiled.values import Space
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.threads import thread_count, threads_of_torch, together
 from dgltree.support.torch_internals import graph_is_kept, version_of
 
-LOW, FORM, SLOTS, EDGE_SLOTS = (RUN.index(name) for name in ("low", "form", "slots", "edge_slots"))
 RECOMPUTED_ROWS = 4096
 """Rows whose products are computed once more at a time: enough that a piece costs nothing next to them."""
 LINE = 64
@@ -159,7 +168,9 @@ class FunctionPass:
         self.programs, self.held = programs, held
         forms = [code.numbers[program.form] for program in programs]
         self.table = runs.table.copy()
-        self.table[:, FORM] = np.array([*forms, -1])[runs.table[:, 2]]  # rows without a program have the number -1
+        self.table[:, FORM] = np.array([*forms, -1])[
+            runs.table[:, PROGRAM]
+        ]  # rows without a program have the number -1
         self.names_of = code.names(forms)
         self.forms = tuple(forms)
         self.names = list(fields)

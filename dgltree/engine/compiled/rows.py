@@ -23,6 +23,7 @@ MIN_PART_ROWS = 2000
 RUN = ("low", "high", "program", "form", "slots", "edge_slots")
 """Columns of the table of runs: rows, the numbers of their program and of its form, what is added to a row or an edge
 for its slot."""
+LOW, HIGH, PROGRAM, FORM, SLOTS, EDGE_SLOTS = range(len(RUN))
 
 
 class PlainGraph(NamedTuple):
@@ -278,21 +279,21 @@ class ProgramRuns(NamedTuple):
         low, high, which, part = low[begins][order], high[ends - 1][order], which[begins][order], part[begins][order]
         edges = rows.first_edge[high] - rows.first_edge[low]
         table = np.zeros((len(low), len(RUN)), np.int64)
-        table[:, 0], table[:, 1], table[:, 2] = low, high, which
+        table[:, LOW], table[:, HIGH], table[:, PROGRAM] = low, high, which
         bounds = np.searchsorted(part, np.arange(part.max(initial=0) + 2))
         slots, edge_slots = [], []
         for number in range(int(which.max(initial=-1)) + 1):
             mine = which == number
             before, edges_before = np.cumsum((high - low) * mine), np.cumsum(edges * mine)
-            table[mine, 4] = before[mine] - high[mine]
-            table[mine, 5] = edges_before[mine] - rows.first_edge[high[mine]]
+            table[mine, SLOTS] = before[mine] - high[mine]
+            table[mine, EDGE_SLOTS] = edges_before[mine] - rows.first_edge[high[mine]]
             slots.append(np.append(0, before)[bounds])
             edge_slots.append(np.append(0, edges_before)[bounds])
         return cls(table, bounds, slots, edge_slots, program, rows.first_edge, {})
 
     def rows_of(self, program: int) -> Numbers:
         """The rows of a program in the order of their slots."""
-        runs = self.table[self.table[:, 2] == program, :2]
+        runs = self.table[self.table[:, PROGRAM] == program, :2]
         return np.concatenate([np.arange(low, high) for low, high in runs]) if len(runs) else np.empty(0, np.int64)
 
     def size(self, program: int, space: Space) -> int:
@@ -301,7 +302,7 @@ class ProgramRuns(NamedTuple):
 
     def most(self, program: int, space: Space) -> int:
         """The most rows that a run of a program has, or the most edges that lead to them."""
-        low, high = self.table[self.table[:, 2] == program, :2].T
+        low, high = self.table[self.table[:, PROGRAM] == program, :2].T
         bounds = (self.first_edge[low], self.first_edge[high]) if space == Space.EDGE else (low, high)
         return int((bounds[1] - bounds[0]).max(initial=0))
 
@@ -313,7 +314,7 @@ class ProgramRuns(NamedTuple):
 
     def pieces(self, rows: int) -> list["RunsPiece"]:
         """Runs that follow one another, with slots of their own: of so many rows, or little more."""
-        sizes = self.table[:, 1] - self.table[:, 0]
+        sizes = self.table[:, HIGH] - self.table[:, LOW]
         number = (np.cumsum(sizes) - sizes) // rows
         bounds = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(self.table)]
         return [self._piece(low, high) for low, high in pairwise(bounds)]
@@ -323,16 +324,18 @@ class ProgramRuns(NamedTuple):
         begins: list[tuple[int, int]] = []
         slots, edge_slots = [], []
         for number in range(len(self.slots)):
-            mine = table[:, 2] == number
-            first, last, _, _, shift, edge_shift = table[mine].T
-            edge_first, edge_last = self.first_edge[first], self.first_edge[last]
-            begin = int((first + shift).min(initial=0 if not mine.any() else len(self.program)))
-            edge_begin = int((edge_first + edge_shift).min(initial=0 if not mine.any() else int(self.first_edge[-1])))
-            table[mine, 4] -= begin
-            table[mine, 5] -= edge_begin
+            mine = table[:, PROGRAM] == number
+            low_rows, high_rows = table[mine, LOW], table[mine, HIGH]
+            low_edges, high_edges = self.first_edge[low_rows], self.first_edge[high_rows]
+            begin, edge_begin = 0, 0
+            if mine.any():  # slots ascend from run to run, so the first run has the first ones
+                begin = int(low_rows[0] + table[mine, SLOTS][0])
+                edge_begin = int(low_edges[0] + table[mine, EDGE_SLOTS][0])
+            table[mine, SLOTS] -= begin
+            table[mine, EDGE_SLOTS] -= edge_begin
             begins.append((begin, edge_begin))
-            slots.append(np.array([0, int((last - first).sum())]))
-            edge_slots.append(np.array([0, int((edge_last - edge_first).sum())]))
+            slots.append(np.array([0, int((high_rows - low_rows).sum())]))
+            edge_slots.append(np.array([0, int((high_edges - low_edges).sum())]))
         runs = self._replace(
             table=table, bounds=np.array([0, len(table)]), slots=slots, edge_slots=edge_slots, known={}
         )

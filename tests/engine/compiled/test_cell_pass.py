@@ -1,5 +1,7 @@
 """Cells by machine code that is made of their ``combine``: torch's numbers, and whatever is changed takes effect."""
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -493,3 +495,23 @@ def test_each_number_of_children_is_compiled_a_few_times_whatever_others_a_batch
         with kernels("off"):
             assert_close(found, propagate(trees, cell)["h"], str(arities))
     assert len(compiled) <= 5
+
+
+class Scaled(TreeRNN):
+    """Multiplies states by a tensor that is no parameter."""
+
+    def combine(self, pre: State, children: Children, linear: Linear) -> dict[str, Tensor]:
+        return {"h": super().combine(pre, children, linear)["h"] * self.scale}
+
+
+def test_a_plan_keeps_no_tensor_of_a_cell_that_ran_along_it() -> None:
+    cell = Scaled(VOCABULARY, 4).double()
+    cell.scale = torch.full((4,), 2.0, dtype=torch.float64)
+    planned = plan(batch(suited(cell, TREES), VOCABULARY), cell)
+    with kernels("required"):
+        propagate(planned, cell)["h"].sum().backward()
+    scale = weakref.ref(cell.scale)
+    del cell
+    gc.collect()
+    assert scale() is None
+    assert planned.schedule.steps
