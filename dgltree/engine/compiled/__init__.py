@@ -3,5 +3,5 @@
 In the order in which a function becomes a program: :mod:`counts` and :mod:`recurrent_cells` are on while
 :mod:`recording` calls the functions and keeps each operation of torch; :mod:`translate` turns operations on tensors
 (:mod:`tensors`) into :mod:`values`; :mod:`catalogue` finds which program holds for which number of messages;
-:mod:`derivative` differentiates :mod:`programs`; and :mod:`interpreter` computes them slowly, an oracle.
+:mod:`derivative` differentiates :mod:`programs`.
 """

@@ -17,11 +17,14 @@ from torch import Tensor
 from dgltree.engine.compiled.follows import Follows, followed_numbers
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.compiled.recording import Kind, NodeKind, PassFunctions, Recording, Situation, record
+from dgltree.engine.compiled.rolled import rolled
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
 
 MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
+MOST_ALIKE = 256
+"""Of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
 MOST_MESSAGES = 1000
 """Of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
 MOST_KINDS = 64
@@ -287,11 +290,12 @@ class Catalogue:
         return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
 
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
-        """The program of a degree alone, each of whose messages has values of its own."""
-        if recording.degree > MOST_CHILDREN:
-            raise why or NotAProgramError(
-                f"{recording.degree} messages would be computed one by one{_asked(recording)}"
-            )
+        """The program of a degree, with a loop over messages that are alike; others have values of their own each."""
+        too_many = why or NotAProgramError(
+            f"{recording.degree} messages would be computed one by one{_asked(recording)}"
+        )
+        if recording.degree > MOST_ALIKE:
+            raise too_many
         other = self._record(self._probed_rows[1], situation)
         followed = followed_numbers([recording, recording, other, other])
         first = translate(recording, followed or {}, by_child=True)
@@ -299,7 +303,10 @@ class Catalogue:
             raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
         if translate(other, followed, by_child=True).text() != first.text():
             raise NotAProgramError(f"the number of nodes goes into what is computed{_asked(recording)}")
-        return KnownProgram(first, recording, followed)
+        program = rolled(first, recording.degree)
+        if program.by_child and recording.degree > MOST_CHILDREN:
+            raise too_many
+        return KnownProgram(program, recording, followed)
 
     def _check_kinds(self, recording: Recording, situation: Situation) -> None:
         """Refuses functions that decide by very many numbers: each is recorded some times."""

@@ -12,7 +12,7 @@ from math import pi
 from typing import Any
 
 from dgltree.engine.compiled import values as v
-from dgltree.engine.compiled.programs import NodeProgram, Segment, segments_of
+from dgltree.engine.compiled.programs import NodeProgram, Product, Segment
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.values import Location, Space, Value, constant
 
@@ -41,39 +41,57 @@ def derivative(program: NodeProgram) -> Derivative:
     for number, product in enumerate(program.products):
         for part, row in enumerate(product.rows):
             for segment in row:
-                place = Location("product_input", number, part)
-                seeds.append((segment.value, v.load(product.space, segment.width, place, segment.first)))
+                place = segment.location("product_input", number, part)
+                space = Space.EDGE if segment.step else product.space
+                seeds.append((segment.value, v.load(space, segment.width, place, segment.first)))
     found = _gradients(seeds)
     products: list[list[list[Segment]]] = []
     loads = []
-    by_place: dict[tuple[Any, Any], list[tuple[int, Value]]] = {}
+    by_place: dict[tuple[Any, Any], list[Value]] = {}
     for loaded, gradient in found.items():
         if loaded.operation == "load" and loaded.arguments[0].array == "product":
-            place, first = loaded.arguments
-            by_place.setdefault((place.name, place.part), []).append((first, loaded))
+            place = loaded.arguments[0]
+            by_place.setdefault((place.name, place.part), []).append(loaded)
         elif not (loaded.operation == "load" and loaded.arguments[0].array == "mask"):
             loads.append((loaded, gradient))
     for number, product in enumerate(program.products):
-        rows = [_row(by_place.get((number, part), []), product.fan_out, found) for part in range(len(product.rows))]
+        rows = [_row(by_place.get((number, part), []), product, found) for part in range(len(product.rows))]
         products.append(rows)
     return Derivative(products, loads)
 
 
-def _row(loaded: list[tuple[int, Value]], width: int, gradients: dict[Value, Value]) -> list[Segment]:
-    """The gradient of all columns of a product's row: of those that overlap the sum, of those not read 0."""
-    ends = {0, width}
-    for first, value in loaded:
+def _row(loaded: list[Value], product: Product, gradients: dict[Value, Value]) -> list[Segment]:
+    """The gradient of all columns of a product's row, between the blocks that children have, and in these."""
+    found = []
+    begin, skip = 0, 0
+    for block in product.blocks:
+        found += _zone(loaded, gradients, begin, block.first, skip, 0)
+        found += _zone(loaded, gradients, block.first, block.first + block.step, skip, block.step)
+        begin, skip = block.first, skip + block.step
+    _, end = product.of_node or (product.fan_in, product.fan_out)
+    return found + _zone(loaded, gradients, begin, end, skip, 0)
+
+
+def _zone(
+    loaded: list[Value], gradients: dict[Value, Value], begin: int, end: int, skip: int, step: int
+) -> list[Segment]:
+    """The gradient of columns from ``begin`` to ``end``: of those that overlap the sum, of those not read 0."""
+    mine = []
+    for value in loaded:
+        place, first = value.arguments
+        if (place.skip, place.step) == (skip, step):
+            mine.append((first, value))
+    ends = {begin, end}
+    for first, value in mine:
         ends |= {first, first + value.width}
-    cuts = sorted(ends)
-    widths = [stop - start for start, stop in pairwise(cuts)]
-    columns = []
-    for start, size in zip(cuts, widths, strict=False):
+    found = []
+    for start, stop in pairwise(sorted(ends)):
         total = v.ZERO
-        for first, value in loaded:
+        for first, value in mine:
             if first <= start < first + value.width:
-                total = v.add(total, v.columns(gradients[value], start - first, size))
-        columns.append(total)
-    return segments_of(widths, columns)
+                total = v.add(total, v.columns(gradients[value], start - first, stop - start))
+        found.append(Segment(start, stop - start, total, skip, step))
+    return found
 
 
 def _gradients(seeds: Sequence[tuple[Value, Value]]) -> dict[Value, Value]:

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.printer import ARGUMENTS, I8, I64, Access, Function, Printer
-from dgltree.engine.compiled.programs import NodeProgram, Product
+from dgltree.engine.compiled.programs import NodeProgram, Product, Segment
 from dgltree.engine.compiled.rows import RUN
 from dgltree.engine.compiled.sweeps import Store
 from dgltree.engine.compiled.values import Location, Space, Value, is_load, ordered
@@ -85,7 +85,7 @@ class PassPrinter(Printer):
 
         def place(of: Value | Store) -> Access:
             if isinstance(of, Store):
-                array, name, _ = of.location
+                array, name, *_ = of.location
                 if of.row_index is not None:
                     return Access(f"d held {number} {name}", "table")
                 is_whole = array == "state" and not program.kinds[str(name)].dtype.is_floating_point
@@ -97,13 +97,13 @@ class PassPrinter(Printer):
         return place
 
     def _access(self, number: int, program: NodeProgram, location: Location, is_whole: bool) -> Access:
-        array, name, part = location
+        array, name, part, skip, step = location
         field = "state" if name in self.read_states else "node"
         if array in ("product", "d product", "input", "product_input", "mask"):
             kind = program.masks[name] if array == "mask" else program.products[name]  # type: ignore[index]
             count = kind.rows if array == "mask" else len(kind.rows)  # type: ignore[arg-type]
             row = "edge_slot" if kind.space == Space.EDGE else "slot"
-            return Access(f"{array} {number} {name}", row, part, count)  # type: ignore[arg-type]
+            return Access(f"{array} {number} {name}", row, part, count, skip=skip, step=step)  # type: ignore[arg-type]
         rows = {
             "node": (f"node {name}", "row"),
             "state": (f"state {name}", "row"),
@@ -121,7 +121,7 @@ class PassPrinter(Printer):
             "d held": (f"d held {number} {name}", "one"),
         }
         memory, row = rows[array]
-        return Access(memory, row, part, 1, is_whole)
+        return Access(memory, row, part, 1, is_whole, skip, step)
 
     def _forward(self, number: int, program: NodeProgram) -> list["DriverStep"]:
         """Functions of rows and products of matrices, in their order."""
@@ -130,7 +130,7 @@ class PassPrinter(Printer):
         for level in range(max(levels, default=-1) + 1):
             mine = [k for k, of in enumerate(levels) if of == level]
             stores = [
-                Store(Location("input", k, part), program.products[k].space, *segment)
+                _of_product("input", k, part, program.products[k], segment)
                 for k in mine
                 for part, row in enumerate(program.products[k].rows)
                 for segment in row
@@ -138,7 +138,7 @@ class PassPrinter(Printer):
             steps.append(self._rows(f"inputs {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
         stores = [
-            Store(Location("state", name), Space.NODE, *segment)
+            Store(Location("state", name), Space.NODE, segment.first, segment.width, segment.value)
             for name, segments in program.outputs.items()
             for segment in segments
         ]
@@ -163,7 +163,7 @@ class PassPrinter(Printer):
         for level in reversed(range(max(levels, default=-1) + 1)):
             mine = [k for k, of in enumerate(levels) if of == level]
             stores = [
-                Store(Location("d product", k, part), program.products[k].space, *segment)
+                _of_product("d product", k, part, program.products[k], segment)
                 for k in mine
                 for part, row in enumerate(gradients.products[k])
                 for segment in row
@@ -176,7 +176,7 @@ class PassPrinter(Printer):
 
     def _is_added_to(self, store: Store, stores: Sequence[Store]) -> bool:
         """Whether a gradient has other parts; otherwise it is written without reading what is there."""
-        array, name, part = store.location
+        array, name, part, *_ = store.location
         alike = [other for other in stores if other.location.name == name and other is not store]
         overlaps = any(
             other.first < store.first + store.width and store.first < other.first + other.width
@@ -194,15 +194,21 @@ class PassPrinter(Printer):
             index, held, first = loaded.arguments
             return [Store(Location("d held", held), space, first, loaded.width, gradient, True, index)]
         location, first = loaded.arguments
-        array, name, part = location
+        array, name, *_ = location
         if array in ("source", "child"):
             is_wanted = name in self.read_states or name in self.wanted.nodes
             if is_wanted:
                 self.sent[name] = max(self.sent.get(name, 0), first + loaded.width)
         else:
             is_wanted = array == "held" or name in (self.wanted.nodes if array == "node" else self.wanted.edges)
-        store = Store(Location(f"d {array}", name, part), space, first, loaded.width, gradient, True)
+        store = Store(location._replace(array=f"d {array}"), space, first, loaded.width, gradient, True)
         return [store] if is_wanted else []
+
+
+def _of_product(array: str, number: int, part: int, product: Product, segment: Segment) -> Store:
+    """Columns of a row that goes into a product, or of the gradient of one that comes out."""
+    space = Space.EDGE if segment.step else product.space
+    return Store(segment.location(array, number, part), space, segment.first, segment.width, segment.value)
 
 
 def _known_after(gradient: Value, levels: Sequence[int]) -> int:

@@ -91,6 +91,9 @@ class Access(NamedTuple):
     rows: int = 1
     """Of each node or edge, for products and masks."""
     is_whole: bool = False
+    skip: int = 0
+    step: int = 0
+    """As of :class:`Location`."""
 
     @property
     def is_of_child(self) -> bool:
@@ -104,8 +107,8 @@ Columns = tuple[Access, int, int]
 class Scopes:
     """Which reads and writes of one call share no memory, so that loops over columns need not find out.
 
-    Arrays are apart; in one array a node and its children, which are of earlier calls; the rows of products; and
-    columns that do not overlap.
+    Arrays are apart; in one array a node and its children, which are of earlier calls; the rows of products; in a row
+    the columns that children have from those before and after; and columns that do not overlap.
 
     Args:
         accessed: all of a function.
@@ -130,7 +133,7 @@ class Scopes:
 
     def _group(self, access: Access) -> tuple[Any, ...]:
         key = access.array, access.is_of_child
-        return key if key in self._mixed else (*key, access.part)
+        return key if key in self._mixed else (*key, access.part, access.skip, access.step)
 
     def of(self, access: Access, first: int) -> str:
         """The scope of columns from a first one on."""
@@ -460,6 +463,10 @@ class _RowsFunction(Function):
         memory, stride = self.bases[access.array]
         start = builder.mul(self._row_of(access), stride)
         start = builder.add(start, self.size(first))
+        if access.skip:
+            start = builder.add(start, builder.mul(self.size(access.skip), self.degree))
+        if access.step:
+            start = builder.add(start, builder.mul(self.size(access.step), self.position()))
         return builder.gep(memory, [builder.add(start, column)])
 
     def table(self, access: Access, index: ir.Value, first: int, column: ir.Value) -> ir.Value:

@@ -14,11 +14,29 @@ from dgltree.support.lazy import cached_property
 
 
 class Segment(NamedTuple):
-    """Columns of something that is written: ``width`` of them from ``first`` on, with the numbers of a value."""
+    """Columns of something that is written: ``width`` of them from ``first`` on, with the numbers of a value.
+
+    ``skip`` and ``step`` are those of :class:`Location`.
+    """
 
     first: int
     width: int
     value: Value
+    skip: int = 0
+    step: int = 0
+
+    def location(self, array: str, name: str | int, part: int = 0) -> Location:
+        """Where the columns are, in an array."""
+        return Location(array, name, part, self.skip, self.step)
+
+
+class Block(NamedTuple):
+    """Columns of a row of which each child has its own, one child's next to another's."""
+
+    first: int
+    """Where they begin, less the columns of earlier blocks."""
+    step: int
+    """How many each child has."""
 
 
 class Held(NamedTuple):
@@ -54,6 +72,10 @@ class Product:
     fan_out: int
     is_turned: bool = False
     """Whether the matrix is (fan_out, fan_in), as that of a torch Linear; otherwise (fan_in, fan_out)."""
+    blocks: tuple[Block, ...] = ()
+    """Columns of its result that children have, of a program for any number of these."""
+    of_node: tuple[int, int] | None = None
+    """``fan_in`` and ``fan_out`` without the columns that children have; None: there are none."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,6 +91,8 @@ class Mask(NamedTuple):
     rows: int
     """Rows for each node or edge."""
     width: int
+    of_node: int | None = None
+    """``width`` without the columns that children have; None: there are none."""
 
 
 @dataclass(eq=False)
@@ -153,7 +177,10 @@ class NodeProgram:
     @cached_property
     def form(self) -> tuple[Any, ...]:
         """All but the tensors that are held: programs of one form have the same machine code."""
-        products = tuple((each.space, each.fan_in, each.fan_out, each.weight, each.is_turned) for each in self.products)
+        products = tuple(
+            (each.space, each.of_node or (each.fan_in, each.fan_out), each.weight, each.is_turned, each.blocks)
+            for each in self.products
+        )
         return self.text(), self.dtype, tuple(self.kinds.items()), products
 
     @cached_property
@@ -177,7 +204,8 @@ class NodeProgram:
         for number, ref in enumerate(self.held):
             found.append((f"held {number} = {ref.origin} {ref.number}.{ref.part}", None))
         for number, mask in enumerate(self.masks):
-            found.append((f"mask {number} = {mask}", None))
+            width = mask.width if mask.of_node is None else mask.of_node
+            found.append((f"mask {number} = {mask._replace(width=width)}", None))
         for number, product in enumerate(self.products):
             for part, row in enumerate(product.rows):
                 self._describe([segment.value for segment in row], names, found)
@@ -205,12 +233,19 @@ class NodeProgram:
 
 def _plain(argument: Any) -> str:
     if isinstance(argument, Location):
-        return f"{argument.array} {argument.name}" + (f".{argument.part}" if argument.part else "")
+        part = f".{argument.part}" if argument.part else ""
+        return f"{argument.array} {argument.name}{part}{_per_edge(argument)}"
     return str(argument)
 
 
+def _per_edge(place: Location | Segment) -> str:
+    """How columns depend on the number of edges and on the position of one."""
+    skip = f" + {place.skip} a edge" if place.skip else ""
+    return skip + (f" + {place.step} from edge to edge" if place.step else "")
+
+
 def _segment(segment: Segment, names: dict[Value, str]) -> str:
-    return f"{segment.first}:{segment.first + segment.width} {names[segment.value]}"
+    return f"{segment.first}:{segment.first + segment.width}{_per_edge(segment)} {names[segment.value]}"
 
 
 def _part(results: dict[int, Any], ref: Ref) -> Tensor:

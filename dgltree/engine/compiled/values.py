@@ -34,6 +34,10 @@ class Location(NamedTuple):
     """Of the field, or the number among those that are held, the products or the masks."""
     part: int = 0
     """The number of the edge for a child; of the row, where a product or a mask has several for each node or edge."""
+    skip: int = 0
+    """Columns that lie before for each edge of the node."""
+    step: int = 0
+    """Columns from one edge to the next, where each has its own in a row of their node."""
 
 
 class Value:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
+from interpreter import interpret
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812, as torch has it
 
 import dgltree
 from dgltree.engine.compiled.catalogue import Catalogue
-from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import topo_plan
 from dgltree.engine.kernels.dispatch import kernels
@@ -203,7 +203,8 @@ class Feature(NamedTuple):
     reduce: Any
     apply: Any = None
     kind: str = "any degree"
-    """``any degree``, ``by child`` (a program for each degree), ``both``, or the reason why there is none."""
+    """``any degree``, ``by child`` (a program for each degree), ``both`` (loops over three messages and more), or the
+    reason why there is none."""
 
 
 def applied(function: Callable[[Tensor, Any], Tensor]) -> Callable[[Any], Fields]:
@@ -277,10 +278,10 @@ FEATURES = {
     ),
     "changes in place": Feature(copy, changed_in_place),
     "branches on the degree": Feature(copy, by_degree, kind="both"),
-    "a mailbox laid side by side": Feature(copy, each(padded), kind="by child"),
+    "a mailbox laid side by side": Feature(copy, each(padded), kind="both"),
     "the last message": Feature(copy, each(lambda mail, nodes: NET.a(mail[:, -1]) + mail.sum(1)), kind="by child"),
     "a loop over messages": Feature(
-        copy, each(lambda mail, nodes: sum(torch.sigmoid(mail[:, k]) for k in range(mail.shape[1]))), kind="by child"
+        copy, each(lambda mail, nodes: sum(torch.sigmoid(mail[:, k]) for k in range(mail.shape[1]))), kind="both"
     ),
     "a value decides": Feature(copy, chosen_by_a_value, kind="the field 'token' decides what is computed"),
     "rows of a mask": Feature(copy, rows_of_a_mask, kind="advanced indexing"),

@@ -7,11 +7,11 @@ from unittest.mock import patch
 import pytest
 import torch
 from features import EDGES, NET, H, copy, each, fields
+from interpreter import interpret
 from torch import Tensor, nn
 
 import dgltree
 from dgltree.engine.compiled.catalogue import Catalogue
-from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.recording import MOST_FIELDS, Kind, PassFunctions, Situation, record
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frames import NodeBatch

@@ -4,11 +4,12 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
+import interpreter
 import pytest
 from features import FEATURES, largest_difference, outcome
 from test_features import COMPILED
 
-from dgltree.engine.compiled import derivative, interpreter
+from dgltree.engine.compiled import derivative
 from dgltree.engine.compiled.catalogue import Catalogue
 from dgltree.engine.compiled.values import constant, multiply, ordered
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from drawn_cases import Fields, difference
 from drawn_functions import draw_case
+from interpreter import interpret
 from torch import Tensor
 
 import dgltree
-from dgltree.engine.compiled.interpreter import interpret
 from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.frontiers import topo_plan
 from dgltree.engine.kernels.blas import product_address

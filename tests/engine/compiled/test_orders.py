@@ -31,7 +31,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_functions, "_memory", known_functions.Memory())
 
 
-SEVEN = ("the last message", "a loop over messages")
+SEVEN = ("the last message",)
 """Features with six programs, one for each degree; in reverse nodes without messages are a seventh."""
 
 

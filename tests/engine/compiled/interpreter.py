@@ -15,7 +15,7 @@ from dgltree.engine.compiled.derivative import Derivative, derivative
 from dgltree.engine.compiled.programs import NodeProgram, Product, Segment
 from dgltree.engine.compiled.recording import PassFunctions, kinds_of
 from dgltree.engine.compiled.rows import PlainGraph, bunches, plain_graph
-from dgltree.engine.compiled.values import Space, Value, number_of, ordered
+from dgltree.engine.compiled.values import Location, Space, Value, number_of, ordered
 from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.function import message_function, reduce_function
 from dgltree.engine.message_graph import MessageGraph
@@ -292,13 +292,17 @@ class _Evaluation:
         columns = slice(first, first + value.width)
         passed, group = self.passed, self.group
         if place.array == "held":
-            return passed.held[id(group.program)][place.name].reshape(1, -1)[:, columns]
-        if place.array == "product":
-            return self.products[place.name][place.part][:, columns]
+            held = passed.held[id(group.program)][place.name].reshape(1, -1)
+            return self._by_edge(held, value) if place.skip or place.step else held[:, columns]
+        if place.array in ("product", "product_input"):
+            rows = (
+                self.products[place.name][place.part]
+                if place.array == "product"
+                else self.product_inputs[place.name, place.part]
+            )
+            return self._by_edge(rows, value) if place.skip or place.step else rows[:, columns]
         if place.array == "given":
             return passed.given[place.name][group.nodes, columns]
-        if place.array == "product_input":
-            return self.product_inputs[place.name, place.part][:, columns]
         if place.array == "node":
             return self._before(place.name)[group.nodes, columns]
         if place.array in ("source", "child"):
@@ -308,7 +312,21 @@ class _Evaluation:
         if place.array in ("edge", "child_edge"):
             edges = group.edges if place.array == "edge" else self._edge_of(place.part)
             return passed.edges[place.name][edges, columns]
-        return self._mask(place.name)[place.part][:, columns]
+        mask = self._mask(place.name)[place.part]
+        return self._by_edge(mask, value) if place.skip or place.step else mask[:, columns]
+
+    def _by_edge(self, rows: Array, value: Value) -> Array:
+        """Columns of rows, one or one a node, that depend on the number of edges or on the position of one."""
+        owner, columns = self._columns_by_edge(value.space, value.arguments[0], value.arguments[1], value.width)
+        return rows[owner if len(rows) > 1 else np.zeros_like(owner), columns]
+
+    def _columns_by_edge(self, space: Space, place: Location | Segment, first: int, width: int) -> tuple[Array, Array]:
+        """The node of each row, (rows, 1), and the columns of the row, (rows, width)."""
+        group = self.group
+        is_of_edges = space == Space.EDGE
+        owner = group.owner if is_of_edges else np.arange(len(group.nodes))
+        begin = first + group.degree[owner] * place.skip + (group.position * place.step if is_of_edges else 0)
+        return owner[:, None], begin[:, None] + np.arange(width)
 
     def _mask(self, number: int) -> list[Array]:
         """Random numbers of torch, drawn when they are first asked for."""
@@ -326,12 +344,26 @@ class _Evaluation:
 
     def _side_by_side(self, segments: list[Segment], space: Space) -> Array:
         """(nodes or edges, columns), where a value of a node stands for each of its edges."""
-        count = len(self.group.edges if space == Space.EDGE else self.group.nodes)
+        counts = {Space.NODE: len(self.group.nodes), Space.EDGE: len(self.group.edges)}
+        if any(segment.step for segment in segments):
+            return self._in_blocks(segments, counts)
         columns = []
         for segment in segments:
             self.of(segment.value)
-            columns.append(np.broadcast_to(self._within(segment.value, space), (count, segment.width)))
+            columns.append(np.broadcast_to(self._within(segment.value, space), (counts[space], segment.width)))
         return np.concatenate(columns, 1)
+
+    def _in_blocks(self, segments: list[Segment], counts: dict[Space, int]) -> Array:
+        """(nodes, columns), of which each child has some."""
+        degree = int(self.group.degree[0])
+        width = sum(segment.width * (degree if segment.step else 1) for segment in segments)
+        found = np.zeros((counts[Space.NODE], width))
+        for segment in segments:
+            self.of(segment.value)
+            space = Space.EDGE if segment.step else Space.NODE
+            owner, columns = self._columns_by_edge(space, segment, segment.first, segment.width)
+            found[owner, columns] = np.broadcast_to(self._within(segment.value, space), (counts[space], segment.width))
+        return found
 
     def _weight(self, product: Product) -> Array:
         matrix = self.passed.held[id(self.group.program)][product.weight].reshape(product.shape)
@@ -376,7 +408,11 @@ class _Evaluation:
         columns = slice(first, first + loaded.width)
         if place.array == "held":
             to = passed.to_held[id(group.program)][place.name].reshape(1, -1)
-            to[:, columns] += to_rows.sum(0)
+            if place.skip or place.step:
+                owner, at = self._columns_by_edge(space, place, first, loaded.width)
+                np.add.at(to, (np.zeros_like(owner), at), to_rows)
+            else:
+                to[:, columns] += to_rows.sum(0)
             return
         if place.array == "node":
             if place.name in passed.to_nodes:
