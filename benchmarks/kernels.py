@@ -21,7 +21,6 @@ from dgltree.models import EquationModel, EquationReadout
 
 SIZES = (32, 256, 1024)
 TORCH = "the torch path"
-BY_HAND = "the kernel by hand"
 AIMS = {("Tree-SMU", "training", 32): (4.0, 2.3), ("Tree-SMU", "inference", 1024): (2.5, 1.5)}
 Step = Callable[[], object]
 
@@ -52,15 +51,12 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     for name, cell in others.items():
         for size in SIZES:
             yield from _against_torch(name, cell, size, device, repeats)
-    for name, cell in cells.items():
-        for size in SIZES if has_kernel(cell) else ():
-            yield from _generated(name, cell, size, repeats)
     yield _over_products(repeats)
     yield _ranking(repeats)
 
 
 def run_by(mode: str, step: Step) -> Step:
-    """A step with kernels "on", "generated" or "off"."""
+    """A step with kernels "on" or "off"."""
 
     def run() -> None:
         with kernels(mode):
@@ -80,19 +76,6 @@ def _against_torch(name: str, cell: Cell, size: int, device: str, repeats: int) 
         times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats, device)
         aim, least = AIMS.get((name, what, size), (None, None))
         yield against(f"{name}, {what}, {size:,} equations", TORCH, times, aim=aim, least=least)
-
-
-def _generated(name: str, cell: Cell, size: int, repeats: int) -> Iterator[Row]:
-    """The machine code that is made of ``combine`` against the kernel by hand."""
-    planned = plan(batch(equations(size), cell.vocabulary), cell, share=True)
-
-    def infer() -> None:
-        with torch.no_grad():
-            root_states(planned, cell)
-
-    for what, step in (("training", training_step(cell, lambda: root_states(planned, cell))), ("inference", infer)):
-        times = in_turn({"ours": run_by("generated", step), BY_HAND: run_by("on", step)}, repeats)
-        yield against(f"{name} generated, {what}, {size:,} equations", BY_HAND, times)
 
 
 def own_cell() -> type[Cell]:

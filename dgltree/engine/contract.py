@@ -20,7 +20,7 @@ from dgltree.support.arguments import Configured, check_dropout, check_size
 
 
 class Fused(NamedTuple):
-    """A kernel that computes what ``combine`` does, from pre-activations and places of children; see
+    """A kernel that computes what ``combine`` does, on a GPU, and for ranking's paths on a CPU; see
     ``dgltree/engine/kernels``.
     """
 

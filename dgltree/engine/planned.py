@@ -12,7 +12,7 @@ from dgltree.batching.moving import Movable
 from dgltree.engine.checks import check_batch, check_device, check_nodes, read_of
 from dgltree.engine.compiled.run_functions import hindrance
 from dgltree.engine.contract import CellBase, CellContract, DownwardContract
-from dgltree.engine.kernels.dispatch import computes_in_parts, has_kernel, planned_layout
+from dgltree.engine.kernels.dispatch import has_kernel, planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, downward_schedule, schedule
 from dgltree.support.torch_internals import outside_transforms
@@ -192,8 +192,7 @@ def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: Do
         check_nodes(cell, flat)
         batch = batch.within(cell.vocabulary)
     checked = None if cell is None else read_of(cell)
-    in_parts = cell is not None and batch.device.type == "cpu" and computes_in_parts(cell)
-    steps = schedule(flat, share, by_arity=not any_arity, in_parts=in_parts)
+    steps = schedule(flat, share, by_arity=not any_arity)
     layout = None if cell is None else planned_layout(cell, steps)
     if cell is not None and not has_kernel(cell) and _is_for_torch(cell):
         steps = steps.with_gathers()

@@ -191,7 +191,7 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
         )
     steps = None
     if not traced.names and not inside_transform():  # neither traces nor transforms see what is in a kernel
-        steps = fused_pass(cell, weights, schedule, record, planned.layout, recompute)
+        steps = None if recompute and record else fused_pass(cell, weights, schedule, record, planned.layout)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
     if steps is not None:
         first = steps.leaf_states(batch)

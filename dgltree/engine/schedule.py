@@ -92,9 +92,6 @@ def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarr
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
-MIN_PART_ROWS, MIN_SHARED_PART_ROWS = 500, 2000
-"""Rows of a batch per part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would
-cost one thread over 5 % more."""
 
 
 @dataclass
@@ -137,9 +134,6 @@ class Schedule(Movable):
     steps: list[Step]
     tokens_inside: bool
     """Whether any row that is not a leaf has a token."""
-    part: np.ndarray | None = field(default=None, kw_only=True)
-    """(R,) int64, the part of each row: parts wait for part 0 alone. Rows of one step
-    and function are sorted by it. None if there are no parts. Compiled passes compute part after part."""
     slot: Tensor | None = field(default=None, kw_only=True)
     """(edges,) int64, the child's place among its siblings; None upwards, where the order of the edges says it."""
     ascending: Tensor | None = field(default=None, kw_only=True)
@@ -196,29 +190,24 @@ class Schedule(Movable):
         return replace(self, **mapped, gathers=gathers)
 
 
-def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
+def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
     """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     A step has one arity (see schedule.py). ``by_arity=False`` makes one step a level, whatever the arities, for
-    cells that add up their children. ``in_parts`` assigns the rows of a large batch to parts of whole trees, of about
-    the same cost; leaves, and subtrees that several parts share, are in part 0. Parts depend on the batch alone, and
-    without ``share`` they do not change the order of the rows, by which masks of dropout are drawn.
-    Planned with numpy on the CPU; the index tensors go to the batch's device.
+    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
     flat = batch.to("cpu")
     level, arity, function = (t.numpy() for t in (flat.level, flat.arity, flat.function))
     pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
     twin = twins(flat) if share else every
-    least = MIN_SHARED_PART_ROWS if share else MIN_PART_ROWS
-    part = _parts(flat.sizes.numpy(), arity, twin, least) if in_parts else None
     node, row = distinct_rows(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
-    order = np.lexsort((function[node], step) if part is None else (part[node], function[node], step))
+    order = np.lexsort((function[node], step))
     node, row = node[order], inverse(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
@@ -227,7 +216,6 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     tensors = [torch.from_numpy(index) for index in (node, row, sources, parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
     segments = runs_of(function[node[:leaves]])
-    of_row = None if part is None else part[node]
     made = Schedule(
         node=tensors[0],
         row=tensors[1],
@@ -237,31 +225,9 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
         leaf_segments=segments,
         steps=steps,
         tokens_inside=inside,
-        part=of_row,
         sources_on_cpu=sources,
     )
     return made.to(batch.device)
-
-
-def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -> np.ndarray | None:
-    """(N,) int64, the part of each node, from 1 on; 0 for leaves, and if several parts have an equal subtree. None for
-    few nodes.
-
-    There are at most rows / ``least`` of them; next to a large tree a part may have fewer rows. The cost of a tree is
-    the number of its inner nodes and their edges.
-    """
-    inner = (arity > 0) & (twin == np.arange(len(twin)))
-    rows = int(inner.sum())
-    if rows < 2 * least:
-        return None
-    count = 2 ** int(np.log2(rows / least))  # a power of two: 2, 4 or 8 threads share them out evenly
-    tree = np.repeat(np.arange(len(sizes)), sizes)
-    cost = np.bincount(tree, inner * (1 + arity), len(sizes))
-    part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)[tree]
-    several = np.zeros(len(twin), bool)
-    several[twin[part != part[twin]]] = True
-    part = np.where(several[twin] | (arity == 0), 0, part + 1)
-    return part if np.count_nonzero(np.bincount(part)[1:]) > 1 else None
 
 
 def distinct_rows(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

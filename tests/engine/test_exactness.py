@@ -28,8 +28,8 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
 from dgltree.cells import CELLS, Cell
+from dgltree.engine.compiled import pass_memory
 from dgltree.engine.gather_plan import GatherPlan
-from dgltree.engine.kernels import fused_pass
 from dgltree.engine.kernels.dispatch import kernels
 
 DRAWS = [(3, 3, 1), (5, 2, 2), (8, 6, 3), (12, 3, 4)]  # (depth, arity, seed)
@@ -236,7 +236,7 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
 
     with kernels("on"):
         at_once = gradients()
-        monkeypatch.setattr(fused_pass, "TOGETHER", 3)
+        monkeypatch.setattr(pass_memory, "CHUNK_ROWS", 3)
         for found, expected in zip(gradients(), at_once, strict=True):
             assert_close(found, expected, name)
 

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from dgltree import batch, propagate
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, Backend, kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, Backend, kernels, path_kernel
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAULTS = [
@@ -83,11 +83,14 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
         expected = [propagate(trees, cell)["h"] for cell in cells]
     monkeypatch.setitem(BACKENDS, "cpu", backend)
     monkeypatch.setattr(backend, "load", fail)
+    is_there = path_kernel if backend is NUMBA else lambda cell: None
     with pytest.warns(RuntimeWarning, match=told):
         found = [propagate(trees, cells[0])["h"]]
+        assert is_there(cells[0]) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found.append(propagate(trees, cells[1])["h"])
+        assert is_there(cells[1]) is None
         propagate(trees, cells[0].float())
     for one, other in zip(found, expected, strict=True):
         assert_close(one, other, "h")
@@ -97,11 +100,11 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
 def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    kernel = NUMBA.load(make_cell(name).fused().family)
-    monkeypatch.setattr(kernel, "compile", lambda options, dtype, backward, compile_it: compile_it)
     cell = make_cell(name)
-    with kernels("cached"), torch.no_grad():
-        propagate(batch([random_tree(4, 2, 1)], cell.vocabulary), cell)
+    kernel = NUMBA.load(f"{cell.fused().family} path")
+    monkeypatch.setattr(kernel, "compile", lambda options, dtype, backward, compile_it: compile_it)
+    with kernels("cached"):
+        assert path_kernel(cell) is None
     assert not NUMBA.known, "it may be compiled later"
     assert not recwarn.list
 
@@ -119,30 +122,32 @@ MACHINES = {
     "no Numba": ({}, "sys.modules['numba'] = None", "Numba is not installed"),
     "a read-only home": ({}, READ_ONLY, "set NUMBA_CACHE_DIR to a writable folder"),
 }
-PASSES = """
+RANKING = """
 import sys, warnings
 {before}
 import torch
-from dgltree import Tree, Vocabulary, batch, plan, propagate
+from dgltree import Ranker, Tree, Vocabulary, read_equation
 from dgltree.cells import TreeLSTM
-from dgltree.engine.kernels.dispatch import fused_pass, kernels
+from dgltree.engine.kernels.dispatch import kernels, path_kernel
+from dgltree.encoders import TreeEncoder
+from dgltree.models import EquationModel, EquationReadout
 
-x = Tree("var", token="x")
-trees = [Tree("add", (x, Tree("sin", (x,))))]
-vocabulary = Vocabulary.from_trees(trees)
-cell = TreeLSTM(vocabulary, 5)
-flat = batch(trees, vocabulary)
+x = Tree("Symbol", token="var_0")
+fillers = [x, Tree("sin", (x,))]
+equation = read_equation("sin(var_0) + _ = var_0")
+cell = TreeLSTM(Vocabulary.from_trees([*equation, *fillers]), 5)
+ranker = Ranker(EquationModel(TreeEncoder(cell), EquationReadout()), fillers)
 
-def results():
-    states = propagate(flat, cell)["h"]
-    return [states.detach(), *torch.autograd.grad(states.sum(), list(cell.parameters()), allow_unused=True)]
+def scores():
+    [ranking] = ranker.rank([equation])
+    return ranking.scores
 
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    found = [results() for _ in range(2)][1]
-    print(fused_pass(cell, cell.map_weights(), plan(flat, cell).schedule, True) is not None)
+    found = [scores() for _ in range(2)][1]
+    print(path_kernel(cell) is not None)
 with kernels("off"):
-    torch.testing.assert_close(found, results())
+    torch.testing.assert_close(found, scores())
 print(*[warning.message for warning in told if warning.category is RuntimeWarning], sep="\\n")
 """
 
@@ -153,7 +158,7 @@ print(*[warning.message for warning in told if warning.category is RuntimeWarnin
 def test_a_machine_where_kernels_cannot_be_had_or_are_slower_computes_the_same(what: str, tmp_path: Path) -> None:
     environment, before, told = MACHINES[what]
     given = os.environ | {"DGLTREE_KERNELS": "on", "NUMBA_CACHE_DIR": str(tmp_path)} | environment
-    command = [sys.executable, "-c", PASSES.replace("{before}", before)]
+    command = [sys.executable, "-c", RANKING.replace("{before}", before)]
     done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=900, check=False)
     assert not done.returncode, done.stderr
     through_kernels, *warned = done.stdout.strip().splitlines()
@@ -168,7 +173,7 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
     trees = batch([random_tree(4, 2, 1)], cell.vocabulary)
     propagate(trees, cell)
     monkeypatch.setenv("DGLTREE_KERNELS", "quick")
-    with pytest.raises(ValueError, match="kernels are on, cached, off, required, generated; 'quick' is none of them"):
+    with pytest.raises(ValueError, match="kernels are on, cached, off, required; 'quick' is none of them"):
         propagate(trees, cell)
 
 
@@ -195,17 +200,14 @@ def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_command_says_when_it_compiles_and_not_when_it_reads_and_learns_the_same_bits(tmp_path: Path) -> None:
+def test_a_command_learns_the_same_bits_whether_it_compiles_or_reads_what_was_compiled(tmp_path: Path) -> None:
     pytest.importorskip("lightning", reason="the train extra is not installed")
     (tmp_path / "trees.tsv").write_text(table(40), encoding="utf-8")
-    given = os.environ | {"DGLTREE_KERNELS": "on", "NUMBA_CACHE_DIR": str(tmp_path)}
+    given = os.environ | {"DGLTREE_KERNELS": "on", "DGLTREE_CACHE": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "dgltree", "fit", "trees.tsv", "--hidden-size", "3", "--epochs", "1", "--out"]
-    told = []
     for folder in ("first", "second"):
         done = subprocess.run([*command, folder], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=900)
         assert not done.returncode, done.stderr
-        told.append([line for line in done.stderr.splitlines() if "compiling" in line])
-    assert told == [["dgltree: compiling kernels for this machine, which takes up to a minute and is done once"], []]
     first, second = (load_file(tmp_path / folder / "model.safetensors") for folder in ("first", "second"))
     assert all(torch.equal(weights, second[name]) for name, weights in first.items())
 
@@ -233,7 +235,7 @@ def test_the_process_that_compiles_computes_to_the_bit_what_later_ones_do(tmp_pa
     pytest.importorskip("numba", reason="Numba is not installed")
     given = os.environ | {
         "DGLTREE_KERNELS": "on",
-        "NUMBA_CACHE_DIR": str(tmp_path),
+        "DGLTREE_CACHE": str(tmp_path),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     command = [sys.executable, "-c", GRADIENTS]

@@ -11,7 +11,7 @@ from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, DownwardTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
 from dgltree.engine import memory
 from dgltree.engine import memory as available_memory
-from dgltree.engine.kernels.dispatch import fused_pass, kernels
+from dgltree.engine.kernels.dispatch import kernels
 from dgltree.read.infix import read_infix
 
 TREES = [read_infix(text) for text in ("sin(x)^2 + cos(x)^2", "2*x + y", "sin(2*x)*cos(y)")] * 30
@@ -102,19 +102,6 @@ def test_a_sweep_downwards_that_cannot_fit_is_refused(monkeypatch: pytest.Monkey
         propagate(trees, down, direction="down", up=up)
     with torch.no_grad():
         propagate(trees, down, direction="down", up=up)
-
-
-def test_a_pass_through_kernels_that_cannot_fit_is_refused_by_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba", reason="the fast extra is not installed")
-    cell, trees = cells()[0], batch(TREES, VOCABULARY)
-    monkeypatch.setattr(memory, "LARGE", 1000)
-    needed = fused_pass(cell, cell.map_weights(), plan(trees, cell).schedule, record=True).least_bytes()
-    assert needed < memory.least_bytes(cell, plan(trees, cell).schedule, record=True, recompute=False)
-    monkeypatch.setattr(memory, "available_bytes", lambda device: needed)
-    propagate(trees, cell)
-    monkeypatch.setattr(memory, "available_bytes", lambda device: needed - 1)
-    with pytest.raises(MemoryError, match=r"use at most 629 of these nodes in a batch, or share=True"):
-        propagate(trees, cell)
 
 
 def test_nothing_large_is_made_before_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,18 +36,14 @@ def subtrees(flat: TreeBatch) -> list[Tree]:
     return [trees[j] for j in range(flat.num_nodes)]
 
 
-@pytest.mark.parametrize("in_parts", [False, True])
 @pytest.mark.parametrize("most", [5, MOST_ROWS])
 def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows(
-    most: int, in_parts: bool, monkeypatch: pytest.MonkeyPatch
+    most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dgltree.engine.schedule.MOST_ROWS", most)
-    monkeypatch.setattr("dgltree.engine.schedule.MIN_PART_ROWS", 8)
-    monkeypatch.setattr("dgltree.engine.schedule.MIN_SHARED_PART_ROWS", 8)
     flat = batch(FOREST, VOCABULARY)
     for share in (False, True):
-        plan = schedule(flat, share, in_parts=in_parts)
-        assert (plan.part is not None) == in_parts
+        plan = schedule(flat, share)
         assert [plan.leaves, *(step.stop for step in plan.steps)] == [*(step.start for step in plan.steps), len(plan)]
         for step in plan.steps:
             rows = plan.sources[step.edges].view(-1, step.arity)

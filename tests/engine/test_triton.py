@@ -26,7 +26,7 @@ from dgltree.engine import planned, schedule
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import layout
 from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, kernels
-from dgltree.engine.kernels.fused_pass import StepwisePass
+from dgltree.engine.kernels.fused_pass import CellPass
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
@@ -129,10 +129,10 @@ def test_without_gradients_the_states_are_the_same_to_the_bit(name: str, monkeyp
     steps = [step.arity for step in plan(trees, cell).schedule.steps]
     assert len(steps) > len(set(steps)) + 1
 
-    def guarded(steps: StepwisePass, slots: int, width: int) -> Tensor:
+    def guarded(steps: CellPass, slots: int, width: int) -> Tensor:
         return steps.states.h.new_full((slots + 64, width), torch.nan)[:slots]
 
-    monkeypatch.setattr(StepwisePass, "_room", guarded)
+    monkeypatch.setattr(CellPass, "_room", guarded)
     with torch.no_grad():
         found = propagate(trees, cell)
     assert all(torch.equal(found[part], expected[part]) for part in expected)

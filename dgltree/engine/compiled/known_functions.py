@@ -1,7 +1,8 @@
 """Functions that were recorded before: their programs are found again, with the tensors that they hold now."""
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from threading import RLock
 from types import CellType, MethodType
@@ -22,6 +23,16 @@ MOST_ALIKE = 4
 """What is remembered of one set of functions that do different things, as in training and in evaluation."""
 MOST_RECORDED = 16
 """Times that one set of functions is recorded: what changes with every pass is not worth a compiled program."""
+
+
+@contextmanager
+def outside_inference() -> Iterator[None]:
+    """Within it inference mode is off, and gradients are if it was on."""
+    if not torch.is_inference_mode_enabled():
+        yield
+        return
+    with torch.inference_mode(False), torch.no_grad():
+        yield
 
 
 class BoundProgram(NamedTuple):
@@ -139,12 +150,12 @@ class Memory:
     ) -> tuple[KnownFunctions, list[BoundProgram | None]]:
         """What is known of functions, and the programs of all that is met, recorded now if they were not before.
 
+        Functions run as if inference mode were off, in which torch calls other operations for the same functions.
         Functions that are made for one pass have an ``owner``, by which they are told apart, of some ``kind``: those of
         one kind can be run wherever others of it can.
 
         Raises :class:`NotAProgramError`.
         """
-        met = rows.met
         key = (
             rows.has_leaves,
             rows.has_late_leaves,
@@ -156,6 +167,20 @@ class Memory:
             tuple(edges.items()),
             torch.is_grad_enabled(),
         )
+        with outside_inference():
+            return self._find(functions, key, owner, nodes, edges, rows)
+
+    def _find(
+        self,
+        functions: PassFunctions,
+        key: Hashable,
+        owner: object,
+        nodes: Mapping[str, Kind],
+        edges: Mapping[str, Kind],
+        rows: MetRows,
+    ) -> tuple[KnownFunctions, list[BoundProgram | None]]:
+        """What is known by a key, or is recorded now."""
+        met = rows.met
         made_of = (functions.message, functions.reduce, functions.apply) if owner is None else (owner,)
         identity = tuple(map(_identity, made_of))
         with self._lock:

@@ -19,7 +19,7 @@ from torch import Tensor
 from dgltree.engine.checks import check_weights
 from dgltree.engine.contract import CellContract, Fused
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.fused_pass import CellPass, CompiledPass, StepwisePass, product_precision
+from dgltree.engine.kernels.fused_pass import CellPass, product_precision
 from dgltree.engine.kernels.kernel import KernelShape, Shape, are_taken
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.schedule import Schedule
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
 
-INSTEAD = (
-    "cells use torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this "
-    "message"
-)
+INSTEAD = "torch's operations compute instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this message"
 
 
 class Backend:
@@ -131,8 +128,6 @@ NUMBA = Backend(
     "pip install numba",
     "NUMBA_CACHE_DIR",
     {
-        "stack": "numba_pass.NumbaRuns",
-        "lstm": "numba_pass.NumbaRuns",
         "stack path": "numba_paths.NumbaPaths",
         "lstm path": "numba_paths.NumbaPaths",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
@@ -157,12 +152,9 @@ BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 """By the type of a device."""
 
 
-MODES = ("on", "cached", "off", "required", "generated")
-PASSES: dict[str, dict[str, type[CellPass]]] = {
-    "Numba": {"stack": CompiledPass, "lstm": CompiledPass},
-    "Triton": {"stack": StepwisePass, "lstm": StepwisePass},
-}
-"""The passes of each family, by the package that compiles their kernels."""
+MODES = ("on", "cached", "off", "required")
+FUSED = ("stack", "lstm")
+"""The families of kernels for a pass of a cell."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 MATHEMATICS = (
@@ -198,8 +190,6 @@ _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
 def kernels(mode: str) -> Iterator[None]:
     """Within it passes run through kernels: "on", "cached" (those alone that need not be compiled first) or "off".
 
-    With "generated" those of cells are made of their ``combine``, also where there is one by hand.
-
     With "required" a pass that has no kernel raises :class:`NoKernelError` with the reason; else torch's operations
     compute it.
 
@@ -214,14 +204,9 @@ def kernels(mode: str) -> Iterator[None]:
 
 
 def fused_pass(
-    cell: CellContract,
-    weights: Mapping[str, Tensor],
-    schedule: Schedule,
-    record: bool,
-    known: Layout | None = None,
-    recompute: bool = False,
+    cell: CellContract, weights: Mapping[str, Tensor], schedule: Schedule, record: bool, known: Layout | None = None
 ) -> CellPass | None:
-    """A pass of the cell, as it is now, through its kernel; None: torch's operations compute ``combine``.
+    """A pass of the cell, as it is now, through its kernel on a GPU; None where there is none.
 
     Args:
         cell: any.
@@ -229,50 +214,39 @@ def fused_pass(
         schedule: of what.
         record: whether there may be a backward pass.
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
-        recompute: whether a backward pass computes the gates once more; on a GPU torch's operations do.
     """
-    fused = get_fused(cell) if schedule.steps and mode_now() != "generated" else None
+    fused = _fused_on_gpu(cell) if schedule.steps else None
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
-    backend = BACKENDS.get(weight.device.type)
-    passes = {} if backend is None else PASSES[backend.package]
-    if backend is None or fused.family not in passes or not _has_products(backend, weight):
-        return None
-    if recompute and backend is not NUMBA:
-        return None
-    shapes = _shapes(cell, schedule) if backend.by_shape else ()
-    kernel = step_kernel(fused.family, fused.options, weight, record, shapes)
+    kernel = step_kernel(fused.family, fused.options, weight, record, _shapes(cell, schedule))
     if kernel is None:
         return None
     if known is None or not known.fits(cell):
         known = layout(schedule, cell)
-    return passes[fused.family](cell, fused, schedule, known, kernel, record, recompute and record)
+    return CellPass(cell, fused, schedule, known, kernel, record)
 
 
 def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
     """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
-    fused = get_fused(cell) if schedule.steps else None
-    if fused is None:
+    if not schedule.steps or _fused_on_gpu(cell) is None:
         return None
-    planned, backend = layout(schedule, cell), BACKENDS.get(next(cell.parameters()).device.type)
-    if backend is not None and backend.by_shape and fused.family in backend.families:
-        planned.with_tiles()
+    planned = layout(schedule, cell)
+    planned.with_tiles()
     return planned
 
 
 def has_kernel(cell: CellContract) -> bool:
     """Whether passes of the cell on its device run through a kernel, if that compiles."""
-    fused, weight = get_fused(cell), next(cell.parameters())
-    backend = BACKENDS.get(weight.device.type)
-    if fused is None or backend is None or fused.family not in PASSES[backend.package]:
-        return False
-    return _has_products(backend, weight) and mode_now() != "off" and backend.installed()
+    return mode_now() != "off" and _fused_on_gpu(cell) is not None and TRITON.installed()
 
 
-def computes_in_parts(cell: CellContract) -> bool:
-    """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
-    return has_kernel(cell) and BACKENDS.get(next(cell.parameters()).device.type) is NUMBA
+def _fused_on_gpu(cell: CellContract) -> Fused | None:
+    """What a cell says of its kernel, if it is where that runs; passes on a CPU are compiled from its ``combine``."""
+    if BACKENDS.get(next(cell.parameters()).device.type) is not TRITON:
+        return None
+    fused = get_fused(cell)
+    return fused if fused is not None and fused.family in FUSED else None
 
 
 def _takes(cell: CellContract, weights: Mapping[str, Tensor]) -> bool:
@@ -307,7 +281,7 @@ def _shapes(cell: CellContract, schedule: Schedule) -> list[KernelShape]:
     precision = product_precision(next(cell.parameters()).dtype)
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
     sizes = cell.hidden_size, depth
-    return [KernelShape(key or 0, *sizes, width, dropped, precision) for key, width in sorted(widths.items())]
+    return [KernelShape(key, *sizes, width, dropped, precision) for key, width in sorted(widths.items())]
 
 
 def step_kernel(

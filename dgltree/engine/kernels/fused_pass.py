@@ -1,8 +1,7 @@
 """A pass through a kernel as one node of the autograd graph."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,9 +12,8 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.engine import executor
 from dgltree.engine.autograd import differentiable_gradients, generator_at, generator_state
 from dgltree.engine.contract import CellContract, Computed, Fused
-from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.kernel import Gates, Sent, States, operand
-from dgltree.engine.kernels.layout import KEY, MAX_RUN_ROWS, Key, Layout, gate_maps, pieces_of
+from dgltree.engine.kernels.layout import Layout, gate_maps
 from dgltree.engine.kernels.threads import threads_of_torch
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
@@ -23,11 +21,10 @@ from dgltree.engine.typed_linear import Weights, product
 from dgltree.support.torch_internals import graph_is_kept
 
 if TYPE_CHECKING:
-    from dgltree.engine.kernels.numba_pass import NumbaRuns
     from dgltree.engine.kernels.triton_kernel import TritonKernel
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A pass of a cell through a kernel, which reads children one by one: what is the same on each device.
+# A pass of a cell through the kernels of a GPU, which read children one by one.
 
 
 class BackwardResult(NamedTuple):
@@ -43,10 +40,11 @@ class BackwardResult(NamedTuple):
     """Of the maps, by name."""
 
 
-class CellPass(ABC):
-    """The steps of a pass: a product for each run of rows with one matrix, and kernels for what follows from it.
+class CellPass:
+    """The steps of a pass on a GPU: a few launches for each, whatever the number of its rows and matrices.
 
-    Leaves with gates are a step without children.
+    The gates are maps of ``[h_1; ...; h_N]``, which the products gather, and nobody else. Leaves with gates are a step
+    without children.
 
     What is kept for the backward pass are the states and the gates. Unless the graph is kept, that pass writes the
     gradients of the gates in their place, and those of the memories too.
@@ -58,7 +56,6 @@ class CellPass(ABC):
         layout: of that schedule and cell.
         kernel: the class of kernels.
         record: whether a backward pass may follow.
-        recompute: whether that computes the gates once more, instead of keeping them; compiled passes can.
     """
 
     def __init__(
@@ -67,23 +64,24 @@ class CellPass(ABC):
         fused: Fused,
         schedule: Schedule,
         layout: Layout,
-        kernel: Any,
+        kernel: "type[TritonKernel]",
         record: bool,
-        recompute: bool = False,
     ) -> None:
-        self.cell, self.fused, self.kernel, self.record, self.recompute = cell, fused, kernel, record, recompute
+        self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
         self.planned = schedule
         self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
         self.base = 0 if cell.leaf == "gates" else schedule.leaves
         self.layout, self.maps = layout, gate_maps(cell, schedule)
+        self.arities = [step.arity for step in schedule.steps if step.arity is not None]
+        """(steps,)"""
         self.keep = record or cell.input_size is not None
         """Whether all gates have a place."""
         self.weights: dict[str, Tensor]
         self.wanted: set[str]
         self.states: States
-        self.pre: dict[Key, Tensor]
+        self.pre: dict[int, Tensor]
 
     def least_bytes(self) -> int:
         """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
@@ -93,7 +91,6 @@ class CellPass(ABC):
         backward = (len(schedule) + 2 * len(schedule.sources)) * n if self.record else 0
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
-    @abstractmethod
     def forward(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
@@ -103,8 +100,16 @@ class CellPass(ABC):
 
         The leaves' memory is not read if it is all zeros. Of leaves with gates there are no states, (0, n).
         """
+        self._start(leaf_h, leaf_memory, inputs, weights)
+        self.pre, self.tiles = self._gates(), self.layout.with_tiles()
+        self.precision = product_precision(leaf_h.dtype)
+        with torch.cuda.device_of(self.states.h):
+            kernel, gates = self._kernel(), self._maps()
+            tiles = pairwise(self.tiles.steps)
+            for step, arity, (first, last) in zip(self.schedule.steps, self.arities, tiles, strict=True):
+                kernel.forward(step.start, step.stop, first, last, gates[arity])
+        return self.states
 
-    @abstractmethod
     def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
         """The gradients.
 
@@ -113,6 +118,24 @@ class CellPass(ABC):
             d_memory: (R - base, depth, n), or (0, depth, n) for nothing.
             keep: whether there may be another backward pass.
         """
+        kept, schedule, states = self.pre, self.schedule, self.states
+        if keep:
+            self.pre = {key: gates.clone() for key, gates in kept.items()}
+        row_memory = torch.empty_like(states.memory) if keep else states.memory
+        edge_h, edge_gates = (d_h.new_empty(len(schedule.sources), self.n) for _ in range(2))
+        leaf_h, leaf_memory = self._leaf_gradients(d_h)
+        with torch.cuda.device_of(states.h):
+            kernel, gates = self._kernel(), self._maps()
+            kernel.start_backward(self._sent(d_h, d_memory, edge_h, edge_gates, row_memory))
+            steps = [*zip(schedule.steps, self.arities, pairwise(self.tiles.steps), strict=True)]
+            for step, arity, (first, last) in reversed(steps):
+                kernel.backward(step.start, step.stop, first, last, gates[arity])
+            if len(leaf_h):
+                kernel.leaves(leaf_h, leaf_memory)
+            parameters = self._parameters(kernel, gates)
+        found = BackwardResult(leaf_h, leaf_memory, self._input_gradients(), parameters)
+        self.pre = kept
+        return found
 
     def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
         """Those that are not a step, h (leaves, n) and the memory."""
@@ -141,7 +164,8 @@ class CellPass(ABC):
         slots = torch.empty(len(self.schedule), dtype=torch.int64, device=self.schedule.device)
         for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
             slots[rows] = torch.arange(len(rows), device=rows.device)
-        x_pre = [(by_key[step.arity], slots[step.start : step.stop]) for step in self.schedule.steps]
+        steps = zip(self.schedule.steps, self.arities, strict=True)
+        x_pre = [(by_key[arity], slots[step.start : step.stop]) for step, arity in steps]
         return [None if each is None else each.index_select(0, slot) for each, slot in x_pre]
 
     def _x(self, batch: TreeBatch) -> list[Tensor | None]:
@@ -161,10 +185,10 @@ class CellPass(ABC):
             found.append(self.cell.node_inputs(function, token, number, x))
         return found
 
-    def _input_name(self, key: Key) -> str:
+    def _input_name(self, key: int) -> str:
         return f"input_{self.cell.key(key)}.weight"
 
-    def _of(self, name: str, key: Key) -> Weights:
+    def _of(self, name: str, key: int) -> Weights:
         """The tensors of a map as they were looked up for this pass."""
         name = f"{name}_{self.cell.key(key)}"
         return Weights(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
@@ -185,11 +209,11 @@ class CellPass(ABC):
         self.mask = self._masks()
         self.given = dict(zip(self.maps, inputs, strict=True))
 
-    def _gates(self) -> dict[Key, Tensor]:
+    def _gates(self) -> dict[int, Tensor]:
         """Room for the gates of each map, or what x adds to them."""
         return {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
 
-    def _gates_for(self, key: Key, slots: int) -> Tensor:
+    def _gates_for(self, key: int, slots: int) -> Tensor:
         """Room for the gates of a map, or what x adds to them."""
         x_pre = self.given[key]
         return self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else operand(x_pre.detach())
@@ -197,7 +221,7 @@ class CellPass(ABC):
     def _room(self, slots: int, width: int) -> Tensor:
         return self.states.h.new_empty(slots, width)
 
-    def _slots(self) -> dict[Key, int]:
+    def _slots(self) -> dict[int, int]:
         """How many rows of gates there is room for, of each map."""
         if self.keep:
             return self.layout.rows
@@ -224,61 +248,19 @@ class CellPass(ABC):
             return h.new_empty(0, self.n)
         return torch.cat([cell.drop(h.new_ones(step.stop - step.start, self.n)) for step in self.schedule.steps])
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A pass step by step, as on a GPU: a few launches for each step, whatever the number of its rows and matrices.
-
-
-class StepwisePass(CellPass):
-    """The gates are maps of ``[h_1; ...; h_N]``, which the products gather, and nobody else."""
-
-    kernel: "type[TritonKernel]"
-
-    def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
-    ) -> States:
-        self._start(leaf_h, leaf_memory, inputs, weights)
-        self.pre, self.tiles = self._gates(), self.layout.with_tiles()
-        self.precision = product_precision(leaf_h.dtype)
-        with torch.cuda.device_of(self.states.h):
-            kernel, gates = self._kernel(), self._maps()
-            for step, (first, last) in zip(self.schedule.steps, pairwise(self.tiles.steps), strict=True):
-                kernel.forward(step.start, step.stop, first, last, gates[step.arity])
-        return self.states
-
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
-        kept, schedule, states = self.pre, self.schedule, self.states
-        if keep:
-            self.pre = {key: gates.clone() for key, gates in kept.items()}
-        row_memory = torch.empty_like(states.memory) if keep else states.memory
-        edge_h, edge_gates = (d_h.new_empty(len(schedule.sources), self.n) for _ in range(2))
-        leaf_h, leaf_memory = self._leaf_gradients(d_h)
-        with torch.cuda.device_of(states.h):
-            kernel, gates = self._kernel(), self._maps()
-            kernel.start_backward(self._sent(d_h, d_memory, edge_h, edge_gates, row_memory))
-            tiles = [*pairwise(self.tiles.steps)]
-            for step, (first, last) in zip(reversed(schedule.steps), reversed(tiles), strict=True):
-                kernel.backward(step.start, step.stop, first, last, gates[step.arity])
-            if len(leaf_h):
-                kernel.leaves(leaf_h, leaf_memory)
-            parameters = self._parameters(kernel, gates)
-        found = BackwardResult(leaf_h, leaf_memory, self._input_gradients(), parameters)
-        self.pre = kept
-        return found
-
     def _kernel(self) -> "TritonKernel":
         return self.kernel(self.fused.options, self.states, self.tiles, self.mask, self.keep, self.precision)
 
-    def _maps(self) -> dict[Key, Gates]:
+    def _maps(self) -> dict[int, Gates]:
         """The gates of all maps where they lie now."""
-        found = dict[Key, Gates]()
+        found = dict[int, Gates]()
         for key, pre in self.pre.items():
             weight, bias = self._of("gates", key)
             assert bias is not None
-            found[key] = Gates(pre, weight, bias, key or 0, self.given[key] is not None)
+            found[key] = Gates(pre, weight, bias, key, self.given[key] is not None)
         return found
 
-    def _parameters(self, kernel: "TritonKernel", gates: Mapping[Key, Gates]) -> dict[str, Tensor]:
+    def _parameters(self, kernel: "TritonKernel", gates: Mapping[int, Gates]) -> dict[str, Tensor]:
         """The gradients of weights and biases, of all steps at once; the inputs of the products are gathered again."""
         found = dict[str, Tensor]()
         for chunks, (key, own) in zip(self.tiles.maps, gates.items(), strict=True):
@@ -297,160 +279,6 @@ def product_precision(dtype: torch.dtype) -> str:
     if setting is None:  # before torch 2.9
         return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
     return "tf32" if setting == "tf32" else "ieee"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Passes as compiled calls, for the CPU: one forward; backward one each for the steps, the leaves and the weights.
-
-
-RECOMPUTED_ROWS = 4096
-"""Rows whose gates are computed once more at a time."""
-TOGETHER = 1024
-"""Rows of one matrix whose inputs are gathered for its gradient at a time."""
-
-
-class CompiledPass(CellPass):
-    """A pass by Numba."""
-
-    kernel: "type[NumbaRuns]"
-
-    def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """(slots, d), the x of the rows of each map, where these lie; None if none has one."""
-        inputs = self._x(batch)
-        for key, x in zip(self.maps, inputs, strict=True):
-            name = self._input_name(key)
-            if x is not None and (x.shape[1] != weights[name].shape[2] or x.dtype != weights[name].dtype):
-                raise RuntimeError(
-                    f"inputs are {tuple(x.shape)} of {x.dtype}, which {name}, {tuple(weights[name].shape)} of "
-                    f"{weights[name].dtype}, cannot multiply"
-                )
-        return inputs
-
-    def step_inputs(self, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        return super().step_inputs(self.input_products(inputs, weights), weights)
-
-    def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
-    ) -> States:
-        self.generator = generator_state(self.cell) if self.recompute else None
-        self._start(leaf_h, leaf_memory, inputs, weights)
-        self.x = {key: operand(x) for key, x in self.given.items() if x is not None}
-        if not self.recompute:
-            self.pre = self._gates()
-        for _ in self._pieces():
-            self._runs(None).forward()
-        if self.recompute:
-            self.mask = self.mask[:0]
-        return self.states
-
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
-        states, gradients = self.states, dict[str, Tensor]()
-        row_memory = torch.empty_like(states.memory) if keep else states.memory
-        edge_h = d_h.new_empty(len(states.children), self.n)
-        sent = self._sent(d_h, d_memory, edge_h, torch.empty_like(edge_h), row_memory)
-        d_inputs = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
-        if self.recompute:
-            with generator_at(self.generator, d_h.device):
-                self.mask = self._masks()
-        for places in self._pieces(backward=True, keep=keep):
-            if self.recompute:
-                self._runs(None).forward()
-            d_x = d_inputs if places is None else {key: torch.empty_like(self.x[key]) for key in d_inputs}
-            named = self._addends()
-            runs, *others = (self._runs(each, d_x) for each in named)
-            runs.backward(sent)
-            runs.gradients(TOGETHER, others)
-            for name, further in chain.from_iterable(each.items() for each in named):
-                gradients[name] = gradients[name].add_(further) if name in gradients else further
-            for key, place in (places or {}).items():
-                if key in d_x:
-                    d_inputs[key][place] = d_x[key]
-        leaf_h, leaf_memory = self._leaf_gradients(d_h)
-        runs.leaves(leaf_h, leaf_memory)
-        return BackwardResult(leaf_h, leaf_memory, [d_inputs.get(key) for key in self.maps], gradients)
-
-    def _pieces(self, backward: bool = False, keep: bool = False) -> Iterator[dict[Key, Tensor] | None]:
-        """The pass as a whole; or, if its gates are computed once more, piece after piece, and where their slots are.
-
-        Meanwhile the layout, the gates and the inputs are those of the piece. With ``keep`` gates stay for another
-        backward pass.
-        """
-        if not self.recompute:
-            kept = self.pre
-            if keep:
-                self.pre = {key: gates.clone() for key, gates in kept.items()}
-            yield None
-            self.pre = kept
-            return
-        whole, x = self.layout, self.x
-        pieces = pieces_of(whole, RECOMPUTED_ROWS)
-        for piece in reversed(pieces) if backward else pieces:
-            self.layout = piece.layout
-            self.x = {key: rows.index_select(0, piece.places[key]) for key, rows in x.items()}
-            self.pre = self._gates()
-            yield piece.places
-        self.layout, self.x, self.pre = whole, x, {}
-
-    def _slots(self) -> dict[Key, int]:
-        if not self.keep:
-            return dict.fromkeys(self.maps, 0)
-        rows = self.layout.rows
-        return (
-            {key: min(count, RECOMPUTED_ROWS + MAX_RUN_ROWS) for key, count in rows.items()} if self.recompute else rows
-        )
-
-    def _wants(self, key: Key) -> bool:
-        """Whether the x of a map's rows gets gradients: asked of what was given, for a copy of it does not say."""
-        x = self.given[key]
-        return x is not None and x.requires_grad
-
-    def _gates_for(self, key: Key, slots: int) -> Tensor:
-        read = self.given[key] is not None
-        width = self.weights[self._input_name(key)].shape[1] if read else self.maps[key].affine.fan_out
-        return self._room(slots, width)
-
-    def _addends(self) -> list[dict[str, Tensor]]:
-        """What gradients of weights are added to, at first 0: of first, second, ... groups of rows of a matrix."""
-        layout = self.layout
-        numbers = layout.table[layout.order[layout.groups[:-1]], KEY].tolist()
-        found = []
-        for number in range(max(layout.addend, default=0) + 1):
-            keys = {of for of, addend in zip(numbers, layout.addend, strict=True) if addend == number}
-            names = [name for of, key in enumerate(self.maps) if of in keys for name in self._names(key)]
-            found.append({name: torch.zeros_like(self.weights[name]) for name in names if name in self.wanted})
-        return found
-
-    def _names(self, key: Key) -> list[str]:
-        """Of the tensors of a map that want gradients, or may."""
-        name = f"gates_{self.cell.key(key)}"
-        read = [self._input_name(key)] if key in self.x else []
-        return [*read, f"{name}.weight", f"{name}.bias"]
-
-    def _runs(self, gradients: Mapping[str, Tensor] | None, d_x: Mapping[Key, Tensor] | None = None) -> "NumbaRuns":
-        """The compiled code for the gates where they lie now; in a backward pass with what it adds gradients to."""
-        address = product_address(self.states.h.dtype)
-        assert address is not None
-        maps = torch.tensor([self._map(key, gradients or {}, d_x or {}) for key in self.maps])
-        inputs = max(1, *(key or 1 for key in self.maps)) * self.n
-        room = 0 if self.keep else max(gates.shape[1] for gates in self.pre.values())
-        spaces = MAX_RUN_ROWS * inputs, MAX_RUN_ROWS * room
-        return self.kernel(self.fused.options, self.states, self.layout, maps, address, self.mask, spaces)
-
-    def _map(self, key: Key, gradients: Mapping[str, Tensor], d_x: Mapping[Key, Tensor]) -> list[int]:
-        """A row of the table of maps."""
-        name, gates, x = f"gates_{self.cell.key(key)}", self.pre[key], self.x.get(key)
-        weight, bias = self._of("gates", key)
-        assert bias is not None
-        own = [gates, weight, bias, *(gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))]
-        if x is None:
-            own += [None] * 4
-        else:
-            read = self._input_name(key)
-            own += [x, self.weights[read], d_x.get(key), gradients.get(read)]
-        matrices, fan_out, fan_in = weight.shape
-        sizes = [1 if key is None else key, fan_in, fan_out, matrices, gates.shape[1], gates.shape[0]]
-        width = 0 if x is None else x.shape[1]
-        return [*sizes, width, *(0 if tensor is None else tensor.data_ptr() for tensor in own)]
 
 
 class FusedPass(torch.autograd.Function):

@@ -1,9 +1,8 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -113,12 +112,6 @@ def _within(length: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
 """Columns of a table of runs."""
-MAX_RUN_ROWS = 256
-"""Rows of a run: between product and kernel its gates stay in a cache. The last bits of results depend on it."""
-GROUP = 2048
-"""Rows of a group, at least where a matrix has two: the gradients of its weights are computed by one thread."""
-Key = int | None
-"""What a map belongs to: an arity, or None if the rows of a step have several."""
 
 
 @dataclass
@@ -127,30 +120,16 @@ class Layout(Movable):
 
     leaf_step: bool
     """Whether the leaves are a step."""
-    matrices: dict[Key, dict[int, int]]
-    """Function to matrix, of each map."""
-    rows: dict[Key, int]
+    matrices: dict[int, dict[int, int]]
+    """By arity, function to matrix."""
+    rows: dict[int, int]
+    """By arity, how many have gates."""
     table: Tensor
-    """(runs, 6) int64, on the CPU: rows of one step, matrix and part, at most ``MAX_RUN_ROWS``; step after step.
-    The slot is their first place among the gates of the map, the edge the first that leads to them, the key the number
-    of the map.
+    """(runs, 6) int64, on the CPU: rows of one step and matrix, step after step. The slot is their first place among
+    the gates of the map, the edge the first that leads to them, the key the number of the map.
     """
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
-    queue: Tensor
-    """(runs, 6) int64, on the CPU: the same as they are computed, first those of no part, then part after part."""
-    stages: list[int]
-    """(steps + 1,), where in ``queue`` each step begins of the runs of no part, and where they end."""
-    parts: list[int]
-    """(parts + 1,), where in ``queue`` each part begins, and the number of all; empty if there are none."""
-    groups: Tensor
-    """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all; many
-    rows are several groups."""
-    addend: list[int]
-    """(groups,), the number of each group among those of its matrix: the gradients of weights of groups with one number
-    are added to different places."""
-    order: Tensor
-    """(runs,) int64, on the CPU: the runs by map, matrix and slot."""
     by_slot: Tensor
     """(rows,) int64: the rows that have gates, by map and slot."""
     first_edge: Tensor
@@ -169,20 +148,10 @@ class Layout(Movable):
         return self.by_slot.device
 
     @cached_property
-    def run_ends(self) -> list[int]:
-        """(runs,), the rows of each run of the queue and of those before it."""
-        return (self.queue[:, STOP] - self.queue[:, START]).cumsum(0).tolist()
-
-    @cached_property
-    def group_rows(self) -> list[int]:
-        """(groups,), the rows of each."""
-        length = (self.table[:, STOP] - self.table[:, START])[self.order]
-        return [int(part.sum()) for part in length.split(self.groups.diff().tolist())]
-
-    @cached_property
-    def spans(self) -> dict[Key, Runs]:
+    def spans(self) -> dict[int, Runs]:
         """Where the gates of each matrix are among those of its map."""
-        ordered, found = self.table[self.order].numpy(), dict[Key, Runs]()
+        table, found = self.table.numpy(), dict[int, Runs]()
+        ordered = table[_by_matrix(table)]
         length = ordered[:, STOP] - ordered[:, START]
         runs = run_lengths(ordered[:, KEY], ordered[:, MATRIX])
         keys = list(self.rows)
@@ -194,14 +163,13 @@ class Layout(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
         moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
-        own = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.queue, self.stages, self.parts)
         tiles = None if self.tiles is None else self.tiles.map(function)
-        return Layout(*own, self.groups, self.addend, self.order, *moved, tiles=tiles)
+        return Layout(self.leaf_step, self.matrices, self.rows, self.table, self.steps, *moved, tiles=tiles)
 
     def with_tiles(self) -> Tiles:
         """The tables for a GPU: made once, when the batch is planned for one, or by the first pass there."""
         if self.tiles is None:
-            maps = [Map(key or 0, max(self.matrices[key].values()) + 1, rows) for key, rows in self.rows.items()]
+            maps = [Map(key, max(self.matrices[key].values()) + 1, rows) for key, rows in self.rows.items()]
             made = make_tiles(self.table.numpy(), self.steps, maps)
             self.tiles = made.map(lambda tensor: tensor.to(self.device, non_blocking=True))
         return self.tiles
@@ -215,52 +183,10 @@ class Layout(Movable):
         )
 
 
-class QueuePiece(NamedTuple):
-    """Some runs that follow one another in a queue, with gates of their own."""
-
-    layout: Layout
-    places: dict[Key, Tensor]
-    """(slots,) int64, of each map: where a slot of the piece is among those of the whole."""
-
-
-def pieces_of(whole: Layout, rows: int) -> list[QueuePiece]:
-    """The queue in pieces of so many rows, or little more: a pass then needs room for the gates of one at a time."""
-    ends, bounds = whole.run_ends, [0]
-    while bounds[-1] < len(ends):
-        before = ends[bounds[-1] - 1] if bounds[-1] else 0
-        bounds.append(min(bisect_left(ends, before + rows) + 1, len(ends)))
-    return [_piece(whole, first, last) for first, last in pairwise(bounds)]
-
-
-def _piece(whole: Layout, first: int, last: int) -> QueuePiece:
-    runs, keys = whole.queue[first:last].numpy().copy(), list(whole.rows)
-    order = np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
-    key, length, old = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order], runs[order, SLOT]
-    counts = np.bincount(key, length, len(keys)).astype(np.int64)
-    runs[order, SLOT] = length.cumsum() - length - (counts.cumsum() - counts)[key]
-    groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
-    alone = min(max((whole.parts[0] if whole.parts else len(whole.queue)) - first, 0), last - first)
-    parts = [alone, *(part - first for part in whole.parts if first + alone < part < last), last - first]
-    table = torch.from_numpy(runs)
-    places = torch.from_numpy(ranges(old, length)).split(counts.tolist())
-    layout = replace(
-        whole,
-        rows=dict(zip(keys, counts.tolist(), strict=True)),
-        table=table,
-        queue=table,
-        stages=list(range(alone + 1)),  # runs of steps that wait for each other, one after another
-        parts=parts if alone < last - first else [],
-        groups=torch.tensor(groups),
-        addend=addend,
-        order=torch.from_numpy(order),
-    )
-    return QueuePiece(layout, dict(zip(keys, places, strict=True)))
-
-
-def gate_maps(cell: CellContract, schedule: Schedule) -> dict[Key, TypedLinear]:
-    """The maps of the gates, of a schedule's steps."""
-    maps, keys = cell.named_maps(), dict.fromkeys(step.arity for step in schedule.steps)
-    return {key: maps[f"gates_{cell.key(key)}"] for key in keys}
+def gate_maps(cell: CellContract, schedule: Schedule) -> dict[int, TypedLinear]:
+    """The maps of the gates, of a schedule's steps, by arity."""
+    maps, arities = cell.named_maps(), dict.fromkeys(step.arity for step in schedule.steps)
+    return {arity: maps[f"gates_{cell.key(arity)}"] for arity in arities if arity is not None}
 
 
 def layout(schedule: Schedule, cell: CellContract) -> Layout:
@@ -271,63 +197,34 @@ def layout(schedule: Schedule, cell: CellContract) -> Layout:
     first_edge = _starts(parents, len(schedule))
     runs, steps = _runs(schedule, maps)
     runs[:, EDGE] = first_edge[runs[:, START]]
-    order = np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
+    order = _by_matrix(runs)
     key, length = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order]
     rows, slot = np.bincount(key, length, len(maps)).astype(np.int64), length.cumsum() - length
     runs[order, SLOT] = slot - (rows.cumsum() - rows)[key]
-    groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
     children, device = schedule.sources.cpu().numpy(), schedule.sources.device
     pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
-    queue, stages, parts = _queue(runs, steps, schedule.part)
     by_slot = ranges(runs[order, START], length)
     there = [torch.from_numpy(array).to(device) for array in (by_slot, first_edge, parents, pointer, edges)]
     matrices = {key: linear.position for key, linear in maps.items()}
     counts = dict(zip(maps, rows.tolist(), strict=True))
-    own = leaf_step, matrices, counts, torch.from_numpy(runs), steps, torch.from_numpy(queue), stages, parts
-    return Layout(*own, torch.tensor(groups), addend, torch.from_numpy(order), *there)
+    return Layout(leaf_step, matrices, counts, torch.from_numpy(runs), steps, *there)
 
 
-def _groups(length: np.ndarray, matrices: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Where the groups begin, with the number of all runs, and the number of each among those of its matrix."""
-    groups, addend = list[int](), list[int]()
-    for first, stop in matrices:
-        rows = length[first:stop].cumsum()
-        count = max(1, int(rows[-1]) // GROUP)
-        cuts = np.searchsorted(rows, [rows[-1] * k / count for k in range(count)], side="right")
-        starts = sorted({int(cut) for cut in cuts if cut < stop - first})
-        groups += [first + start for start in starts]
-        addend += range(len(starts))
-    return [*groups, len(length)], addend
+def _by_matrix(runs: np.ndarray) -> np.ndarray:
+    """(runs,), the order of runs by map, matrix and row."""
+    return np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
 
 
-def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray, list[int]]:
+def _runs(schedule: Schedule, maps: dict[int, TypedLinear]) -> tuple[np.ndarray, list[int]]:
     """The table except for slots and edges, and the first run of each step."""
     numbers = {key: number for number, key in enumerate(maps)}
-    cuts = [] if schedule.part is None else [start for start, _ in run_lengths(schedule.part)]
     runs, steps = [], [0]
     for step in schedule.steps:
+        assert step.arity is not None
         for matrix, lo, hi in maps[step.arity].runs(step.segments):
-            first, last = step.start + lo, step.start + hi
-            inside = cuts[bisect_right(cuts, first) : bisect_left(cuts, last)]
-            for start, stop in pairwise([first, *inside, last]):
-                for row in range(start, stop, MAX_RUN_ROWS):
-                    runs.append((row, min(row + MAX_RUN_ROWS, stop), 0, matrix, 0, numbers[step.arity]))
+            runs.append((step.start + lo, step.start + hi, 0, matrix, 0, numbers[step.arity]))
         steps.append(len(runs))
     return np.array(runs, np.int64), steps
-
-
-def _queue(runs: np.ndarray, steps: list[int], part: np.ndarray | None) -> tuple[np.ndarray, list[int], list[int]]:
-    """The queue of a table, its stages and its parts.
-
-    Runs are cut where parts meet and computed part after part, so that a thread has parts of its own; but rows keep the
-    order of steps, by which dropout is drawn. The bits of results depend on where runs are cut, not on their order.
-    """
-    if part is None:
-        return runs, steps, []
-    part_of = part[runs[:, START]]
-    order = np.argsort(part_of, kind="stable")
-    stages = [int(np.count_nonzero(part_of[:first] == 0)) for first in steps]
-    return runs[order], stages, [*(int((part_of < k).sum()) for k in range(1, part_of.max() + 1)), len(runs)]
 
 
 def _parents(schedule: Schedule) -> np.ndarray:

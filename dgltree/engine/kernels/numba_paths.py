@@ -5,14 +5,14 @@ Fillers go up in blocks, one block up all paths before the next: what a step rea
 
 import numpy as np
 import torch
+from numba import carray
 from torch import Tensor
 
 from dgltree.engine.kernels.kernel import PathTables, States
-from dgltree.engine.kernels.layout import COLUMNS, MATRIX, START, STOP
 from dgltree.engine.kernels.numba_compile import Arguments, Nothing, compile_kernel, copy, is_compiled
-from dgltree.engine.kernels.numba_product import multiply_back
-from dgltree.engine.kernels.numba_runs import forward_rows, matrix
-from dgltree.engine.kernels.threads import over_groups
+from dgltree.engine.kernels.numba_path_rows import forward_rows
+from dgltree.engine.kernels.numba_product import multiply_back, pointer
+from dgltree.engine.kernels.threads import over_blocks
 
 BLOCK = 128
 """Fillers that go up the paths together. The last bits of scores depend on it."""
@@ -23,21 +23,27 @@ among the roots, -1 for none."""
 
 
 @compile_kernel
+def matrix(address, rows, columns, like):
+    """(rows, columns) at an address; no rows at 0."""
+    return carray(pointer(address), (rows if address else 0, columns), like.dtype)
+
+
+@compile_kernel
 def forward_paths(
     lo, hi, paths, siblings, constants, blas, trees_h, trees_memory, fillers_h, fillers_memory, roots, options
 ):  # fmt: skip
     """Blocks ``lo:hi`` of fillers up all paths."""
     h, memory = room_for_states(trees_h, trees_memory, paths)
-    room, own = np.empty(BLOCK * constants.shape[1], h.dtype), np.zeros((1, COLUMNS), np.int64)
-    children, trees, unmasked = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h), h[:0]
+    room = np.empty(BLOCK * constants.shape[1], h.dtype)
+    children, trees = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h)
     for first in range(lo * BLOCK, min(hi * BLOCK, len(fillers_h)), BLOCK):
         rows = min(BLOCK, len(fillers_h) - first)
         put_states(h, memory, trees, fillers_h, fillers_memory, first, rows)
         for node in range(len(paths)):
-            gates = path_gates(node, own, paths, blas, h, trees, rows, room)
+            gates = path_gates(node, paths, blas, h, trees, rows, room)
             path_children(node, children, paths, siblings, trees, rows)
             forward_rows(
-                own[0, START], own[0, STOP], 0, own, gates, constants, unmasked, children, 0, memory, h,
+                gates, constants[node], trees + BLOCK * (1 + paths[node, HEIGHT]), children, memory, h,
                 paths[node, PATH_ARITY], paths[node, READ_ROWS], paths[node, KEPT_ROWS], options
             )  # fmt: skip
             leave_root(node, roots, paths, h, trees, first, rows)
@@ -66,10 +72,9 @@ def put_states(h, memory, place, from_h, from_memory, first, rows):
 
 
 @compile_kernel
-def path_gates(node, own, paths, blas, h, trees, rows, room):
-    """(rows, width), the products of a path node's child towards the blank; in ``own`` (1, columns) its run."""
-    start, n = trees + BLOCK * (1 + paths[node, HEIGHT]), h.shape[1]
-    own[0, START], own[0, STOP], own[0, MATRIX] = start, start + rows, node
+def path_gates(node, paths, blas, h, trees, rows, room):
+    """(rows, width), the products of a path node's child towards the blank."""
+    n = h.shape[1]
     below, width = trees + BLOCK * (1 + paths[node, BELOW]), paths[node, WIDTH_OF]
     gates = room[: rows * width].reshape(rows, width)
     multiply_back(blas, h[below : below + rows], matrix(paths[node, WEIGHT_AT], n, width, h), gates, 0)
@@ -100,7 +105,7 @@ class NumbaPaths:
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_pass.NumbaRuns.compile`."""
+        """As :meth:`dgltree.engine.kernels.numba_slots.SlotKernel.compile`."""
         nothing, rows = Nothing(dtype), torch.empty(0, 0, dtype=torch.int64)
         tables, roots = PathTables(rows, rows, nothing.matrix), torch.empty(0, 0, 0, dtype=dtype)
         given = cls._arguments(options, tables, 0, nothing.states, nothing.states, roots)
@@ -113,7 +118,7 @@ class NumbaPaths:
         """The h of all roots for all fillers, into (roots, fillers, n)."""
         blocks = -(-len(fillers.h) // BLOCK)
         given = cls._arguments(options, tables, blas, trees, fillers, roots)
-        over_groups(forward_paths, [BLOCK * len(tables.paths)] * blocks, [0] * blocks, given)
+        over_blocks(forward_paths, blocks, BLOCK * len(tables.paths), *given)
 
     @staticmethod
     def _arguments(

@@ -69,23 +69,3 @@ def multiply_back(blas, d_out, weight, into, beta):
     if fan_in and len(into):
         sizes = fan_in, len(into), fan_out, fan_in, d_out.shape[1], fan_in
         gemm(blas, (AS_IT_LIES, AS_IT_LIES), sizes, weight, d_out, into.dtype.type(beta), into)
-
-
-@compile_kernel
-def add_gradients(blas, d_out, v, d_weight, d_bias):
-    """Adds those of a product: of outputs, the first columns of (rows, out or more), and inputs (rows, in).
-
-    ``d_weight`` (out, in) and ``d_bias`` (out,) have no rows where they are not wanted.
-    """
-    rows, fan_in = len(d_out), v.shape[1]
-    if len(d_weight) and fan_in and rows:
-        sizes = fan_in, len(d_weight), rows, fan_in, d_out.shape[1], fan_in
-        gemm(blas, (AS_IT_LIES, TRANSPOSED), sizes, v, d_out, v.dtype.type(1), d_weight)
-    total = d_bias.copy()
-    total[:] = 0
-    for row in range(rows):
-        d = d_out[row]
-        for j in range(len(total)):
-            total[j] += d[j]
-    for j in range(len(total)):
-        d_bias[j] += total[j]

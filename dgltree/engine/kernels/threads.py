@@ -6,7 +6,6 @@ the other layers refuse to be used from several Python threads.
 """
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,12 +15,10 @@ from itertools import pairwise
 
 import torch
 
-from dgltree.engine.kernels.layout import Layout
-
 MIN_ROWS_PER_THREAD = 256
 """Rows from which on waking a thread saves time."""
-MIN_ROWS_FOR_GRADIENT_THREADS = 2048
-"""Rows below which one thread computes the gradients of all weights: each costs less than a row of a pass."""
+MIN_ROWS_FOR_THREADS = 2048
+"""Rows of blocks below which one thread computes all of them."""
 
 _count: ContextVar[int] = ContextVar("threads", default=1)
 _passes: ContextVar[int | None] = ContextVar("threads of passes", default=None)
@@ -84,64 +81,18 @@ def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: 
     together([lambda k=k: function(bounds[k], bounds[k + 1], *arguments) for k in range(parts)])  # type: ignore[misc]
 
 
-def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *arguments: object) -> None:
-    """``function(lo, hi, *arguments)`` for ranges that make up all runs: of parts, which do not depend on each other,
-    and of what is in none, one step after another, or from the last to the first.
+def over_blocks(function: Callable[..., None], blocks: int, rows: int, *arguments: object) -> None:
+    """``function(lo, hi, *arguments)`` for ranges that make up so many blocks of so many rows each.
+
+    There are four ranges a thread, taken as they become free: a thread that works alone at the end has about a quarter
+    of a share.
     """
-    if _count.get() == 1:
-        function(0, len(layout.queue), *arguments)
-        return
-    ranges = _by_step(layout) + ([layout.parts] if layout.parts else [])
-    for bounds in reversed(ranges) if backward else ranges:
-        together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
-
-
-def _by_step(layout: Layout) -> list[list[int]]:
-    """Ranges of the runs that are in no part, as bounds: for each step, or for several small ones. The runs of one step
-    do not depend on each other.
-    """
-    count = _count.get()
-    rows, ranges = layout.run_ends, list[list[int]]()
-    for lo, hi in pairwise(layout.stages):
-        if lo == hi:
-            continue
-        before = rows[lo - 1] if lo else 0
-        parts = min(count, (rows[hi - 1] - before) // MIN_ROWS_PER_THREAD)
-        cuts = [before + (rows[hi - 1] - before) * k / max(parts, 1) for k in range(1, parts)]
-        bounds = sorted({lo, *(bisect_left(rows, cut, lo, hi) for cut in cuts), hi})
-        if ranges and len(bounds) == 2 and len(ranges[-1]) == 2:  # small steps in one call
-            bounds = [ranges.pop()[0], hi]
-        ranges.append(bounds)
-    return ranges
-
-
-def over_groups(
-    function: Callable[..., None], rows: Sequence[int], addend: Sequence[int], *arguments: tuple[object, ...]
-) -> None:
-    """``function(lo, hi, *arguments[k])`` for ranges that make up all groups, which do not depend on each other.
-
-    Args:
-        function: of one or more groups of one number k.
-        rows: of each group.
-        addend: the number k of each group.
-        arguments: of each number.
-    """
-    # Four ranges a thread, taken as they become free: a thread that works alone at the end has about a quarter of a
-    # share. Which range a group is in changes no bit, as a group is computed by one call.
-    total = sum(rows)
-    least = (
-        max(MIN_ROWS_PER_THREAD, total // (4 * _count.get()))
-        if _count.get() > 1 and total >= MIN_ROWS_FOR_GRADIENT_THREADS
-        else total
-    )
-    bounds, waiting = list[int](), 0
-    for group, own in enumerate(rows):
-        if not group or waiting >= least or addend[group] != addend[group - 1]:
-            bounds.append(group)
-            waiting = 0
-        waiting += own
-    bounds.append(len(rows))
-    together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
+    in_one = blocks
+    if _count.get() > 1 and blocks * rows >= MIN_ROWS_FOR_THREADS:
+        least = max(MIN_ROWS_PER_THREAD, blocks * rows // (4 * _count.get()))
+        in_one = -(-least // rows)
+    bounds = [*range(0, blocks, max(in_one, 1)), blocks]
+    together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
 
 
 def together(functions: Sequence[Callable[[], None]]) -> None:

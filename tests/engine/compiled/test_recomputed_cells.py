@@ -32,7 +32,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pieces and parts of a few rows."""
     monkeypatch.setattr(compiled_pass, "RECOMPUTED_ROWS", 17)
     monkeypatch.setattr(rows, "MIN_PART_ROWS", 20)
-    with kernels("generated"):
+    with kernels("on"):
         yield
 
 
