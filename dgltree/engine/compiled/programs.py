@@ -30,7 +30,7 @@ class Segment(NamedTuple):
         return Location(array, name, part, self.skip, self.step)
 
 
-class Block(NamedTuple):
+class ChildColumns(NamedTuple):
     """Columns of a row of which each child has its own, one child's next to another's."""
 
     first: int
@@ -72,7 +72,7 @@ class Product:
     fan_out: int
     is_turned: bool = False
     """Whether the matrix is (fan_out, fan_in), as that of a torch Linear; otherwise (fan_in, fan_out)."""
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[ChildColumns, ...] = ()
     """Columns of its result that children have, of a program for any number of these."""
     of_node: tuple[int, int] | None = None
     """``fan_in`` and ``fan_out`` without the columns that children have; None: there are none."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dgltree.engine.compiled.programs import Block, Mask, NodeProgram, Product, Segment
+from dgltree.engine.compiled.programs import ChildColumns, Mask, NodeProgram, Product, Segment
 from dgltree.engine.compiled.recording import UserLine
 from dgltree.engine.compiled.values import (
     DEGREE,
@@ -50,7 +50,7 @@ def rolled(program: NodeProgram, degree: int) -> NodeProgram:
         return program
 
 
-Blocks = dict[Location, tuple[Block, ...]]
+Blocks = dict[Location, tuple[ChildColumns, ...]]
 """The columns that children have, by where rows of them lie."""
 
 
@@ -63,14 +63,14 @@ def blocks_of(program: NodeProgram, degree: int) -> Blocks | None:
             steps.setdefault(place._replace(step=0), {})[first] = place.step
     found: Blocks = {}
     for place, of_place in steps.items():
-        blocks: list[Block] = []
+        blocks: list[ChildColumns] = []
         begin = end = past = 0
         for first, step in sorted(of_place.items()):
             if blocks and first < end:
                 if step != blocks[-1].step or first >= begin + step:
                     return None
                 continue
-            blocks.append(Block(first - past, step))
+            blocks.append(ChildColumns(first - past, step))
             begin, end = first, first + degree * step
             past += degree * step
         found[place] = tuple(blocks)
