@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
 
-INSTEAD = "torch's operations compute instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this message"
+INSTEAD = (
+    "torch's operations compute instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this "
+    "message"
+)
 
 
 class Backend:
