@@ -16,7 +16,7 @@ from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.expressions.variables import count_blanks, find_blank, only_path, variables
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.inverse import isolate, solve_for_blank
+from dgltree.equations.search.inverse import isolate, loses_values, solve_for_blank
 from dgltree.equations.search.numbers import name_complex, ratio
 from dgltree.equations.search.points import (
     CHECK_POINTS,
@@ -172,6 +172,14 @@ class Search:
         if not (self.solves and self.unknown and self.names):
             return 0
         return degree(self.equation, self.unknown, self.names) or 0
+
+    @cached_property
+    def _has_many_inverses(self) -> bool:
+        """Whether the principal inverses of the path to the blank lose values: cos(x - y) is also cos(_) of x - y.
+
+        Then each entry of a table is compared by the value that it gives the equation, not with a value of the blank.
+        """
+        return self.path is not None and any(loses_values(node, slot) for node, slot in self.path.steps)
 
     @property
     def isolated(self) -> list[Tree]:
@@ -329,6 +337,8 @@ class Search:
         stages = self._stages
         table = stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
+        if self._has_many_inverses:
+            stages.try_all(self.equation, table, few)
         for stage in (stages.short,) if self.none else (stages.short, stages.joined, stages.wrapped):
             for target in targets:
                 stage(target, table, forms, many)
