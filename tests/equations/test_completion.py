@@ -31,6 +31,25 @@ def test_lines_are_solutions_branches_and_domains() -> None:
     assert texts("sin(_) = cos(x)")[:2] == ["pi/2 - x", "x + pi/2"]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("(x - 5)^_ = x^2 - 10*x + 25", "2"),
+        ("cos(_) = cos(x)*cos(y) + sin(x)*sin(y)", "x - y"),
+        ("cos(x - _) = cos(x)*cos(y) + sin(x)*sin(y)", "y"),
+        ("sin(3*_) = 3*sin(x) - 4*sin(x)^3", "x"),
+        ("sin(_*t) = 3*sin(t) - 4*sin(t)^3", "3"),
+        ("cos(_ + x) = -cos(x)", "pi"),
+        ("1 + tan(u)^2 = _^2", "sec(u)"),
+        ("x^2 - 6*x + 9 = _^2", "x - 3"),
+        ("tan(t) + cot(t) = 2/sin(2*_)", "t"),
+        ("atan(_) = 2*atan(x)", "2*x/(1 - x^2)"),
+    ],
+)
+def test_under_a_many_to_one_function_an_expression_is_found_by_its_forward_value(text: str, first: str) -> None:
+    assert texts(text)[0] == first
+
+
 def test_an_answer_that_holds_at_more_points_may_be_a_little_longer() -> None:
     assert texts("sqrt(x^2) = _")[0] == "abs(x)"
     assert texts("log(x*y) = log(x) + _")[0] == "log(y)"

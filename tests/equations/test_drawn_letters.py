@@ -101,7 +101,10 @@ def test_it_is_noted_that_there_may_be_more_and_that_solutions_are_periods_apart
     found = check(unsolved, "a")
     assert found.mark.value == "undecided" and "the solutions are not known" in str(found)
     assert check("sin(w t) = b, t = _", "arcsin(b)/w, (π - arcsin(b))/w").noted() == [
-        "so are numbers whole periods apart"
+        "so is t + 2*pi/w*k for each whole k"
+    ]
+    assert check("sin(k t) = b*k, t = _", "arcsin(b k)/k, (π - arcsin(b k))/k").noted() == [
+        "so is t + 2*pi/k*n for each whole n"
     ]
     assert check("tan(x) = a, x = _", "arctan(a)").noted() == ["so is x + pi*k for each whole k"]
 
@@ -111,7 +114,9 @@ def test_complete_says_whether_its_solutions_are_all_at_drawn_letters() -> None:
     assert not complete("a*x + b = c, x = _").more
     found = complete("tan(x) = a, x = _")
     assert not found.more and found.period is not None
-    assert complete("cos(k*x) = h, x = _").more, "no period is named"
+    found = complete("cos(k*x) = h, x = _")
+    assert "so is x + (2*pi/k)*n for each whole n" in found.remarks() and not found.more
+    assert complete("sin(a*x) = 1 + cos(b*x), x = _").period is None, "two periods"
 
 
 def test_letters_are_drawn_as_assumed() -> None:

@@ -26,6 +26,7 @@ from dgltree.equations.expressions.variables import variables
 from dgltree.equations.marking.answer_key import COUNTERS, AnswerKey, in_degrees, within_a_period
 from dgltree.equations.marking.answer_text import PlainText, TextRules, check_decimal
 from dgltree.equations.marking.forms import FORMS, form_lack
+from dgltree.equations.marking.interval_answers import mark_intervals, read_intervals
 from dgltree.equations.marking.marks import SEVERITY, Checked, Lack, Mark, mark_of, unjudged
 from dgltree.equations.marking.numerals import RoundedNumber, decimal_mark, rounded_number
 from dgltree.equations.marking.sentences import Cause, checking_note, with_decimal_commas
@@ -43,7 +44,7 @@ from dgltree.equations.marking.solution_lists import (
     with_english_words,
 )
 from dgltree.equations.marking.units import in_units
-from dgltree.equations.truth.drawn_letters import Fit, MissingRoot, number_text
+from dgltree.equations.truth.drawn_letters import Fit, MissingRoot, number_text, unused_counter
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.precision import one_thread_at_a_time
@@ -205,6 +206,13 @@ class Checker:
             if left_out is not None:
                 every = [self._fillers.mark([text], plain) for text in left_out]
                 return mark_all_but(every, answer.strip(), self._key, self._judge)
+            intervals = read_intervals(answer, self.asked.unknown, may_be_bare=self._key.every is not None)
+            if intervals is not None:
+                if self._key.solutions is None:
+                    raise Refusal(
+                        f"'{answer.strip()}' names an interval; write {self.asked.unknown} by the other letters"
+                    )
+                return mark_intervals(intervals, answer.strip(), self._key.solutions)
         text = bare(answer, self.asked.unknown, self._names)
         claim = parse_claim(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable
@@ -308,8 +316,8 @@ class Checker:
             is_all = self._key.solutions is not None or self._key.drawn is not None
             cause = Cause("right-all-general" if is_all else "right-general", values)
         elif self._key.period is not None and self._key.in_window is None:
-            period = write_infix(self._key.period)
-            notes = (*notes, checking_note("period", unknown=self.asked.unknown or "", period=period))
+            named = {"period": write_infix(self._key.period), "counter": unused_counter(self._letters)}
+            notes = (*notes, checking_note("period", unknown=self.asked.unknown or "", **named))
         elif self._key.drawn is not None and self._key.drawn.is_periodic:
             notes = (*notes, checking_note("periods"))
         return found._replace(mark=Mark.RIGHT, notes=notes, cause=cause)
@@ -324,7 +332,7 @@ class Checker:
         absent = drawn.missing(answers)
         if not absent:
             return None
-        missing = tuple(map(write_infix, self._key.named(absent, answers)))
+        missing = tuple(map(write_infix, self._key.named(answers)))
         if missing and not self._assumed and drawn.lists_if_positive(answers, absent):
             return Lacking(Mark.POSITIVE, missing, Cause("positive", {"missing": self._solutions_text(missing)}))
         return self._lacking_of(missing) if missing else self._lacking_at(absent[0])

@@ -119,7 +119,7 @@ class Search:
         self.solutions: Solutions | None = None
         """The real solutions, if they were looked for."""
         self.remark = ""  # why nothing was found
-        self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
+        self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock, unknown)
         self._copies: dict[Tree, bool] = {}
 
     def run(self) -> SearchResult:
@@ -163,6 +163,8 @@ class Search:
         if not any(map(self._verdicts.likely, self.fillers)) and not self.roots:
             if self._degree >= MIN_UNSOLVED_DEGREE:
                 self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
+                return
+            if self.unknown is not None and any(map(self._verdicts.holds_on_a_part, self.isolated)):
                 return
             yield from self._by_trial()
 

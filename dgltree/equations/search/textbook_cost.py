@@ -91,7 +91,8 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
     elif node.function in FUNCTIONS:
-        avoided += OF_AN_INVERSE * any(inner.function in INVERSES for inner in _terms(node.children[0]))
+        factors = [factor for term in _summands(node.children[0]) for factor in _factors(term)]
+        avoided += OF_AN_INVERSE * any(factor.function in INVERSES for factor in factors)
     elif node.function in INVERSES:
         avoided += OF_AN_INVERSE * (node.children[0].function in FUNCTIONS)
     elif node.function == "abs":
@@ -108,13 +109,13 @@ def _is_fraction(tree: Tree) -> bool:
     """Whether it has something else than a number as a denominator."""
     return any(
         one.function == "Pow" and (n := exact(one.children[1])) is not None and n < 0 and exact(one.children[0]) is None
-        for one in _terms(tree)
+        for one in _factors(tree)
     )
 
 
-def _terms(tree: Tree) -> tuple[Tree, ...]:
-    """The tree, or the parts of a sum or a product."""
-    return (tree, *tree.children) if tree.function in ("Add", "Mul") else (tree,)
+def _factors(tree: Tree) -> list[Tree]:
+    """The factors of a product, and of products in it."""
+    return [factor for child in tree.children for factor in _factors(child)] if tree.function == "Mul" else [tree]
 
 
 def _has_bracket(term: Tree) -> bool:
