@@ -120,8 +120,8 @@ class Lines:
         # the shortest, too: the order may have them behind many that do not hold
         reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*kept, *judged, *candidates[:JUDGED]])}
         # an inverse function holds on a part only, at which points may not lie: atan(tan(2*x)), and (-8)^(2/3) = 4
-        unlikely = [tree for tree in kept if found[tree] == "isolated" and not reaches[tree].likely]
-        partial = [tree for tree in unlikely if self._verdicts.holds_on_a_part(tree)]
+        isolated = [tree for tree in kept if found[tree] == "isolated" and self._verdicts.holds_on_a_part(tree)]
+        partial = [tree for tree in isolated if not reaches[tree].likely]
         likely = [
             tree
             for tree, reach in reaches.items()

@@ -37,6 +37,7 @@ CHECKING_NOTES: Mapping[str, str] = {
     "may-have-more": "there may be more solutions",
     "periods": "so are numbers whole periods apart",
     "period": "so is {unknown} + {period}*{counter} for each whole {counter}",
+    "case": "{given} is read as {letter}",
     "decimal": "{number} is a decimal: decimals have a {mark} here",
     "thousands": "{number} is {whole}: decimals have a {mark} here",
 }
