@@ -32,7 +32,7 @@ _FRAMES = [
         r"\\text\s*\{([^{}]*)\}",
     )
 ]
-"""What LaTeX and Markdown put around a whole answer."""
+"""Marks that LaTeX and Markdown put around a whole answer."""
 _INDICES = re.compile(r"^\s*([^\W\d_])(?:_?\{\s*1\s*[,;/|]\s*2\s*\}|_?1\s*[,/]\s*2|₁\s*[,/]\s*₂|₁₂)\s*(?==)")
 _THIN, _SPACED = (
     re.compile(rf"(?<![\w.,])[1-9][0-9]{{0,2}}(?:(?:\\[, ]|[{spaces}])[0-9]{{3}})+(?![0-9])")

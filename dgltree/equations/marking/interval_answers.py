@@ -41,7 +41,7 @@ DIGITS = 15
 """Digits of the denominator of a number that is shown, if the interval has one."""
 
 
-class Piece(NamedTuple):
+class RealInterval(NamedTuple):
     """The numbers between two ends; None stands for no end."""
 
     low: Number | None
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
     high_in: bool
 
 
-def read_intervals(text: str, unknown: str, may_be_bare: bool) -> list[Piece] | None:
+def read_intervals(text: str, unknown: str, may_be_bare: bool) -> list[RealInterval] | None:
     """The intervals, and the numbers next to them, of an answer that has an interval in it; None of another answer.
 
     Args:
@@ -65,7 +65,7 @@ def read_intervals(text: str, unknown: str, may_be_bare: bool) -> list[Piece] | 
     bare_parts = [part for part in parts if _BARE.fullmatch(part)]
     if not _RELATION.search(plain) and not (bare_parts and (may_be_bare or _ENDLESS.search(plain))):
         return None
-    pieces: list[Piece] = []
+    pieces: list[RealInterval] = []
     for part in parts:
         if part in bare_parts:
             pieces.append(_interval(f"{unknown} in {part.replace('|', ';')}", part, unknown))
@@ -76,8 +76,8 @@ def read_intervals(text: str, unknown: str, may_be_bare: bool) -> list[Piece] | 
     return pieces
 
 
-def _interval(said: str, text: str, unknown: str) -> Piece:
-    """The numbers of which all is true that is said of the unknown; ``text`` is as it was typed."""
+def _interval(said: str, text: str, unknown: str) -> RealInterval:
+    """Return the numbers for which a statement about the unknown is true; ``text`` is the statement as it was typed."""
     try:
         assumed = read_assumptions([said])
     except ValueError:
@@ -90,17 +90,17 @@ def _interval(said: str, text: str, unknown: str) -> Piece:
                 raise Refusal(f"'{text}' has {variables(end)[0]} in it; the ends of an interval are numbers")
     assumed = check_assumptions([one._replace(name=unknown) for one in assumed], [unknown])
     span: AssumedSpan = spans_of(assumed)[unknown]
-    return Piece(_real(span.low), _real(span.high), span.low_in, span.high_in)
+    return RealInterval(_real(span.low), _real(span.high), span.low_in, span.high_in)
 
 
-def _points(text: str, unknown: str) -> list[Piece]:
+def _points(text: str, unknown: str) -> list[RealInterval]:
     """``x = 2`` and ``{1, 2}`` next to intervals."""
     points = []
     for one in listings(bare(text, unknown, ()), unknown)[-1]:
         tree = read_typed_expression(one)
         if variables(tree):
             raise Refusal(f"'{text}' has {variables(tree)[0]} in it; write numbers next to intervals")
-        points.append(Piece(_real(tree), _real(tree), True, True))
+        points.append(RealInterval(_real(tree), _real(tree), True, True))
     return points
 
 
@@ -115,14 +115,14 @@ def _real(tree: Tree | None) -> Number | None:
     return number if isinstance(number, fmpq) else number.real
 
 
-def mark_intervals(given: Sequence[Piece], text: str, solutions: Solutions) -> Checked:
+def mark_intervals(given: Sequence[RealInterval], text: str, solutions: Solutions) -> Checked:
     """The mark of an answer that has intervals, by all solutions in one real unknown.
 
     The ends of the answer and of the solutions cut the line into points and open intervals: each is in the answer or
     not, and solves the equation or not. It is wrong only if a number of the answer is shown to be no solution.
     """
-    held = [Piece(_end(one.low), _end(one.high), one.low_in, one.high_in) for one in solutions.intervals]
-    held += [Piece(root.number, root.number, True, True) for root in solutions.roots]
+    held = [RealInterval(_end(one.low), _end(one.high), one.low_in, one.high_in) for one in solutions.intervals]
+    held += [RealInterval(root.number, root.number, True, True) for root in solutions.roots]
     with ctx.workprec(BITS):
         ends = _in_order(end for piece in (*given, *held) for end in (piece.low, piece.high) if end is not None)
         answered, known = _cells(given, ends), _cells(held, ends)
@@ -164,7 +164,7 @@ def _in_order(numbers: Iterable[Number]) -> list[Number]:
     return ends
 
 
-def _cells(pieces: Iterable[Piece], ends: Sequence[Number]) -> set[int]:
+def _cells(pieces: Iterable[RealInterval], ends: Sequence[Number]) -> set[int]:
     """The cells of the line in some intervals: cell 2k + 1 is end k, cell 2k lies before it."""
     cells: set[int] = set()
     for low, high, low_in, high_in in pieces:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
 
+from dgltree.equations.expressions.tree_parts import factors, terms
 from dgltree.equations.expressions.variables import Path
 from dgltree.equations.expressions.written_form import Memo, symbols
 from dgltree.equations.truth.exact import exact, exact_value
@@ -81,7 +82,7 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
             n is not None and n < 0 and base.function == "Add" and any(map(_is_root, base.children))
         )
         if n is not None and n < 0 and base.function == "Add":
-            fractions = [_is_fraction(term) for term in _summands(base)]
+            fractions = [_is_fraction(term) for term in terms(base)]
             avoided += FRACTION_BELOW * (0 if all(fractions) else sum(fractions))
         bracket |= base.function == "Add" and n is not None and n.denominator == 1
         avoided += AVOIDED * (whole and base.function == "Mul")
@@ -91,8 +92,8 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
     elif node.function in FUNCTIONS:
-        factors = [factor for term in _summands(node.children[0]) for factor in _factors(term)]
-        avoided += OF_AN_INVERSE * any(factor.function in INVERSES for factor in factors)
+        inner = [factor for term in terms(node.children[0]) for factor in factors(term)]
+        avoided += OF_AN_INVERSE * any(factor.function in INVERSES for factor in inner)
     elif node.function in INVERSES:
         avoided += OF_AN_INVERSE * (node.children[0].function in FUNCTIONS)
     elif node.function == "abs":
@@ -100,22 +101,12 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     return _Habits(avoided, bracket)
 
 
-def _summands(tree: Tree) -> list[Tree]:
-    """The terms of a sum, and of sums in it."""
-    return [term for child in tree.children for term in _summands(child)] if tree.function == "Add" else [tree]
-
-
 def _is_fraction(tree: Tree) -> bool:
     """Whether it has something else than a number as a denominator."""
     return any(
         one.function == "Pow" and (n := exact(one.children[1])) is not None and n < 0 and exact(one.children[0]) is None
-        for one in _factors(tree)
+        for one in factors(tree)
     )
-
-
-def _factors(tree: Tree) -> list[Tree]:
-    """The factors of a product, and of products in it."""
-    return [factor for child in tree.children for factor in _factors(child)] if tree.function == "Mul" else [tree]
 
 
 def _has_bracket(term: Tree) -> bool:
