@@ -206,11 +206,13 @@ class _Asked:
         """The fillers that are needed, each in its plainest form that holds; none if that is not known."""
         if not drawn.is_known:
             return []
+        order = TextbookOrder(self.equation)
         spelled: dict[Tree, Filler] = {}
         for filler in fillers:
             [first] = filler.trees
-            plainer = [tree for tree in filler.forms if textbook_cost(tree) < textbook_cost(first)]
-            spelled |= dict.fromkeys([first, *filter(self.verdicts.holds_on_a_part, plainer)], filler)
+            others = [tree for tree in filler.forms if textbook_cost(tree) < textbook_cost(first)]
+            others.append(order(written_operations.negate(first)))  # -sqrt(a^3) of a*x^(1/3) = x is not found by SymPy
+            spelled |= dict.fromkeys([first, *filter(self.verdicts.holds_on_a_part, others)], filler)
         needed = drawn.needed(sorted(spelled, key=textbook_cost))
         return [self._spelled(filler, tree) for tree, filler in spelled.items() if tree in needed]
 

@@ -274,6 +274,12 @@ class Search:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
         return self._cheapest(self.fillers) < math.inf or self.clock.late
 
+    def _lists_all(self) -> bool:
+        """Whether no solution is known, at drawn letters, that the plainest fillers lack: -sqrt(-k) of z*|z| = k."""
+        drawn = self._verdicts.drawn
+        plainest = sorted(self.fillers, key=textbook_cost)[:FIRST_JUDGED]
+        return drawn is None or not drawn.missing(list(filter(self._verdicts.holds, plainest)))
+
     def _cheapest(self, fillers: Iterable[Tree]) -> float:
         """The cost of the plainest filler that holds and restates no side; without bound if there is none."""
         asked = 0
@@ -360,8 +366,10 @@ class Search:
                 table = self._stages.table(few, self.world.operations(every), size)
                 self._stages.try_all(self.equation, table, few)
                 yield
-                if self._settled():
+                if self.clock.late or (self._settled() and self._lists_all()):
                     return
+            if self._settled():
+                return
 
 
 def _short(tree: Tree) -> str:

@@ -43,6 +43,8 @@ class _Habits(NamedTuple):
     avoided: float = 0.0
     bracket: bool = False
     """Whether it has a sum as a factor or below a power."""
+    has_inverse: bool = False
+    """Whether it is an inverse function, or a sum or a product that has one."""
 
 
 def textbook_cost(tree: Tree, plain_terms: bool = False) -> float:
@@ -92,13 +94,13 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
     elif node.function in FUNCTIONS:
-        inner = [factor for term in terms(node.children[0]) for factor in factors(term)]
-        avoided += OF_AN_INVERSE * any(factor.function in INVERSES for factor in inner)
+        avoided += OF_AN_INVERSE * parts[0].has_inverse
     elif node.function in INVERSES:
         avoided += OF_AN_INVERSE * (node.children[0].function in FUNCTIONS)
     elif node.function == "abs":
         avoided += ROOT_OF_SQUARE * (node.children[0].function in ("abs", "Pow"))
-    return _Habits(avoided, bracket)
+    is_joined = node.function in ("Add", "Mul") and any(part.has_inverse for part in parts)
+    return _Habits(avoided, bracket, is_joined or node.function in INVERSES)
 
 
 def _is_fraction(tree: Tree) -> bool:
