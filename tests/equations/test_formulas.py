@@ -45,6 +45,11 @@ def solutions(question: str) -> list[str]:
         ("theta = atan(y/x), y = _", ["x*tan(theta)"]),
         ("y = atan(x), x = _", ["tan(y)"]),
         ("sqrt(x) + sqrt(a) = b, x = _", ["(b - sqrt(a))^2"]),
+        ("x|x| = a, x = _", ["a/sqrt(abs(a))"]),
+        ("a*x^(1/3) = x, x = _", ["0", "sqrt(a^3)", "-sqrt(a^3)"]),
+        ("x^3 = |a|^3, x = _", ["abs(a)"]),
+        ("x^2 = |a|, x = _", ["sqrt(abs(a))", "-sqrt(abs(a))"]),
+        ("e^x = a^2, x = _", ["log(a^2)"]),
     ],
 )
 def test_each_value_has_one_line_in_its_plainest_form(question: str, answers: list[str]) -> None:

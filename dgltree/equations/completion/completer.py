@@ -203,24 +203,35 @@ class _Asked:
         return self.completion(fillers, found._replace(period=None if turn is None else write_period(turn), more=more))
 
     def _plainest(self, fillers: Sequence[Filler], drawn: DrawnLetters) -> list[Filler]:
-        """The fillers that are needed, each in its plainest form that holds; none if that is not known."""
+        """The fillers that are needed, each in its plainest form; none if the solutions are not known."""
         if not drawn.is_known:
             return []
         order = TextbookOrder(self.equation)
-        spelled: dict[Tree, Filler] = {}
+        found: dict[Tree, Filler] = {}
         for filler in fillers:
-            [first] = filler.trees
-            others = [tree for tree in filler.forms if textbook_cost(tree) < textbook_cost(first)]
-            others.append(order(written_operations.negate(first)))  # -sqrt(a^3) of a*x^(1/3) = x is not found by SymPy
-            spelled |= dict.fromkeys([first, *filter(self.verdicts.holds_on_a_part, others)], filler)
-        needed = drawn.needed(sorted(spelled, key=textbook_cost))
-        return [self._spelled(filler, tree) for tree, filler in spelled.items() if tree in needed]
+            plain = self._spelled(filler, drawn)
+            found[plain.trees[0]] = plain
+        for tree, filler in list(found.items()):  # SymPy finds sqrt(a^3) for a*x^(1/3) = x, and not its negative
+            negative = order(written_operations.negate(tree))
+            if self.verdicts.holds_on_a_part(negative):
+                found.setdefault(negative, self._with_tree(filler, negative, ()))
+        needed = drawn.needed(sorted(found, key=textbook_cost))
+        return [filler for tree, filler in found.items() if tree in needed]
 
-    def _spelled(self, filler: Filler, tree: Tree) -> Filler:
-        """A filler with one of its forms in front."""
+    def _spelled(self, filler: Filler, drawn: DrawnLetters) -> Filler:
+        """A filler with that of its forms in front that lists the most solutions, the plainest of equal ones."""
+        [first] = filler.trees
+        forms = [first, *filler.forms]
+        for tree in sorted(forms, key=lambda form: (len(drawn.missing([form])), textbook_cost(form))):
+            if tree == first:
+                return filler
+            if self.verdicts.holds_on_a_part(tree):
+                return self._with_tree(filler, tree, tuple(form for form in forms if form != tree))
+        return filler
+
+    def _with_tree(self, filler: Filler, tree: Tree, forms: tuple[Tree, ...]) -> Filler:
         verdict = self.verdicts.of(tree)
         assert verdict is not None
-        forms = tuple(form for form in (*filler.trees, *filler.forms) if form != tree)
         return filler._replace(trees=(tree,), verdict=verdict, forms=forms)
 
     def completion(

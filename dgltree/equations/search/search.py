@@ -164,7 +164,8 @@ class Search:
             if self._degree >= MIN_UNSOLVED_DEGREE:
                 self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
                 return
-            if self.unknown is not None and any(map(self._verdicts.holds_on_a_part, self.isolated)):
+            formulas = [tree for tree, source in self.fillers.items() if source in ("isolated", "solved")]
+            if self.unknown is not None and any(map(self._verdicts.holds_on_a_part, formulas)):
                 return
             yield from self._by_trial()
 

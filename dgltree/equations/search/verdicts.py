@@ -96,7 +96,7 @@ class Verdicts:
     def holds_on_a_part(self, filler: Tree) -> bool:
         """Whether the sides are equal somewhere; of a formula that is also tried at some values of the letters."""
         verdict = self.of(filler)
-        if verdict is None or verdict.domain is not Domain.NONE or self.drawn is None:
+        if verdict is None or verdict.grade is not Grade.REFUTED or self.drawn is None:
             return verdict is not None and verdict.domain is not Domain.NONE
         equation = self.filled((filler,))
         program = Program(equation, school=True)

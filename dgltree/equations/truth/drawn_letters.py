@@ -215,14 +215,15 @@ class DrawnLetters:
         return found
 
     def needed(self, answers: Sequence[Tree], given: Sequence[Tree] = ()) -> list[Tree]:
-        """The answers that list a solution which those before them, and those given, lack: equal values count once."""
+        """The answers that list a solution which others, and those given, lack, beginning with what lists most."""
         found: list[Tree] = []
         lacking = len(self.missing(given))
-        for tree in answers:
-            left = len(self.missing([*given, *found, tree]))
-            if left < lacking:
-                found.append(tree)
-                lacking = left
+        while lacking and answers:
+            left = [len(self.missing([*given, *found, tree])) for tree in answers]
+            if min(left) == lacking:
+                break
+            lacking = min(left)
+            found.append(answers[left.index(lacking)])
         return found
 
     def lists_all(self, answers: Sequence[Tree]) -> bool:
