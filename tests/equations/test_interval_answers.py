@@ -46,6 +46,12 @@ def test_an_interval_is_compared_with_where_the_equation_holds(question: str, an
     assert check(question, answer).mark.value == mark
 
 
+def test_an_interval_is_marked_where_the_unknown_is_assumed_to_be() -> None:
+    assert check(ABSOLUTE, "x > 0", assume=["x > 0"]).mark.value == "right"
+    assert check(ABSOLUTE, "x > 1", assume=["x > 0"]).mark.value == "incomplete"
+    assert str(check(ABSOLUTE, "x ≥ 0", assume=["x > 0"])) == "wrong: x > 0 is assumed"
+
+
 def test_a_number_that_is_no_solution_and_the_place_that_lacks_are_named() -> None:
     assert str(check(BETWEEN, "[0, 2]")) == "wrong: x = 0 is no solution"
     assert str(check(ABSOLUTE, "x > 0")) == "right, but not all solutions: it holds for x ≥ 0"

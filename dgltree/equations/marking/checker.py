@@ -213,7 +213,8 @@ class Checker:
                     raise Refusal(
                         f"'{answer.strip()}' names an interval; write {self.asked.unknown} by the other letters"
                     )
-                return mark_intervals(intervals, answer.strip(), self._key.solutions)
+                about = [one for one in self._assumed if one.name == self.asked.unknown]
+                return mark_intervals(intervals, answer.strip(), self._key.solutions, about)
         text = bare(answer, self.asked.unknown, self._names)
         claim = parse_claim(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.completion.assumptions import (
+    Assumption,
     check_assumptions,
     end_number,
     exact_end,
@@ -20,7 +21,6 @@ from dgltree.equations.expressions.variables import variables
 from dgltree.equations.marking.marks import Checked, Mark
 from dgltree.equations.marking.sentences import Cause
 from dgltree.equations.marking.solution_lists import bare, listings
-from dgltree.equations.truth.assumed import AssumedSpan
 from dgltree.equations.truth.drawn_letters import number_text
 from dgltree.equations.truth.solutions.solutions import BITS, Number, NumberOutcome, Solutions
 from dgltree.equations.truth.verdict import Doubt, End, undecided
@@ -35,8 +35,6 @@ _UNION = re.compile(r"∪|\\cup(?![A-Za-z])|\s(?:or|oder)\s|∨|\\(?:lor|vee)(?!
 _RELATION = re.compile(r"[<>≤≥⩽⩾]|\\[gl](?:eq?|t)(?![A-Za-z])|(?:∈|\\in(?![A-Za-z])|\bin\b)\s*[\[\](]")
 _BARE = re.compile(r"[\[\](][^,;|]+[,;|][^,;|]+[\[\])]")
 _ENDLESS = re.compile(r"∞|oo|\\infty")
-
-
 DIGITS = 15
 """Digits of the denominator of a number that is shown, if the interval has one."""
 
@@ -88,8 +86,12 @@ def _interval(said: str, text: str, unknown: str) -> RealInterval:
         for end in (one.low, one.high):
             if end is not None and variables(end):
                 raise Refusal(f"'{text}' has {variables(end)[0]} in it; the ends of an interval are numbers")
-    assumed = check_assumptions([one._replace(name=unknown) for one in assumed], [unknown])
-    span: AssumedSpan = spans_of(assumed)[unknown]
+    return _numbers(check_assumptions([one._replace(name=unknown) for one in assumed], [unknown]))
+
+
+def _numbers(assumed: Sequence[Assumption]) -> RealInterval:
+    """The numbers of which all is true that is said of one variable."""
+    [span] = spans_of(assumed).values()
     return RealInterval(_real(span.low), _real(span.high), span.low_in, span.high_in)
 
 
@@ -115,20 +117,29 @@ def _real(tree: Tree | None) -> Number | None:
     return number if isinstance(number, fmpq) else number.real
 
 
-def mark_intervals(given: Sequence[RealInterval], text: str, solutions: Solutions) -> Checked:
-    """The mark of an answer that has intervals, by all solutions in one real unknown.
+def mark_intervals(
+    given: Sequence[RealInterval], text: str, solutions: Solutions, assumed: Sequence[Assumption]
+) -> Checked:
+    """The mark of an answer that has intervals, by all solutions in one real unknown, of which something is assumed.
 
     The ends of the answer and of the solutions cut the line into points and open intervals: each is in the answer or
     not, and solves the equation or not. It is wrong only if a number of the answer is shown to be no solution.
     """
+    allowed = [_numbers(assumed)] if assumed else [RealInterval(None, None, False, False)]
     held = [RealInterval(_end(one.low), _end(one.high), one.low_in, one.high_in) for one in solutions.intervals]
     held += [RealInterval(root.number, root.number, True, True) for root in solutions.roots]
     with ctx.workprec(BITS):
-        ends = _in_order(end for piece in (*given, *held) for end in (piece.low, piece.high) if end is not None)
-        answered, known = _cells(given, ends), _cells(held, ends)
+        ends = _in_order(
+            end for piece in (*given, *held, *allowed) for end in (piece.low, piece.high) if end is not None
+        )
+        answered, inside = _cells(given, ends), _cells(allowed, ends)
+        known = _cells(held, ends) & inside
         strange = [_sample(cell, ends) for cell in sorted(answered - known)]
     unsure = undecided("not all solutions are known", Doubt.NOT_COMPARED)
     verdict = solutions.every or unsure
+    if not answered <= inside:
+        texts = " and ".join(one.text for one in assumed)
+        return Checked(text, Mark.WRONG, verdict, cause=Cause("wrong-assumed", {"assumption": texts}))
     for number in strange:
         put = solutions.put(number)
         if put.outcome in (NumberOutcome.DIFFERS, NumberOutcome.NOT_REAL):

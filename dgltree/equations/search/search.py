@@ -279,7 +279,9 @@ class Search:
         """Whether no solution is known, at drawn letters, that the plainest fillers lack: -sqrt(-k) of z*|z| = k."""
         drawn = self._verdicts.drawn
         plainest = sorted(self.fillers, key=textbook_cost)[:FIRST_JUDGED]
-        return drawn is None or not drawn.missing(list(filter(self._verdicts.holds, plainest)))
+        if drawn is None:
+            return True
+        return not self.clock.in_time(lambda: drawn.missing(list(filter(self._verdicts.holds, plainest))))
 
     def _cheapest(self, fillers: Iterable[Tree]) -> float:
         """The cost of the plainest filler that holds and restates no side; without bound if there is none."""

@@ -98,13 +98,17 @@ class Verdicts:
         verdict = self.of(filler)
         if verdict is None or verdict.grade is not Grade.REFUTED or self.drawn is None:
             return verdict is not None and verdict.domain is not Domain.NONE
-        equation = self.filled((filler,))
-        program = Program(equation, school=True)
-        values = islice(points(variables(*equation), "real"), TRIED)
-        agreed = sum(compare(program, point, "real").outcome is PointOutcome.AGREE for point in values)
+        agreed = self.clock.in_time(lambda: self._agreeing(filler)) or 0
         if agreed >= MIN_DRAWN:
             self._known[(filler,)] = Verdict(Grade.TESTED, Domain.PART, tested=Tested(agreed, 0, "", ""))
         return agreed >= MIN_DRAWN
+
+    def _agreeing(self, filler: Tree) -> int:
+        """Return at how many values of the letters, of those that are tried, the sides agree to 60 digits."""
+        equation = self.filled((filler,))
+        program = Program(equation, school=True)
+        values = islice(points(variables(*equation), "real"), TRIED)
+        return sum(compare(program, point, "real").outcome is PointOutcome.AGREE for point in values)
 
     def filled(self, fillers: Fillers) -> Equation:
         """The equation with each blank replaced by its filler."""
