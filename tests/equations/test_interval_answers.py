@@ -7,8 +7,11 @@ from random import Random
 
 import pytest
 
-from dgltree import check
+from dgltree import check, read_equation
 from dgltree.equations.marking.checker import Checker
+from dgltree.equations.marking.interval_answers import mark_intervals, read_intervals
+from dgltree.equations.truth.solutions.solutions import Solutions
+from dgltree.equations.truth.verdict import End, Interval
 
 ABSOLUTE = "|x| = x, x = _"
 BETWEEN = "|x - 1| + |x - 2| = 1, x = _"
@@ -50,6 +53,15 @@ def test_an_interval_is_marked_where_the_unknown_is_assumed_to_be() -> None:
     assert check(ABSOLUTE, "x > 0", assume=["x > 0"]).mark.value == "right"
     assert check(ABSOLUTE, "x > 1", assume=["x > 0"]).mark.value == "incomplete"
     assert str(check(ABSOLUTE, "x ≥ 0", assume=["x > 0"])) == "wrong: x > 0 is assumed"
+
+
+def test_the_known_part_of_solutions_that_may_have_more_is_undecided() -> None:
+    known = Interval(End("0", 0.0), None, low_in=True)
+    given = read_intervals("x >= 0", "x", may_be_bare=False)
+    assert given is not None
+    for reason, mark in (("", "undecided"), ("every part of the real line is shown", "right")):
+        solutions = Solutions(read_equation("abs(x) = x"), "x", intervals=(known,), reason=reason)
+        assert mark_intervals(given, "x >= 0", solutions, []).mark.value == mark
 
 
 def test_a_number_that_is_no_solution_and_the_place_that_lacks_are_named() -> None:
