@@ -90,7 +90,7 @@ def _interval(said: str, text: str, unknown: str) -> RealInterval:
 
 
 def _numbers(assumed: Sequence[Assumption]) -> RealInterval:
-    """The numbers of which all is true that is said of one variable."""
+    """Return the numbers for which all statements about one variable are true."""
     [span] = spans_of(assumed).values()
     return RealInterval(_real(span.low), _real(span.high), span.low_in, span.high_in)
 
