@@ -140,7 +140,9 @@ def mark_intervals(
     if not answered <= inside:
         texts = " and ".join(one.text for one in assumed)
         return Checked(text, Mark.WRONG, verdict, cause=Cause("wrong-assumed", {"assumption": texts}))
-    for number in strange:
+    low_ends = [piece.low for piece in given if piece.low_in and piece.low is not None]
+    high_ends = [piece.high for piece in given if piece.high_in and piece.high is not None]
+    for number in (*strange, *low_ends, *high_ends):  # an end of solutions is known to nine digits only
         put = solutions.put(number)
         if put.outcome in (NumberOutcome.DIFFERS, NumberOutcome.NOT_REAL):
             reason = f": {put.reason}" if put.outcome is NumberOutcome.NOT_REAL else ""
