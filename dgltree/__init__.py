@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
     from dgltree.equations.completion.verification import Verification, verify
     from dgltree.equations.marking.check import check
-    from dgltree.equations.marking.distractors import distractors
     from dgltree.equations.marking.marks import Checked
     from dgltree.exporting.export import export
     from dgltree.models.checkpoint import load, save
@@ -65,7 +64,6 @@ _MODULES = {
         "verify",
     ),
     "equations.marking.check": ("check",),
-    "equations.marking.distractors": ("distractors",),
     "equations.marking.marks": ("Checked",),
     "exporting.export": ("export",),
     "models.checkpoint": (
@@ -179,7 +177,6 @@ __all__ = [
     "binarize",
     "check",
     "complete",
-    "distractors",
     "export",
     "fit",
     "load",

@@ -56,7 +56,6 @@ def shared_calls() -> dict[str, Callable[[], Any]]:
         "propagate": lambda: _states(lambda: cell(batch)),
         "propagate a plan": lambda: _states(lambda: cell(plan)),
         "predict": lambda: classifier.predict(texts).tolist(),
-        "distractors": lambda: list(map(repr, dgltree.distractors("x + _ = 2x", "x", 3))),
         "check": lambda: dgltree.check("x + _ = 2x", "x").record,
         "check in time": lambda: dgltree.check("x + _ = 2x", "x", seconds=60).record,
     }

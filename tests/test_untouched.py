@@ -126,7 +126,6 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "compare encoders": lambda: several(compare_encoders, ["tree_rnn", "child_sum"], 1),
     "split": lambda: lambda: dgltree.datasets.split(SIXTY, 3),
     "describe": lambda: lambda: describe(DATA, 2),
-    "distractors": lambda: lambda: dgltree.distractors("(x + 3)^2 = _", "x^2 + 6x + 9"),
     "check": lambda: lambda: dgltree.check(EQUATION, "cos(x)^2"),
     "plan": lambda: lambda: dgltree.plan(BATCH, CELL, share=True),
     "propagate": lambda: lambda: dgltree.propagate(BATCH, CELL)["h"].sum().backward(),

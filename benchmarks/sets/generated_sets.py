@@ -3,15 +3,20 @@
 from collections.abc import Iterator
 from random import Random
 
+import mpmath
+
 from benchmarks.sets.records import LabelledRecord
-from benchmarks.verdicts.wrong_answers import is_right
-from dgltree import write_infix
+from benchmarks.verdicts.mpmath_values import agrees
+from dgltree import Equation, Tree, write_infix
+from dgltree.equations.expressions.variables import variables
 from tasks.equations.generator.growth import draw_identity
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.vary import vary
 from tasks.equations.words import tree
 
 OPERATORS = ["add", "sub", "mul"]
+POINTS = 12
+"""Points at which two sides are compared."""
 MAX_SYMBOLS = 40
 """Symbols of an equation."""
 
@@ -59,8 +64,18 @@ def equations() -> Iterator[LabelledRecord]:
         places = draw_identity(random, "elementary")
         changed = Places(vary(places, random))
         right, wrong = ([tree(side) for side in one.sides()] for one in (places, changed))
-        if len(places.word) > MAX_SYMBOLS or is_right(wrong[0], wrong[1], random):
+        if len(places.word) > MAX_SYMBOLS or _agree(wrong[0], wrong[1], random):
             continue
         for label, sides in (("right", right), ("wrong", wrong)):
             yield LabelledRecord(label, tuple(map(write_infix, sides)), str(count))
         count += 1
+
+
+def _agree(left: Tree, right: Tree, random: Random) -> bool:
+    """Whether two sides differ at no point that is drawn."""
+    names = variables(left, right)
+    for _ in range(POINTS if names else 1):
+        point = {name: mpmath.mpf(random.randint(-40, 40)) / random.randint(1, 12) for name in names}
+        if agrees(Equation(left, right), point, school=True, real=False) is False:
+            return False
+    return True

@@ -33,7 +33,6 @@ from dgltree.support.workers import cores, result_of, workers
 
 if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
-    from dgltree.trees.tree import Tree
 
 MAX_IN_ONE_PROCESS = 4
 """Equations of a command line that are not worth further processes."""
@@ -52,7 +51,6 @@ examples:
   dgltree complete "x^2 - 2x - 1 = 0, x = _" "A = 1/2 g h, h = _"
   dgltree complete "(x + 1)^3 = _" "factor x^4 - 1" "expand cos(x + y)"
   dgltree complete "tan(x)*_ = sin(x)" --order score
-  dgltree complete "sin(x)^2 + _ = 1" --top 1 --distractors 3
   cat equations.txt | dgltree complete - --seconds 1
   dgltree complete equations.parquet --out answers --ray
 
@@ -102,9 +100,6 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
         help="with --order score or --fillers: also rank fillers with variables that are not in the equation",
     )
     made.add_argument(
-        "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
-    )
-    made.add_argument(
         "--processes",
         type=count,
         metavar="N",
@@ -122,8 +117,6 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
         )
     if options.json and (options.latex or options.forms):
         made.error("--latex and --forms are for printed answers; --json contains infix, LaTeX and all forms")
-    if options.ray and options.distractors:
-        made.error("--distractors works only without --ray, which writes files")
     if options.ray and options.assume:
         made.error("--assume works only without --ray, which writes files")
     check_input(options.fillers)
@@ -223,23 +216,17 @@ class CompleteCommand(EquationCommand):
         equation: Callable[[Any], str] = write_latex_equation if latex else write_equation
         if not latex and decimal_mark(asked.text) == "comma":  # as in the question
             write, equation = _with_commas(write), _with_commas(equation)
-        wrong = wrong_answers(found, self.options.distractors, write) if self.options.distractors else None
         if self.as_json:
-            self._show_json(asked, found, wrong)
+            self._show_json(asked, found)
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
         understood = found.understood(equation)
         print("\n".join([asked.place + understood, *found.lines(write, self.options.forms), *notes]), flush=True)
-        if wrong is not None:
-            print(wrong, flush=True)
 
-    def _show_json(self, asked: EquationInput, found: "Completion", wrong: "WrongAnswers | None") -> None:
+    def _show_json(self, asked: EquationInput, found: "Completion") -> None:
         from dgltree.equations.completion.result import describe_completion
 
-        more = {} if wrong is None else {"distractors": wrong.texts}
-        print(
-            write_json({"equation": asked.text, **asked.line, **describe_completion(found, asked.typed.notes), **more})
-        )
+        print(write_json({"equation": asked.text, **asked.line, **describe_completion(found, asked.typed.notes)}))
 
     def run(self, texts: list[str]) -> int:
         with self._kernels(texts) if self.completing.by_score else nullcontext():
@@ -263,33 +250,6 @@ def _on_ray(options: argparse.Namespace) -> int:
 
     job = Complete(options.column or "equation", options.model, **_completing(options))
     return say_rows(answer(job, options.equations[0].strip(), options, "cpu"), options)
-
-
-class WrongAnswers(NamedTuple):
-    """Plausible wrong answers, as they are written, or why there are none."""
-
-    texts: list[str]
-    reason: str = ""
-
-    def __str__(self) -> str:
-        if self.reason:
-            return f"      no wrong answers: {self.reason}"
-        between = "; " if any("," in text for text in self.texts) else ", "
-        return f"      wrong: {between.join(self.texts)}" if self.texts else "      no typical mistake fits"
-
-
-def wrong_answers(found: "Completion", count: int, write: "Callable[[Tree], str]") -> WrongAnswers:
-    """The wrong answers next to the first filler of a completion."""
-    from dgltree.equations.marking.distractors import distractors
-
-    if not found.found:
-        return WrongAnswers([], "no right answer was found")
-    if len(found.blanks) != 1:
-        return WrongAnswers([], f"the equation has {len(found.blanks)} blanks; wrong answers need exactly one")
-    try:
-        return WrongAnswers([write(tree) for tree in distractors(found.equation, found.fillers[0].trees[0], count)])
-    except ValueError as error:
-        return WrongAnswers([], str(error))
 
 
 T = TypeVar("T")

@@ -122,7 +122,7 @@ RECORDS: tuple[MathFunction, ...] = (
     ),
     MathFunction(
         name="tan", kind="circular", use=_COMMON, spellings=("tg",), latex="\\tan", definition="sin(x)/cos(x)",
-        numpy="tan", flint=True, at=_ODD, arguments=("atan(_)",), parity="odd", partner="cot",
+        numpy="tan", flint=True, at=_ODD, arguments=("atan(_)",), parity="odd", partner="cot", relatives=("sec",),
     ),
     MathFunction(
         name="cot", kind="circular", spellings=("ctg", "cotg", "cotan"), latex="\\cot", definition="cos(x)/sin(x)",

@@ -28,7 +28,6 @@ COMMANDS = {
     "benchmark": Command("benchmarks.school.command", "how well solvers complete equations of school and first year"),
     "verdicts": Command("benchmarks.verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
     "solutions": Command("benchmarks.solutions.command", "solutions that are lost or false, against roots by a grid"),
-    "wrong-answers": Command("benchmarks.verdicts.wrong_answers", "whether distractors are right after all"),
     "textbook": Command("tasks.equations.completion.textbook", "the rank of a right filler for each textbook identity"),
     "fillers": Command("tasks.equations.fillers", "write the list of fillers that the shipped model ranks"),
     "held-out": Command("tasks.equations.generator.held_out", "write the digests of equations that no set may hold"),

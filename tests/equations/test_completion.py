@@ -1,12 +1,17 @@
 """What ``dgltree.complete`` and ``dgltree.verify`` answer, and in which order."""
 
+from random import Random
+
+import mpmath
 import pytest
 
 import dgltree
+from benchmarks.verdicts.mpmath_values import agrees
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.algebra.client import Algebra
 from dgltree.equations.completion.completer import Completer, Guesser, Listener
 from dgltree.equations.completion.result import Completion
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.truth.verdict import Domain
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -29,6 +34,52 @@ def test_lines_are_solutions_branches_and_domains() -> None:
     assert texts("_^2 = x^4 + 2*x^2 + 1") == ["x^2 + 1", "-(x^2 + 1)"]
     assert texts("sqrt(x^2) = _") == ["abs(x)", "x"]
     assert texts("sin(_) = cos(x)")[:2] == ["pi/2 - x", "x + pi/2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("(x - 5)^_ = x^2 - 10*x + 25", "2"),
+        ("cos(_) = cos(x)*cos(y) + sin(x)*sin(y)", "x - y"),
+        ("cos(x - _) = cos(x)*cos(y) + sin(x)*sin(y)", "y"),
+        ("sin(3*_) = 3*sin(x) - 4*sin(x)^3", "x"),
+        ("sin(_*t) = 3*sin(t) - 4*sin(t)^3", "3"),
+        ("cos(_ + x) = -cos(x)", "pi"),
+        ("1 + tan(u)^2 = _^2", "sec(u)"),
+        ("x^2 - 6*x + 9 = _^2", "x - 3"),
+        ("tan(t) + cot(t) = 2/sin(2*_)", "t"),
+        ("atan(_) = 2*atan(x)", "2*x/(1 - x^2)"),
+    ],
+)
+def test_under_a_many_to_one_function_an_expression_is_found_by_its_forward_value(text: str, first: str) -> None:
+    assert texts(text)[0] == first
+
+
+ADDITIONS = (
+    ("cos(_)", "cos({u})*cos({v}) - sin({u})*sin({v})", "{u} + {v}"),
+    ("sin(_)", "sin({u})*cos({v}) + cos({u})*sin({v})", "{u} + {v}"),
+    ("_^2", "({u})^2 + 2*({u})*({v}) + ({v})^2", "{u} + {v}"),
+    ("cosh(_)", "cosh({u})*cosh({v}) + sinh({u})*sinh({v})", "{u} + {v}"),
+    ("abs(_)", "abs({u})*abs({v})", "({u})*({v})"),
+    ("({u} + 5)^_", "(({u})^2 + 10*({u}) + 25)*({u} + 5)^({v})", "2 + {v}"),
+)
+"""A side with a blank, the other one, and an image, short enough for a table, of which a function loses the sign."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_drawn_image_is_found_in_no_longer_form(seed: int) -> None:
+    random = Random(seed)
+    asked, other, image = (
+        text.format(u=u, v=v)
+        for template in [random.choice(ADDITIONS)]
+        for u, v in [random.sample(["x", "y", "2*x", "3*y"], 2)]
+        for text in template
+    )
+    first = Completer().complete(read_equation(f"{asked} = {other}")).fillers[0].trees[0]
+    assert symbols(first) <= symbols(read_infix(image)), (asked, other, write_infix(first))
+    point = {name: mpmath.mpf(random.randint(1, 30)) / 17 for name in "xy"}
+    filled = read_equation(f"{asked} = {other}").fill(first)
+    assert agrees(filled, point, school=True, real=False) is True, (asked, other, write_infix(first))
 
 
 def test_an_answer_that_holds_at_more_points_may_be_a_little_longer() -> None:

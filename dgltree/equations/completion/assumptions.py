@@ -28,8 +28,10 @@ BITS, SAMPLES = 128, 40
 """Bits of an end, and points at which an expression is compared with ends."""
 _LESS = {"≤": "<=", "≥": ">=", "\\leq": "<=", "\\geq": ">=", "\\le": "<=", "\\ge": ">=", "⩽": "<=", "⩾": ">="}
 _CHAIN = re.compile(
-    r"^(?:(?P<low>[^<>=]+?)\s*(?P<first><=?)\s*)?(?P<name>[^\W\d]\w*)\s*(?P<second><=?|>=?)\s*(?P<end>[^<>=]+)$"
+    r"^(?:(?P<before>[^<>=]+?)\s*(?P<first>[<>]=?)\s*)??(?P<name>[^\W\d]\w*)"
+    r"(?:\s*(?P<second>[<>]=?)\s*(?P<behind>[^<>=]+))?$"
 )
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _INTERVAL = re.compile(
     r"^(?P<name>[^\W\d]\w*)\s*(?:∈|\\in\b|in\b)\s*(?P<left>[\[\](])(?P<low>[^,;]+)[,;](?P<high>[^,;]+)(?P<right>[\[\])])$"
 )
@@ -38,6 +40,7 @@ _WHOLE = re.compile(
     r"(?:(?:∈|\\in\b|in\b)\s*(?:ℤ|Z|\\mathbb\{?Z\}?)|(?:is )?(?:an )?(?:integer|whole))$"
 )
 _RELATION = re.compile(r"[<>≤≥⩽⩾∈]|\\[gl]eq?|\\in\b|\bin\b|\b(?:integer|whole)\b")
+_INFINITE = re.compile(r"∞|oo|\\infty|\binf")
 _EXPECTED = "expected T > 0, 0 <= x < 2, x in [0, 2π) or n integer"
 
 
@@ -60,8 +63,8 @@ class Assumption(NamedTuple):
         if self.whole:
             is_open = not isinstance(value, fmpq) and ball(value).real.contains_integer()
             return None if is_open else isinstance(value, fmpq) and value.q == 1
-        above = self.low is None or _beyond(value, _number(self.low), self.low_in)
-        below = self.high is None or _beyond(_number(self.high), value, self.high_in)
+        above = self.low is None or exceeds(value, end_number(self.low), self.low_in)
+        below = self.high is None or exceeds(end_number(self.high), value, self.high_in)
         if above is False or below is False:
             return False
         return True if above and below else None
@@ -78,12 +81,14 @@ def read_assumption(text: str) -> Assumption:
         low, high = _ends(found["low"], found["high"])
         return _named(Assumption(found["name"], low, high, found["left"] == "[", found["right"] == "]"))
     if found := _CHAIN.match(plain):
-        low, end = _ends(found["low"], found["end"])
-        is_in = found["second"].endswith("=")
-        if found["second"].startswith("<"):
-            return _named(Assumption(found["name"], low, end, found["first"] == "<=", is_in))
-        if low is None:
-            return _named(Assumption(found["name"], end, None, is_in))
+        before, behind = _ends(found["before"], found["behind"])
+        pairs = [(_TURNED.get(found["first"], ""), before), (found["second"] or "", behind)]
+        above = [(sign, end) for sign, end in pairs if end is not None and sign.startswith(">")]
+        below = [(sign, end) for sign, end in pairs if end is not None and sign.startswith("<")]
+        if len(above) < 2 and len(below) < 2 and (above or below):
+            low_sign, low = above[0] if above else ("", None)
+            high_sign, high = below[0] if below else ("", None)
+            return _named(Assumption(found["name"], low, high, low_sign == ">=", high_sign == "<="))
     raise Refusal(f"the assumption {text!r:.60} cannot be read; {_EXPECTED}")
 
 
@@ -117,8 +122,10 @@ def check_assumptions(assumed: Sequence[Assumption], names: Collection[str]) -> 
         raise Refusal(f"what is assumed of {error.args[0]} depends on itself; write its ends as numbers") from None
     for name, span in spans.items():
         if is_empty(span):
-            texts = " and ".join(one.text for one in found if one.name == name)
-            raise Refusal(f"{texts} contradict each other: no number is so")
+            texts = [one.text for one in found if one.name == name]
+            if len(texts) == 1:
+                raise Refusal(f"{texts[0]}: no number is so; the smaller end comes first")
+            raise Refusal(f"{' and '.join(texts)} contradict each other: no number is so")
     return found
 
 
@@ -139,11 +146,11 @@ def _narrower(a: Tree | None, a_in: bool, b: Tree | None, b_in: bool, way: int) 
         return (b, b_in) if a is None else (a, a_in)
     if variables(a, b):
         return b, b_in
-    first, second = _number(a), _number(b)
+    first, second = end_number(a), end_number(b)
     if first is None or second is None:
         raise Refusal(f"{write_infix(a if first is None else b)} is no real number")
-    larger = _beyond(first, second, False)
-    if larger is None or (not _beyond(second, first, False) and not larger):
+    larger = exceeds(first, second, False)
+    if larger is None or (not exceeds(second, first, False) and not larger):
         return a, a_in and b_in
     return (a, a_in) if larger is (way > 0) else (b, b_in)
 
@@ -154,10 +161,10 @@ def is_empty(span: AssumedSpan) -> bool:
         return False
     if span.whole:
         return span.whole_number(fmpq(0), {}) is None
-    low, high = _number(span.low), _number(span.high)
-    if low is None or high is None or _beyond(low, high, False):
+    low, high = end_number(span.low), end_number(span.high)
+    if low is None or high is None or exceeds(low, high, False):
         return True
-    return not _beyond(high, low, False) and not (span.low_in and span.high_in)
+    return not exceeds(high, low, False) and not (span.low_in and span.high_in)
 
 
 def whole_letters(assumed: Sequence[Assumption]) -> frozenset[str]:
@@ -210,7 +217,7 @@ def _breaks(one: Assumption, value: Tree, assumed: Sequence[Assumption]) -> bool
 
 
 def _is_positive(span: AssumedSpan) -> bool:
-    low = None if span.low is None or variables(span.low) else _number(span.low)
+    low = None if span.low is None or variables(span.low) else end_number(span.low)
     return low is not None and sign(low) in (0, 1)
 
 
@@ -231,16 +238,16 @@ def _is_within(span: AssumedSpan, piece: Interval) -> bool:
 
 def _is_beyond(larger: Tree | End, smaller: Tree | End, included: bool) -> bool | None:
     """Whether an end is larger than another one, or surely the same if that is included; None if that is open."""
-    first, second = (_exact_end(end) if isinstance(end, End) else _number(end) for end in (larger, smaller))
-    return None if first is None or second is None else _beyond(first, second, included)
+    first, second = (exact_end(end) if isinstance(end, End) else end_number(end) for end in (larger, smaller))
+    return None if first is None or second is None else exceeds(first, second, included)
 
 
-def _exact_end(end: End) -> Ball | None:
+def exact_end(end: End) -> Ball | None:
     """The number of an end; of one that is written with six digits a ball around it."""
     tree = read_typed_expression(end.text)
     if any(node.function == "Float" for node in tree.distinct()):
         return acb(arb(end.value, max(1e-9, abs(end.value) * 1e-9)))
-    return _number(tree)
+    return end_number(tree)
 
 
 def _clipped(part: Part, span: AssumedSpan) -> Iterator[Interval]:
@@ -264,7 +271,7 @@ def _clipped(part: Part, span: AssumedSpan) -> Iterator[Interval]:
 
 def _ends(*ends: str | None) -> list[Tree | None]:
     """The ends of an interval: numbers, or letters. Raises ``Refusal`` for one that cannot be read."""
-    return [None if end is None or "∞" in end or "oo" in end else read_typed_expression(end) for end in ends]
+    return [None if end is None or _INFINITE.search(end) else read_typed_expression(end) for end in ends]
 
 
 def _named(one: Assumption) -> Assumption:
@@ -275,16 +282,17 @@ def _named(one: Assumption) -> Assumption:
     return one._replace(text=f"{low}{one.name}{high}")
 
 
-def _number(tree: Tree) -> Ball | None:
+def end_number(tree: Tree) -> Ball | None:
+    """The number that an expression without letters is; None if it has no value."""
     return Program(Equation(tree, tree), school=True).at({}, BITS)[0]
 
 
 def _ball(tree: Tree | None) -> Any:
-    value = None if tree is None else _number(tree)
+    value = None if tree is None else end_number(tree)
     return arb("nan") if value is None else ball(value).real
 
 
-def _beyond(larger: Ball, smaller: Ball, included: bool) -> bool | None:
+def exceeds(larger: Ball, smaller: Ball, included: bool) -> bool | None:
     """Whether a number is larger than another one, or the same if that is included: to ``SAME`` if balls meet."""
     if isinstance(larger, fmpq) and isinstance(smaller, fmpq):
         return larger > smaller or (included and larger == smaller)

@@ -30,13 +30,12 @@ from dgltree.equations.typed import Question
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import NUMBERS, number
 from dgltree.support.refusal import Refusal
-from dgltree.trees.equation import BLANK, Equation, blank, substitute
+from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 MAX_DEPTH = 200  # nested so deep an equation is refused
 SHOWN = 60  # characters of an equation that is shown in a message
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
-LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
 
 
 class Guesser:
@@ -151,15 +150,16 @@ class Completer:
             fillers, _ = _roots(asked, search, top)
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
-        found = search.so_far()
-        return asked.completion(fillers, asked.with_letters(fillers, found) if fillers else found)
+        if fillers and asked.verdicts.drawn is not None:
+            return asked.formulas(fillers, search.so_far(), asked.verdicts.drawn)
+        return asked.completion(fillers, search.so_far())
 
     def _several(self, asked: "_Asked", top: int) -> Completion:
         """The fillers of several blanks."""
         several = search_multi_blank(asked.equation, asked.leaves, self.budget, asked.clock, asked.verdicts)
         lines = Lines(asked.equation, asked.verdicts)
         judged = [Filler(trees, lines.verdict(*trees), "search") for trees in several.fillers[:top]]
-        judged.sort(key=lambda filler: filler.verdict.rank > LAST_FULL)
+        judged.sort(key=lambda filler: not filler.verdict.holds)
         return asked.completion([filler for filler in judged if filler.verdict.domain is not Domain.NONE], several)
 
     def _guesses(self, asked: "_Asked", lines: Lines, found: dict[Tree, str], top: int) -> list[Filler]:
@@ -184,23 +184,55 @@ class _Asked:
         self._start = time.monotonic()
         self.clock, self.leaves = clock, [blank(name) for name in blanks]
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
-        self.verdicts = Verdicts(self.equation, self.leaves, clock)
+        self.verdicts = Verdicts(self.equation, self.leaves, clock, unknown)
 
-    def with_letters(self, fillers: Sequence[Filler], found: SearchResult) -> SearchResult:
-        """The result with the period for an unknown next to letters, and whether fillers may lack solutions."""
-        if self._unknown is None or not variables(*self.equation) or has_imaginary_unit(*self.equation):
-            return found
-        leaf = {BLANK: Tree("Symbol", token=self._unknown)}
-        whole = Equation(*(substitute(side, leaf) for side in self.equation))
-        drawn = DrawnLetters(whole, self._unknown)
-        turn = period(whole, self._unknown)
+    def formulas(self, fillers: Sequence[Filler], found: SearchResult, drawn: DrawnLetters) -> Completion:
+        """The answer for an unknown next to letters, with the period, and whether solutions may be lacking.
+
+        Fillers whose values others have at all drawn letters are left out: ``sqrt(a^2)`` next to ``a`` and ``-a``.
+        """
+        turn = period(drawn.equation, drawn.unknown)
+        plain = None if self.clock.late else self.clock.in_time(lambda: self._plainest(fillers, drawn))
+        fillers = plain or fillers
         trees = [filler.trees[0] for filler in fillers]
 
         def lists_all() -> bool:
             return drawn.lists_all(trees) and (turn is not None or not drawn.is_periodic)
 
         more = self.clock.late or not self.clock.in_time(lists_all)
-        return found._replace(period=None if turn is None else write_period(turn), more=more)
+        return self.completion(fillers, found._replace(period=None if turn is None else write_period(turn), more=more))
+
+    def _plainest(self, fillers: Sequence[Filler], drawn: DrawnLetters) -> list[Filler]:
+        """The fillers that are needed, each in its plainest form; none if the solutions are not known."""
+        if not drawn.is_known:
+            return []
+        order = TextbookOrder(self.equation)
+        found: dict[Tree, Filler] = {}
+        for filler in fillers:
+            plain = self._spelled(filler, drawn)
+            found[plain.trees[0]] = plain
+        for tree, filler in list(found.items()):  # SymPy finds sqrt(a^3) for a*x^(1/3) = x, and not its negative
+            negative = order(written_operations.negate(tree))
+            if self.verdicts.holds_on_a_part(negative):
+                found.setdefault(negative, self._with_tree(filler, negative, ()))
+        needed = drawn.needed(sorted(found, key=textbook_cost))
+        return [filler for tree, filler in found.items() if tree in needed]
+
+    def _spelled(self, filler: Filler, drawn: DrawnLetters) -> Filler:
+        """A filler with that of its forms in front that lists the most solutions, the plainest of equal ones."""
+        [first] = filler.trees
+        forms = [first, *filler.forms]
+        for tree in sorted(forms, key=lambda form: (len(drawn.missing([form])), textbook_cost(form))):
+            if tree == first:
+                return filler
+            if self.verdicts.holds_on_a_part(tree):
+                return self._with_tree(filler, tree, tuple(form for form in forms if form != tree))
+        return filler
+
+    def _with_tree(self, filler: Filler, tree: Tree, forms: tuple[Tree, ...]) -> Filler:
+        verdict = self.verdicts.of(tree)
+        assert verdict is not None
+        return filler._replace(trees=(tree,), verdict=verdict, forms=forms)
 
     def completion(
         self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult, left_out: int = 0

@@ -20,7 +20,7 @@ from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.balls import Unjudged, is_real
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.evaluator import Reach
-from dgltree.equations.truth.exact import exact, exact_value
+from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.program import PointOutcome, Program, compare
 from dgltree.equations.truth.sample_points import points as sample_points
@@ -71,9 +71,6 @@ class Lines:
         self._values = Values(variables(*equation))
         self._most = _longest(equation)
         self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
-        powers = [node for side in equation for node in side.distinct() if node.function == "Pow"]
-        exponents = [exact_value(node.children[1]) for node in powers]
-        self._has_odd_roots = any(n is not None and n.denominator % 2 and n.denominator > 1 for n in exponents)
         self.is_one_sided = BLANK in equation and count_blanks(equation) == 1
         """Whether a side is the bare blank, and the other one has none."""
 
@@ -122,16 +119,16 @@ class Lines:
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
         # the shortest, too: the order may have them behind many that do not hold
         reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*kept, *judged, *candidates[:JUDGED]])}
+        # an inverse function holds on a part only, at which points may not lie: atan(tan(2*x)), and (-8)^(2/3) = 4
+        isolated = [tree for tree in kept if found[tree] == "isolated" and self._verdicts.holds_on_a_part(tree)]
+        partial = [tree for tree in isolated if not reaches[tree].likely]
         likely = [
-            tree for tree, reach in reaches.items() if reach.likely or self._holds_by_odd_roots(tree, found[tree])
+            tree
+            for tree, reach in reaches.items()
+            if reach.likely or any(self._values.same(tree, other) for other in partial)
         ]
         likely.sort(key=lambda tree: costs[tree] + LENGTH.get(reaches[tree], LENGTH[Reach.POSITIVE]))
         return self._copies_behind(likely, found)
-
-    def _holds_by_odd_roots(self, tree: Tree, source: str) -> bool:
-        """Whether a branch of an inverse function holds, which by principal values it does not: (-8)^(2/3) = 4."""
-        verdict = self._verdicts.of(tree) if source == "isolated" and self._has_odd_roots else None
-        return verdict is not None and verdict.holds
 
     def _copies_behind(self, holding: list[Tree], found: dict[Tree, str]) -> list[Tree]:
         """Moves fillers that contain a side of the equation after all forms that are no longer than they are.
@@ -268,7 +265,7 @@ def covers(equation: Equation, filler: Tree, verdict: Verdict) -> bool:
         filler: what is put there.
         verdict: of the filled equation.
     """
-    if verdict.domain in (Domain.EVERYWHERE, Domain.REALS):
+    if verdict.domain in (Domain.EVERYWHERE, Domain.REALS, Domain.SOLVED):
         return True
     if verdict.domain not in (Domain.POSITIVE, Domain.PART):
         return False

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
+from dgltree.equations.expressions.variables import variables
+from dgltree.equations.truth.drawn_letters import unused_counter
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
 from dgltree.read.infix_writer import write_equation, write_infix
@@ -108,7 +110,8 @@ class Completion:
         """Remarks after the fillers: on the imaginary unit, the period, and solutions that are not shown."""
         found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         if self.fillers and self.period is not None:
-            found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
+            counter = unused_counter(variables(*self.equation))
+            found.append(f"so is {self.unknown} + {_factor(self.period, write)}*{counter} for each whole {counter}")
         found += self.extraneous
         if self.left_out:
             found.append(

@@ -17,7 +17,7 @@ from dgltree.equations.marking.numerals import RoundedNumber
 from dgltree.equations.search.root_forms import RootForms, write_period
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Ball, Unjudged, ball, whole
-from dgltree.equations.truth.drawn_letters import COUNTERS, DrawnLetters, MissingRoot
+from dgltree.equations.truth.drawn_letters import COUNTERS, DrawnLetters
 from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
@@ -85,15 +85,10 @@ class AnswerKey:
             return None
         return DrawnLetters(self.whole, self.asked.unknown, spans_of(self._assumed))
 
-    def named(self, missing: Sequence[MissingRoot], given: Sequence[Tree]) -> list[Tree]:
+    def named(self, given: Sequence[Tree]) -> list[Tree]:
         """Expressions of solutions that are missing at drawn letters, as far as a search finds some."""
-        found: list[Tree] = []
         assert self.drawn is not None
-        for tree in self.known:
-            if len(left := self.drawn.missing([*given, *found, tree])) < len(missing):
-                found.append(tree)
-                missing = left
-        return found
+        return self.drawn.needed(self.known, given)
 
     def put(self, given: Tree) -> Put | None:
         """A real number in the equation; None of another answer, or if another one is not known to be no solution."""

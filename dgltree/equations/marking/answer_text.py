@@ -4,18 +4,63 @@ These are decimal commas, marks of thousands, percent, mixed numbers (``2 1/2`` 
 """
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
 from dgltree.equations.marking.numerals import DECIMALS, with_decimal_points, with_plain_numbers
 from dgltree.equations.marking.units import WithUnits, with_sums_of_quantities, with_units
 from dgltree.equations.typed.notes import Note, make_note
-from dgltree.equations.typed.spelling import FRACTIONS
+from dgltree.equations.typed.spelling import FRACTIONS, SUBSCRIPTS, SUPERSCRIPTS
 from dgltree.read.text import one_line
 from dgltree.support.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 10_000
 """Characters of an answer: a longer one is a mistake, and takes minutes to read."""
+
+
+_FRAMES = [
+    re.compile(frame, re.DOTALL)
+    for frame in (
+        r"\$\$?([^$]*)\$\$?",
+        r"\\\(((?:(?!\\\)).)*)\\\)",
+        r"\\\[((?:(?!\\\]).)*)\\\]",
+        r"\*\*([^*]*)\*\*",
+        r"\*([^*]*)\*",
+        r"`([^`]*)`",
+        r"\\(?:boxed|fbox)\s*\{(.*)\}",
+        r"\\text\s*\{([^{}]*)\}",
+    )
+]
+"""Marks that LaTeX and Markdown put around a whole answer."""
+_INDICES = re.compile(r"^\s*([^\W\d_])(?:_?\{\s*1\s*[,;/|]\s*2\s*\}|_?1\s*[,/]\s*2|₁\s*[,/]\s*₂|₁₂)\s*(?==)")
+_THIN, _SPACED = (
+    re.compile(rf"(?<![\w.,])[1-9][0-9]{{0,2}}(?:(?:\\[, ]|[{spaces}])[0-9]{{3}})+(?![0-9])")
+    for spaces in ("~\u00a0\u2009\u202f", " ~\u00a0\u2009\u202f")
+)
+"""Groups of thousands by LaTeX's and other thin spaces; next to units by any space."""
+_RAISED = "".join(digit for digit, plain in SUPERSCRIPTS.items() if plain.isdigit())
+_SLANTED = re.compile(rf"([{_RAISED}]+)[⁄/]([{''.join(SUBSCRIPTS)}]+)")
+
+
+def undressed(text: str) -> str:
+    """``x = 4`` of ``$x = 4$``, ``\\boxed{x=4}``, ``**x = 4**`` and ``x_{1,2} = 4``: an answer as it was pasted."""
+    inner: str | None = text if len(text) <= MAX_ANSWER_LENGTH else None
+    while inner is not None:
+        text = inner.strip()
+        frames = [pattern.fullmatch(text) for pattern in _FRAMES]
+        inner = next((frame[1] for frame in frames if frame and _is_balanced(frame[1])), None)
+    return _INDICES.sub(r"\1 ", text)
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether each brace is closed within: ``\\boxed{2} + \\frac{1}{2}`` is in no box."""
+    depth = 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return not depth
 
 
 class PlainText(NamedTuple):
@@ -52,12 +97,12 @@ class TextRules(NamedTuple):
                 f"'{one_line(text, 40)}' has {len(text):,} characters; at most {MAX_ANSWER_LENGTH:,} are read"
             )
         text = with_plain_numbers(normalize("NFC", text))
+        text = (_SPACED if self.units else _THIN).sub(lambda group: re.sub(r"[^0-9]", "", group[0]), text)
         notes: tuple[Note, ...] = ()
         if self.decimal is not None:
             text, notes = with_decimal_points(text, self.decimal, self.lists)
-        more: tuple[Note, ...] = ()
-        if self.mixed:
-            text, more = with_mixed_numbers(text)
+        text, more = with_mixed_numbers(text, (_PLAIN, _LATEX, _SIGN) if self.mixed else (_SIGN,))
+        text = _SLANTED.sub(_fraction, text)
         if self.mixed and self.units:
             text, sums = with_sums_of_quantities(text)
             more = (*more, *sums)
@@ -74,11 +119,19 @@ def check_decimal(decimal: str | None) -> None:
 _DIGITS = r"(?:\{\s*([0-9]+)\s*\}|([0-9]))"
 _PLAIN = re.compile(r"(?<![\w.,/^)}])([0-9]+)\s+([0-9]+)\s*/\s*([0-9]+)(?![\w.,/^])")
 _LATEX = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*(?:\\[,;! ])?\s*\\[dtc]?frac\s*{_DIGITS}\s*{_DIGITS}(?!\s*\^)")
-_SIGN = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*([{''.join(FRACTIONS)}])(?![\w^])")
+_SIGN = re.compile(
+    rf"(?<![\w.,/^)}}])([0-9]+)\s*([{''.join(FRACTIONS)}]|[{_RAISED}]+⁄[{''.join(SUBSCRIPTS)}]+)(?![\w^])"
+)
 
 
-def with_mixed_numbers(text: str) -> tuple[str, tuple[Note, ...]]:
-    """The text with ``(2 + 1/2)`` for ``2 1/2``, and a note for each; what is not a mixed number stays as it is."""
+def _fraction(found: re.Match[str]) -> str:
+    """``(5/4)`` of ``⁵⁄₄``"""
+    top, bottom = found.groups()
+    return f"({''.join(SUPERSCRIPTS[one] for one in top)}/{''.join(SUBSCRIPTS[one] for one in bottom)})"
+
+
+def with_mixed_numbers(text: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, tuple[Note, ...]]:
+    """The text with ``(2 + 1/2)`` for ``2 1/2`` and ``2½``, in these spellings, and a note for each."""
     notes: list[Note] = []
 
     def replaced(found: re.Match[str]) -> str:
@@ -87,6 +140,6 @@ def with_mixed_numbers(text: str) -> tuple[str, tuple[Note, ...]]:
         notes.append(make_note("mixed", text=found[0].strip(), sum=sum_))
         return f"({sum_})"
 
-    for pattern in (_PLAIN, _LATEX, _SIGN):
+    for pattern in patterns:
         text = pattern.sub(replaced, text)
     return text, tuple(dict.fromkeys(notes))

@@ -75,7 +75,7 @@ def check(
     Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
     :meth:`dgltree.equations.marking.checker.Checker.mark` has marks for these, too.
 
-    See also: :func:`dgltree.complete` for the answer, :func:`dgltree.distractors` for wrong ones.
+    See also: :func:`dgltree.complete` for the answer.
     """
     if seconds is None:
         return Checker(equation, form, names, rounded, mixed, units, significant, decimal, assume).check(answer)

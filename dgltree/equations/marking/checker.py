@@ -24,8 +24,9 @@ from dgltree.equations.completion.lines import covers
 from dgltree.equations.completion.verification import question
 from dgltree.equations.expressions.variables import variables
 from dgltree.equations.marking.answer_key import COUNTERS, AnswerKey, in_degrees, within_a_period
-from dgltree.equations.marking.answer_text import PlainText, TextRules, check_decimal
+from dgltree.equations.marking.answer_text import PlainText, TextRules, check_decimal, undressed
 from dgltree.equations.marking.forms import FORMS, form_lack
+from dgltree.equations.marking.interval_answers import mark_intervals, read_intervals
 from dgltree.equations.marking.marks import SEVERITY, Checked, Lack, Mark, mark_of, unjudged
 from dgltree.equations.marking.numerals import RoundedNumber, decimal_mark, rounded_number
 from dgltree.equations.marking.sentences import Cause, checking_note, with_decimal_commas
@@ -43,13 +44,14 @@ from dgltree.equations.marking.solution_lists import (
     with_english_words,
 )
 from dgltree.equations.marking.units import in_units
-from dgltree.equations.truth.drawn_letters import Fit, MissingRoot, number_text
+from dgltree.equations.truth.drawn_letters import Fit, MissingRoot, number_text, unused_counter
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.precision import one_thread_at_a_time
 from dgltree.equations.truth.solutions.solutions import NumberOutcome
 from dgltree.equations.truth.verdict import Domain, Doubt, Grade, Tested, Verdict, undecided
-from dgltree.equations.typed import Question, read_noted_expression, read_question, read_typed_expression
+from dgltree.equations.typed import Question, read_question, read_typed_expression
+from dgltree.equations.typed.reader import TypedExpression, read_noted_expression
 from dgltree.read.infix_writer import write_infix
 from dgltree.support.arguments import nearest
 from dgltree.support.refusal import InternalError, Refusal, attempt
@@ -181,11 +183,11 @@ class Checker:
         return self._expression(self._rules.plain(understood).text)
 
     def _expression(self, text: str) -> Tree:
-        return read_typed_expression(text, self._names, names=self._one_name)
+        return self._fillers.read(text).tree
 
     def _in_one_line(self, answer: str) -> str:
         """``2; -2`` of two lines. Raises ``ValueError`` for several in one blank: ``2`` and ``-2`` are no 2 - 2."""
-        lines = [line.strip() for line in answer.splitlines() if line.strip()]
+        lines = [undressed(line) for line in undressed(answer).splitlines() if line.strip()]
         if len(lines) > 1 and self.asked.unknown is None and len(self.asked.blanks) == 1:
             raise Refusal(f"the answer has {len(lines)} lines, and the equation has one blank; write one of them")
         return "; ".join(lines)
@@ -205,6 +207,14 @@ class Checker:
             if left_out is not None:
                 every = [self._fillers.mark([text], plain) for text in left_out]
                 return mark_all_but(every, answer.strip(), self._key, self._judge)
+            intervals = read_intervals(answer, self.asked.unknown, may_be_bare=self._key.every is not None)
+            if intervals is not None:
+                if self._key.solutions is None:
+                    raise Refusal(
+                        f"'{answer.strip()}' names an interval; write {self.asked.unknown} by the other letters"
+                    )
+                about = [one for one in self._assumed if one.name == self.asked.unknown]
+                return mark_intervals(intervals, answer.strip(), self._key.solutions, about)
         text = bare(answer, self.asked.unknown, self._names)
         claim = parse_claim(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable
@@ -308,8 +318,8 @@ class Checker:
             is_all = self._key.solutions is not None or self._key.drawn is not None
             cause = Cause("right-all-general" if is_all else "right-general", values)
         elif self._key.period is not None and self._key.in_window is None:
-            period = write_infix(self._key.period)
-            notes = (*notes, checking_note("period", unknown=self.asked.unknown or "", period=period))
+            named = {"period": write_infix(self._key.period), "counter": unused_counter(self._letters)}
+            notes = (*notes, checking_note("period", unknown=self.asked.unknown or "", **named))
         elif self._key.drawn is not None and self._key.drawn.is_periodic:
             notes = (*notes, checking_note("periods"))
         return found._replace(mark=Mark.RIGHT, notes=notes, cause=cause)
@@ -324,7 +334,7 @@ class Checker:
         absent = drawn.missing(answers)
         if not absent:
             return None
-        missing = tuple(map(write_infix, self._key.named(absent, answers)))
+        missing = tuple(map(write_infix, self._key.named(answers)))
         if missing and not self._assumed and drawn.lists_if_positive(answers, absent):
             return Lacking(Mark.POSITIVE, missing, Cause("positive", {"missing": self._solutions_text(missing)}))
         return self._lacking_of(missing) if missing else self._lacking_at(absent[0])
@@ -462,9 +472,25 @@ class FillerChecker:
     key: AnswerKey
     judge: Judge
 
+    def read(self, text: str, bases: frozenset[str] = frozenset()) -> TypedExpression:
+        """An answer with the letters of the question: one that differs from them in case alone is that letter."""
+        read = read_noted_expression(text, self.names, names=self.one_name | bases)
+        there = variables(read.tree)
+        letters = {*self.names, *filter(None, [self.asked.unknown])}
+        changed = {
+            name: name.swapcase()
+            for name in there
+            if name not in letters and name.swapcase() in letters and name.swapcase() not in there
+        }
+        if self.units or (self.asked.unknown is not None and changed.keys() & set(COUNTERS)):
+            return read
+        leaves = {Tree("Symbol", token=given): Tree("Symbol", token=letter) for given, letter in changed.items()}
+        notes = (checking_note("case", given=given, letter=letter) for given, letter in changed.items())
+        return TypedExpression(substitute(read.tree, leaves), (*read.notes, *notes))
+
     def mark(self, texts: list[str], plain: PlainText) -> Checked:
         """The mark of an expression for each blank, or of one solution."""
-        read = [read_noted_expression(text, self.names, names=self.one_name | plain.bases) for text in texts]
+        read = [self.read(text, plain.bases) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if any(node.function == BLANK.function for filler in fillers for node in filler.distinct()):
             raise Refusal("the answer has a blank in it; fill it in")

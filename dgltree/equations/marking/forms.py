@@ -11,8 +11,8 @@ from typing import Any
 
 from flint import fmpq, fmpq_mpoly_ctx
 
+from dgltree.equations.expressions.tree_parts import factors, terms
 from dgltree.equations.marking.marks import Lack
-from dgltree.equations.marking.tree_parts import factors, terms
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.infix_writer import write_infix

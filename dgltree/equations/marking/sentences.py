@@ -36,7 +36,8 @@ CHECKING_NOTES: Mapping[str, str] = {
     "degrees": "right in degrees: write {answer}°",
     "may-have-more": "there may be more solutions",
     "periods": "so are numbers whole periods apart",
-    "period": "so is {unknown} + {period}*k for each whole k",
+    "period": "so is {unknown} + {period}*{counter} for each whole {counter}",
+    "case": "{given} is read as {letter}",
     "decimal": "{number} is a decimal: decimals have a {mark} here",
     "thousands": "{number} is {whole}: decimals have a {mark} here",
 }

@@ -17,11 +17,13 @@ class Claim(enum.Enum):
 
 NONE, ALL = Claim.NONE, Claim.ALL
 _NONE = re.compile(
-    r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|answers?|roots?|numbers?)|none|dne|does not exist|impossible"
-    r"|undefined|not possible|never|n/a|∅|\\emptyset|\\varnothing|\{\s*\}"
-    r"|(?:es gibt )?keine (?:reelle )?(?:lösung|loesung|lösungen)|(?:nicht|un)\s?lösbar|unlösbar|leere menge"
-    r"|(?:il n'y a )?(?:pas de|aucune) solutions?(?: réelles?| reelles?)?|ensemble vide|n'existe pas"
-    r"|(?:sin|no (?:tiene|hay|existe)(?: ninguna)?) soluci(?:ón|on|ones)(?: real(?:es)?)?"
+    r"(?:there (?:is|are) |(?:(?:the|this) equation |it |x )?has )?no (?:real )?(?:solutions?|answers?|roots?|numbers?)"
+    r"|none|dne|does not exist|impossible|undefined|not possible|never|n/a|∅|\\emptyset|\\varnothing|\\?\{\s*\\?\}"
+    r"|(?:es gibt |(?:(?:die|diese) gleichung |sie |x )?hat )?keine (?:reellen? )?(?:lösung(?:en)?|loesung(?:en)?)"
+    r"|keine|(?:nicht|un)\s?lösbar|leere menge"
+    r"|(?:il n'y a |(?:(?:l'|cette )équation |elle )?n'a )?(?:pas de|aucune) solutions?(?: réelles?| reelles?)?"
+    r"|aucune|ensemble vide|n'existe pas"
+    r"|(?:(?:(?:la|esta) ecuación |x )?no (?:tiene|hay|existe)(?: ninguna)?|sin) soluci(?:ón|on|ones)(?: real(?:es)?)?"
     r"|no existe|ninguna(?: soluci[oó]n)?|imposible|incompatible|conjunto vac[ií]o",
     re.IGNORECASE,
 )
@@ -63,11 +65,13 @@ _MULTIPLICITY = re.compile(
 )
 _BRACES_OF_LATEX = re.compile(r"\\(?:left|right)\s*(?=\\[{}])")
 _COUNTER = re.compile(
-    r"\s*[,;|(]?\s*(?:for (?:all |any )?)?([knm])\s*"
+    r"\s*(?:[,;|:(]|\\mid(?![A-Za-z]))?\s*(?:for (?:all |any )?)?([knm])\s*"
     r"(?:(?:∈|\\in(?![A-Za-z]))\s*(?:ℤ|\\mathbb\s*\{?Z\}?|Z)|(?:is |an? )*(?:integers?|whole(?: numbers?)?))"
     r"\s*\)?(?=\s*\\?\}?\s*$)"
 )
 """A remark that a letter of a periodic answer is any whole number."""
+_GLUED_COUNTER = re.compile(r"(?<![\w\\])([knm])([0-9]+)(?=\s*(?:\\pi|π|pi)(?![A-Za-z]))")
+"""k2π is k*2π."""
 _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
@@ -100,6 +104,7 @@ def split_set(text: str, unknown: str, names: Collection[str]) -> str:
     """
     text = _MULTIPLICITY.sub("", _BRACES_OF_LATEX.sub("", text)).strip().removesuffix(".")
     text = _UNION.sub(";" if ";" in text else ",", _NAMED_BEHIND.sub("", text))
+    text = _GLUED_COUNTER.sub(lambda glued: glued[0] if glued[1] in names else f"{glued[1]}*{glued[2]}", text)
     counter = _COUNTER.search(text)
     if counter and counter[1] in (unknown, *names):
         raise Refusal(f"{counter[1]} is a letter of the question; write another one for whole numbers, as in 2*n*pi")
@@ -156,7 +161,12 @@ def _base(name: str) -> str | None:
 
 
 def _is_asked(name: str, unknown: str | None, names: Collection[str]) -> bool:
-    return name == unknown if unknown is not None else name not in names
+    return name in (unknown, *swapped(unknown, names)) if unknown is not None else name not in names
+
+
+def swapped(unknown: str, names: Collection[str]) -> list[str]:
+    """X if x is asked for, and X is no letter of the question."""
+    return [unknown.swapcase()] if unknown.swapcase() not in names else []
 
 
 def is_decimal(text: str) -> bool:

@@ -91,6 +91,15 @@ def _ways(node: Tree, slot: int) -> tuple[Tree, ...]:
     return inverses(node.function)
 
 
+def loses_values(node: Tree, slot: int) -> bool:
+    """Whether several real values of a child give a node one value, or the inverse needs a base that is positive."""
+    if node.function == "Pow":
+        exponent = exact_value(node.children[1])
+        return slot == 1 or exponent is None or exponent.numerator % 2 == 0
+    record = BY_NAME.get(node.function)
+    return record is not None and (record.kind == "circular" or record.parity == "even")
+
+
 def _without(tree: Tree, others: list[Tree], operation: "written_operations.Operation") -> Tree:
     for other in others:
         tree = operation(tree, other)

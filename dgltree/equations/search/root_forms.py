@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from math import isfinite
 
 from flint import fmpq
@@ -12,6 +13,7 @@ from dgltree.equations.search.numbers import decimal, multiples, name_angle, nam
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.written_operations import fraction
 from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.periods import CIRCULAR, PI, Period
 from dgltree.equations.truth.proofs.expression import Unsupported, to_text
 from dgltree.equations.truth.solutions.exact_roots import tidy
@@ -73,11 +75,22 @@ class RootForms:
 
 
 def write_period(turn: Period) -> Tree:
-    """``2*pi``"""
-    if not turn.power:
-        return fraction(turn.factor)
-    unit = PI if turn.power == 1 else written_operations.power(PI, fraction(Fraction(turn.power)))
-    return next(multiples(turn.factor, unit))
+    """``2*pi``, and ``2*pi/a`` of the period of sin(a*x)"""
+    written = fraction(turn.factor)
+    if turn.power:
+        unit = PI if turn.power == 1 else written_operations.power(PI, fraction(Fraction(turn.power)))
+        written = next(multiples(turn.factor, unit))
+    return reduce(_divided, turn.letters, written)
+
+
+def _divided(tree: Tree, factor: Tree) -> Tree:
+    """``2*pi/a``, and ``2*pi*a`` where the factor is ``1/a``"""
+    exponent = exact(factor.children[1]) if factor.function == "Pow" else None
+    if exponent is None or exponent > 0:
+        return written_operations.divide(tree, factor)
+    base = factor.children[0]
+    turned = base if exponent == -1 else written_operations.power(base, fraction(-exponent))
+    return written_operations.multiply(tree, turned)
 
 
 def _valued(tree: Tree) -> Iterator[tuple[Tree, Number]]:

@@ -16,7 +16,7 @@ from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.expressions.variables import count_blanks, find_blank, only_path, variables
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.inverse import isolate, solve_for_blank
+from dgltree.equations.search.inverse import isolate, loses_values, solve_for_blank
 from dgltree.equations.search.numbers import name_complex, ratio
 from dgltree.equations.search.points import (
     CHECK_POINTS,
@@ -119,7 +119,7 @@ class Search:
         self.solutions: Solutions | None = None
         """The real solutions, if they were looked for."""
         self.remark = ""  # why nothing was found
-        self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
+        self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock, unknown)
         self._copies: dict[Tree, bool] = {}
 
     def run(self) -> SearchResult:
@@ -164,6 +164,9 @@ class Search:
             if self._degree >= MIN_UNSOLVED_DEGREE:
                 self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
                 return
+            formulas = [tree for tree, source in self.fillers.items() if source in ("isolated", "solved")]
+            if self.unknown is not None and any(map(self._verdicts.holds_on_a_part, formulas)):
+                return
             yield from self._by_trial()
 
     @cached_property
@@ -172,6 +175,14 @@ class Search:
         if not (self.solves and self.unknown and self.names):
             return 0
         return degree(self.equation, self.unknown, self.names) or 0
+
+    @cached_property
+    def _has_many_inverses(self) -> bool:
+        """Whether the principal inverses of the path to the blank lose values: cos(x - y) is also cos(_) of x - y.
+
+        Then each entry of a table is compared by the value that it gives the equation, not with a value of the blank.
+        """
+        return self.path is not None and any(loses_values(node, slot) for node, slot in self.path.steps)
 
     @property
     def isolated(self) -> list[Tree]:
@@ -264,6 +275,14 @@ class Search:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
         return self._cheapest(self.fillers) < math.inf or self.clock.late
 
+    def _lists_all(self) -> bool:
+        """Whether no solution is known, at drawn letters, that the plainest fillers lack: -sqrt(-k) of z*|z| = k."""
+        drawn = self._verdicts.drawn
+        plainest = sorted(self.fillers, key=textbook_cost)[:FIRST_JUDGED]
+        if drawn is None:
+            return True
+        return not self.clock.in_time(lambda: drawn.missing(list(filter(self._verdicts.holds, plainest))))
+
     def _cheapest(self, fillers: Iterable[Tree]) -> float:
         """The cost of the plainest filler that holds and restates no side; without bound if there is none."""
         asked = 0
@@ -329,6 +348,8 @@ class Search:
         stages = self._stages
         table = stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
+        if self._has_many_inverses:
+            stages.try_all(self.equation, table, few)
         for stage in (stages.short,) if self.none else (stages.short, stages.joined, stages.wrapped):
             for target in targets:
                 stage(target, table, forms, many)
@@ -348,8 +369,10 @@ class Search:
                 table = self._stages.table(few, self.world.operations(every), size)
                 self._stages.try_all(self.equation, table, few)
                 yield
-                if self._settled():
+                if self.clock.late or (self._settled() and self._lists_all()):
                     return
+            if self._settled():
+                return
 
 
 def _short(tree: Tree) -> str:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
 
+from dgltree.equations.expressions.tree_parts import factors, terms
 from dgltree.equations.expressions.variables import Path
 from dgltree.equations.expressions.written_form import Memo, symbols
 from dgltree.equations.truth.exact import exact, exact_value
@@ -42,6 +43,8 @@ class _Habits(NamedTuple):
     avoided: float = 0.0
     bracket: bool = False
     """Whether it has a sum as a factor or below a power."""
+    has_inverse: bool = False
+    """Whether it is an inverse function, or a sum or a product that has one."""
 
 
 def textbook_cost(tree: Tree, plain_terms: bool = False) -> float:
@@ -81,7 +84,7 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
             n is not None and n < 0 and base.function == "Add" and any(map(_is_root, base.children))
         )
         if n is not None and n < 0 and base.function == "Add":
-            fractions = [_is_fraction(term) for term in _summands(base)]
+            fractions = [_is_fraction(term) for term in terms(base)]
             avoided += FRACTION_BELOW * (0 if all(fractions) else sum(fractions))
         bracket |= base.function == "Add" and n is not None and n.denominator == 1
         avoided += AVOIDED * (whole and base.function == "Mul")
@@ -91,30 +94,21 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
     elif node.function in FUNCTIONS:
-        avoided += OF_AN_INVERSE * any(inner.function in INVERSES for inner in _terms(node.children[0]))
+        avoided += OF_AN_INVERSE * parts[0].has_inverse
     elif node.function in INVERSES:
         avoided += OF_AN_INVERSE * (node.children[0].function in FUNCTIONS)
     elif node.function == "abs":
         avoided += ROOT_OF_SQUARE * (node.children[0].function in ("abs", "Pow"))
-    return _Habits(avoided, bracket)
-
-
-def _summands(tree: Tree) -> list[Tree]:
-    """The terms of a sum, and of sums in it."""
-    return [term for child in tree.children for term in _summands(child)] if tree.function == "Add" else [tree]
+    is_joined = node.function in ("Add", "Mul") and any(part.has_inverse for part in parts)
+    return _Habits(avoided, bracket, is_joined or node.function in INVERSES)
 
 
 def _is_fraction(tree: Tree) -> bool:
     """Whether it has something else than a number as a denominator."""
     return any(
         one.function == "Pow" and (n := exact(one.children[1])) is not None and n < 0 and exact(one.children[0]) is None
-        for one in _terms(tree)
+        for one in factors(tree)
     )
-
-
-def _terms(tree: Tree) -> tuple[Tree, ...]:
-    """The tree, or the parts of a sum or a product."""
-    return (tree, *tree.children) if tree.function in ("Add", "Mul") else (tree,)
 
 
 def _has_bracket(term: Tree) -> bool:

@@ -214,6 +214,18 @@ class DrawnLetters:
                     found.append(MissingRoot(drawing, target))
         return found
 
+    def needed(self, answers: Sequence[Tree], given: Sequence[Tree] = ()) -> list[Tree]:
+        """The answers that list a solution which others, and those given, lack, beginning with what lists most."""
+        found: list[Tree] = []
+        lacking = len(self.missing(given))
+        while lacking and answers:
+            left = [len(self.missing([*given, *found, tree])) for tree in answers]
+            if min(left) == lacking:
+                break
+            lacking = min(left)
+            found.append(answers[left.index(lacking)])
+        return found
+
     def lists_all(self, answers: Sequence[Tree]) -> bool:
         """Whether answers list the solutions at all letters that were drawn, which are enough."""
         are_read = all(self._values(tree) is not None for tree in answers)
@@ -351,6 +363,11 @@ class AnswerValues(NamedTuple):
 
 
 _SOLVES_OR_OPEN = (NumberOutcome.SOLVES, NumberOutcome.OPEN)
+
+
+def unused_counter(letters: Collection[str]) -> str:
+    """A letter for any whole number that is none of these; the last one if all are taken."""
+    return next((letter for letter in COUNTERS if letter not in letters), COUNTERS[-1])
 
 
 def number_text(x: Number) -> str:

@@ -16,10 +16,12 @@ HALF_TURN = ("tan", "cot")
 
 
 class Period(NamedTuple):
-    """A rational number times a power of pi."""
+    """A rational number times a power of pi, divided by letters."""
 
     factor: Fraction
     power: int
+    letters: tuple[Tree, ...] = ()
+    """The factors of the variable that have letters, in order; none in an equation in one variable."""
 
     @property
     def value(self) -> float:
@@ -42,12 +44,12 @@ def period(equation: Equation, name: str | None = None) -> Period | None:
     found: list[tuple[Period, bool]] = []
     if not all(_collect(side, found, name) for side in equation) or not found:
         return None
-    powers = {one.power for one, _ in found}
-    if len(powers) > 1:
+    kinds = {(one.power, one.letters) for one, _ in found}
+    if len(kinds) > 1:
         return None
     turns = [one.factor / 2 if half else one.factor for one, half in found]
     top = lcm(*(turn.numerator for turn in turns))
-    return Period(Fraction(top, gcd(*(turn.denominator for turn in turns))), powers.pop())
+    return Period(Fraction(top, gcd(*(turn.denominator for turn in turns))), *kinds.pop())
 
 
 def _collect(tree: Tree, found: list[tuple[Period, bool]], name: str | None) -> bool:
@@ -61,7 +63,7 @@ def _collect(tree: Tree, found: list[tuple[Period, bool]], name: str | None) -> 
         return _collect(tree.children[0], found, name)
     if not slope.factor:
         return False
-    found.append((Period(2 / abs(slope.factor), 1 - slope.power), tree.function in HALF_TURN))
+    found.append((Period(2 / abs(slope.factor), 1 - slope.power, slope.letters), tree.function in HALF_TURN))
     return True
 
 
@@ -76,23 +78,26 @@ def _slope(tree: Tree, name: str | None) -> Period | None:
     if tree.function == "Add":
         slopes = [_slope(child, name) for child in tree.children if _has_variable(child, name)]
         known = [slope for slope in slopes if slope is not None]
-        if len(known) < len(slopes) or len({slope.power for slope in known}) != 1:
+        if len(known) < len(slopes) or len({slope[1:] for slope in known}) != 1:
             return None
-        return Period(sum((slope.factor for slope in known), Fraction(0)), known[0].power)
+        return known[0]._replace(factor=sum((slope.factor for slope in known), Fraction(0)))
     if tree.function != "Mul":
         return None
-    factor, power, variables = Fraction(1), 0, 0
+    factor, power, letters, variables = Fraction(1), 0, list[Tree](), 0
     for child in tree.children:
         variables += _has_variable(child, name)
         part = _slope(child, name) if _has_variable(child, name) else _constant(child)
         if part is None or variables > 1:
             return None
         factor, power = factor * part.factor, power + part.power
-    return Period(factor, power)
+        letters += part.letters
+    return Period(factor, power, tuple(sorted(letters, key=repr)))
 
 
 def _constant(tree: Tree) -> Period | None:
-    """A rational number, pi, or a whole power of one."""
+    """A rational number, pi, a factor with letters, or a whole power of a number."""
+    if any(node.function == "Symbol" for node in tree.distinct()) and tree.function != "Mul":
+        return Period(Fraction(1), 0, (tree,))
     if tree == PI:
         return Period(Fraction(1), 1)
     if tree.function == "Pow" and (n := exact(tree.children[1])) is not None and n.denominator == 1:
@@ -101,6 +106,7 @@ def _constant(tree: Tree) -> Period | None:
     if tree.function == "Mul":
         parts = [part for part in map(_constant, tree.children) if part is not None]
         factor, power = prod(part.factor for part in parts), sum(part.power for part in parts)
-        return Period(Fraction(factor), power) if len(parts) == len(tree.children) else None
+        letters = tuple(sorted((letter for part in parts for letter in part.letters), key=repr))
+        return Period(Fraction(factor), power, letters) if len(parts) == len(tree.children) else None
     value = exact(tree)
     return None if value is None else Period(value, 0)

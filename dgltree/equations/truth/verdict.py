@@ -40,6 +40,8 @@ class Domain(enum.Enum):
     """At complex points, with principal values, wherever both sides have a value."""
     REALS = "reals"
     """Wherever a side is real, the other is and agrees."""
+    SOLVED = "solved"
+    """An unknown has this value wherever the equation has a solution, at drawn values of its other letters."""
     POSITIVE = "positive"
     """At positive points: wherever both sides are real."""
     PART = "part"
@@ -159,9 +161,9 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """The rank by where it holds, 0 for the strongest; undecided is 4, and what does not hold 5."""
+        """The rank by where it holds, 0 for the strongest; undecided is 5, and what does not hold 6."""
         if self.grade is Grade.UNDECIDED:
-            return 4
+            return 5
         return _RANKS[self.domain]
 
     @property
@@ -181,6 +183,10 @@ class Verdict:
             return f"holds everywhere{but}"
         if self.domain is Domain.REALS and not (self.part and self.only and len(self.part) == 1 and self._bounded):
             return f"holds on the reals{but}"
+        if self.domain is Domain.SOLVED:
+            return "holds wherever there is a solution"
+        if self.domain is Domain.PART and not self.part:
+            return "holds for some values of the letters"
         if self.domain is Domain.POSITIVE and not self.part:
             return f"holds on positive reals{' where both sides are real' if self.both_real else ''}{but}"
         if self.domain is Domain.NONE:
@@ -256,7 +262,7 @@ class Verdict:
         return row
 
 
-_RANKS = {domain: rank for rank, domain in enumerate((*list(Domain)[:4], None, Domain.NONE))}
+_RANKS = {domain: rank for rank, domain in enumerate((*list(Domain)[:-1], None, Domain.NONE))}
 
 
 def undecided(reason: str, doubt: Doubt) -> Verdict:

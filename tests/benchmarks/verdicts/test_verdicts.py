@@ -132,8 +132,3 @@ def test_a_contradicted_verdict_is_told_and_is_the_exit_code(
         "    holds",
         f"    {wrong}",
     ]
-
-
-def test_wrong_answers_that_are_right_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wrong-answers", "--count", "20"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith(" questions, 0 of them right")
