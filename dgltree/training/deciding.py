@@ -18,7 +18,7 @@ from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings import names_of, number
+from dgltree.datasets.settings import names_of
 from dgltree.datasets.splitting import (
     SPLITS,
     SYNONYMS,
@@ -30,10 +30,12 @@ from dgltree.datasets.splitting import (
     unit_keys,
 )
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.unseen import check_schema, describe_unseen, find_unseen
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
+from dgltree.read.leaf_values import number
 from dgltree.read.smiles import TREES
 from dgltree.read.text import first_of, one_line
 from dgltree.support.lazy import cached_property
@@ -135,6 +137,7 @@ def decide(
     if not beside and (several := count_contradicted(labelled["train"])):
         say(f"train: {several:,} examples have trees that occur with different labels")
     as_split = splits = _splits(labelled, settings)
+    _check_schemas(splits)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     _check(splits["train"], settings)
@@ -220,6 +223,24 @@ def _check_readable(data: TreeDataset) -> None:
             f"{data.reading.notation}, which was detected; first {data.bad[0].where}: {data.bad[0].message}. "
             f"Name the right notation, or --notation {data.reading.notation} to leave these records out"
         )
+
+
+def _check_schemas(splits: Mapping[str, TreeDataset]) -> None:
+    """Say what held-out documents have that the schema lacks.
+
+    Raises ``ValueError`` if the schema contradicts the training documents, and for splits with other schemas.
+    """
+    train = splits["train"]
+    check_schema(train)
+    for name, data in splits.items():
+        if data.reading.schema != train.reading.schema:
+            raise ValueError(
+                f"the documents for {name} were read by another schema than those of the training set: read them with "
+                "schema=train.reading.schema"
+            )
+        unseen = find_unseen(data)
+        if unseen:
+            say(f"{name}: {describe_unseen({what: len(examples) for what, examples in unseen.items()})}")
 
 
 def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str, list[Bad]]:

@@ -118,7 +118,7 @@ def markdown(card: dict[str, Any]) -> str:
         f"- Vocabulary: {card['vocabulary']['functions']} functions, {card['vocabulary']['tokens']} tokens",
         f"- Weights: {card['weights']:,}",
         f"- Options: {_listed(card['options'])}",
-        f"- Reading: {_listed(card['reading'])}",
+        f"- Reading: {_listed({**card['reading'], 'schema': _paths(card['reading']['schema'])})}",
         f"- Versions: {_listed(card['versions'])}",
         *_classes(card),
     ]
@@ -191,6 +191,11 @@ def _intervals(card: dict[str, Any]) -> Iterator[str]:
             if split in found.get(who, {}):
                 low, high = found[who][split]
                 yield f"{split}, {NAMES[who]} {low:.4g} to {high:.4g}"
+
+
+def _paths(schema: dict[str, Any] | None) -> str | None:
+    """How many paths a schema has; the JSON of the card has all."""
+    return None if schema is None else f"of {len(schema['paths']):,} paths"
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -15,8 +15,8 @@ import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.batching.number_scales import NORMAL, NumberScales
 from dgltree.commands.main import main
-from dgltree.datasets.settings import moment
 from dgltree.models.readouts import NumberReadout
+from dgltree.read.leaf_values import moment
 from dgltree.training.baseline.baseline import Columns
 from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.objectives.numbers import number_text
