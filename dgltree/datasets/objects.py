@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from dgltree.datasets.formats.records import reader_of
-from dgltree.datasets.settings import DOCUMENTS, Reading
+from dgltree.datasets.settings import DOCUMENTS, Reading, amounts_in
 from dgltree.read.graphs import from_graph, read_node_link
 from dgltree.read.json_schema import infer_schema
 from dgltree.read.json_tree import load_json
@@ -114,7 +114,7 @@ def with_notation(examples: Any, reading: Reading) -> Reading:
     if reading.notation != DOCUMENTS:
         return reading
     documents = [_json_of(part) for part in parts if isinstance(part, str | dict)]
-    schema = infer_schema(lambda: (load_json(text, numbers_as_text=True) for text in documents))
+    schema = infer_schema(lambda: (load_json(text, numbers_as_text=True) for text in documents), **amounts_in(reading))
     return replace(reading, schema=schema.to_json())
 
 
@@ -160,13 +160,7 @@ def _converted(example: Any, reading: Reading) -> Tree:
         text = _json_of(example)
         if "nodes" in example and ("edges" in example or "links" in example):
             return read_node_link(text)
-        notation = _notation(text, reading)
-        try:
-            return reader_of(replace(reading, notation=notation))(text)
-        except ValueError as error:
-            if notation == "json" and reading.keys == Reading.keys and "label" not in example:
-                raise ValueError(f"{error}; a dict of any other keys is read with notation='json_object'") from None
-            raise
+        return reader_of(replace(reading, notation=_notation(text, reading)))(text)
     if isinstance(example, ast.AST):
         return from_ast(example)
     if is_nltk(example):

@@ -160,6 +160,11 @@ class Reading:
         return asdict(self)
 
 
+def amounts_in(reading: Reading) -> dict[str, bool]:
+    """Whether the schema of JSON documents may have numbers and dates, unless the settings say no."""
+    return {"numbers": reading.numbers is not False, "dates": reading.dates is not False}
+
+
 def names_of(features: str | None) -> tuple[str, ...]:
     """The columns that the setting ``features`` names."""
     return () if features is None else tuple(name.strip() for name in features.split(","))

@@ -14,7 +14,7 @@ unless the schema says ``ordered``, so that documents which differ in such order
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -496,17 +496,16 @@ class _PathCounts:
         if len(self.values) < MAX_IDS:
             self.values.add(text)
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of a path: containers, and how its texts and numbers are best read."""
+    def kinds(self, amounts: Collection[str]) -> tuple[str, ...]:
+        """The kinds of a path: containers, and how its texts and numbers are best read, as ``amounts`` or not."""
         found = []
         if self.counts["object"]:
             found.append("map" if self.is_map else "object")
         if self.counts["list"]:
             found.append("list")
-        return (*found, *self._scalars()) or ("category",)  # of nothing but null
+        return (*found, *self._scalars(amounts)) or ("category",)  # of nothing but null
 
-    def _scalars(self) -> list[str]:
+    def _scalars(self, amounts: Collection[str]) -> list[str]:
         numbers, dates, others = (self.counts[name] for name in ("numbers", "dates", "others"))
         total = numbers + dates + others
         if not total:
@@ -515,11 +514,12 @@ class _PathCounts:
         if numbers and not self.counts["fractions"] and is_few and total >= MIN_CODE_USES * len(self.values):
             return ["category"]
         found = []
-        if numbers >= others and numbers:
-            found.append("number")
-        if dates >= others and dates:
-            found.append("date")
-        if others or numbers + dates < total or not found:
+        left = total
+        for kind, count in (("number", numbers), ("date", dates)):
+            if kind in amounts and count and count >= others:
+                found.append(kind)
+                left -= count
+        if left:
             found.append("category" if is_few and total >= MIN_CATEGORY_USES * len(self.values) else "text")
         return found
 
@@ -534,25 +534,25 @@ class _PathCounts:
             return not counts["fractions"] and _ID.fullmatch(key) is not None
         return all(map(_ID_TEXT.fullmatch, self.values))
 
-    def schema(self, documents: int) -> PathSchema:
-        """What is at the path in so many documents."""
+    def schema(self, documents: int, amounts: Collection[str]) -> PathSchema:
+        """What is at the path in so many documents, where texts and numbers may be of these kinds of amounts."""
         seen = {name: self.counts[name] for name in (*TYPES, "empty") if self.counts[name]}
         there = sum(self.counts[name] for name in TYPES)
         if self.above is not None and self.steps[-1] != ITEM and self.above.counts["with keys"] > there:
             seen["missing"] = self.above.counts["with keys"] - there
         if self.values:
             seen["different"] = len(self.values)
-        return PathSchema(self.path, self.kinds, self._is_tuple(), self.is_id(documents), seen)
+        return PathSchema(self.path, self.kinds(amounts), self._is_tuple(amounts), self.is_id(documents), seen)
 
-    def _is_tuple(self) -> bool:
+    def _is_tuple(self, amounts: Collection[str]) -> bool:
         """Whether the items of lists are told apart by their position: numbers, of which each list has as many."""
         if len(self.lengths) != 1 or not 2 <= next(iter(self.lengths)) <= MAX_TUPLE:
             return False
         items = self.below.get(ITEM)
-        return items is not None and items.kinds == ("number",)
+        return items is not None and items.kinds(amounts) == ("number",)
 
 
-def infer_schema(documents: Callable[[], Iterable[Any]]) -> Schema:
+def infer_schema(documents: Callable[[], Iterable[Any]], *, numbers: bool = True, dates: bool = True) -> Schema:
     """The schema of some documents.
 
     Objects at a path with more than ``MAX_KEYS`` different keys are maps, whose keys and values are then looked at as
@@ -561,6 +561,8 @@ def infer_schema(documents: Callable[[], Iterable[Any]]) -> Schema:
     Args:
         documents: gives them from the beginning at each call, their numbers as they are written
             (``load_json(text, numbers_as_text=True)``).
+        numbers: whether a path may be of the kind ``number``.
+        dates: whether it may be of the kind ``date``.
 
     Raises ``ValueError`` for a document that is no object, and for none.
     """
@@ -576,7 +578,8 @@ def infer_schema(documents: Callable[[], Iterable[Any]]) -> Schema:
             raise ValueError("no documents: give at least one")
         found = {each.path for each in _walk(root) if each.is_map}
         if found <= maps:
-            return Schema((each.schema(count) for each in _walk(root)), count)
+            amounts = ["number"] * numbers + ["date"] * dates
+            return Schema((each.schema(count, amounts) for each in _walk(root)), count)
         maps |= found
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.describe import id_places
@@ -63,6 +64,22 @@ LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 """The learning rate, that of Transformers, and over how many steps theirs rises at first."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CrossFit:
+    """What networks and baselines gave for training examples that they were not fitted to."""
+
+    network: Tensor
+    """(E, C) float32 logits, or (E,) numbers on the scale of the objective, at the best epoch."""
+    baseline: Tensor | None
+    """(E, C) logits, or (E,) numbers, of a baseline; None without one."""
+    targets: Tensor
+    """(E,) the classes or numbers of the examples."""
+    epochs: int
+    """How many the networks were trained for, up to the epoch with the lowest loss."""
+    loss: float
+    """Log loss, or squared error, of the network's answers."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """A training, decided."""
@@ -88,6 +105,8 @@ class Decision:
     """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
     """Of the splits."""
+    crossed: CrossFit | None = None
+    """By what the epochs and the average of a small set are chosen; None: by validation."""
 
     @cached_property
     def warnings(self) -> list[str]:

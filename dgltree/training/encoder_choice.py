@@ -27,6 +27,9 @@ from dgltree.training.processes import say
 
 WEIGHTS_PER_NODE = 50
 """For each node of the training set: as many a training has at most, unless widths were asked for."""
+WEIGHTS_PER_DOCUMENT = 4000
+"""For each JSON document of it: parts of a document repeat its paths, and its label is one. With 80 documents of 400
+nodes a width of 32 tells as many of the left-out folds as one of 80 (0.849), in half of the time."""
 WIDTHS = (100, 80, 64, 48, 32, 24, 16, 8)
 """Of states, from the usual one down."""
 OWN = 32
@@ -245,6 +248,8 @@ class _EncoderBuilder:
 def _sized(choosing: _EncoderBuilder) -> tuple[EncoderChoice, bool]:
     """The choice with the width that was asked for, else with the widest that has room; and whether it has."""
     room = WEIGHTS_PER_NODE * choosing.train.num_nodes
+    if choosing.train.reading.schema is not None:
+        room = min(room, WEIGHTS_PER_DOCUMENT * len(choosing.train))
 
     def made(width: int) -> tuple[EncoderChoice, int]:
         choice = choosing.of(width)

@@ -36,7 +36,7 @@ def card(
     epochs: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The card as JSON."""
-    vocabulary, average = trained.model.encoder.vocabulary, trained.average
+    vocabulary, average, crossed = trained.model.encoder.vocabulary, trained.average, decision.crossed
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -46,6 +46,7 @@ def card(
         "network": _metrics(compared, "network"),
         "baseline": _metrics(compared, "baseline"),
         "average": None if average is None else {"baseline": average.baseline.what, "weight": average.weight},
+        "cross-fitting": None if crossed is None else {"epochs": crossed.epochs, "loss": crossed.loss},
         "intervals": {"metric": trained.objective.monitored, **compared.intervals, "difference": compared.differences},
         "tested": compared.tested,
         "probabilities": {name: found.probabilities for name, found in compared.used.items() if found.probabilities},
@@ -180,7 +181,7 @@ def _average(card: dict[str, Any]) -> list[str]:
     return [
         f"- Baseline: {average['baseline']}{chosen}",
         f"- Answers: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss in "
-        "validation",
+        f"{'cross-fitting' if card['cross-fitting'] else 'validation'}",
     ]
 
 

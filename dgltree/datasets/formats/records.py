@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import Chunk, cut_into_chunks, decode
-from dgltree.datasets.settings import DOCUMENTS, SYNONYMS, ColumnPattern, Reading, names_of, printable
+from dgltree.datasets.settings import DOCUMENTS, SYNONYMS, ColumnPattern, Reading, amounts_in, names_of, printable
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_schema import Schema, infer_schema
 from dgltree.read.json_tree import ALL, Keys, load_json, read_json_tree
@@ -94,7 +94,7 @@ class Records(Format):
         if self.source.stream is not None:
             raise ValueError(f"{path}: a stream is read once, and a schema needs all documents before; give --schema")
         try:
-            schema = infer_schema(self._documents)
+            schema = infer_schema(self._documents, **amounts_in(self.reading))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         return replace(self, reading=replace(self.reading, schema=schema.to_json()))
