@@ -60,6 +60,9 @@ MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has if that is between the two."""
+SMALL_SET, SMALL_STEPS = 200, 16
+"""JSON documents to train on of which cross-fitting needs fewer, and batches that an epoch of these has at least: a
+hundred documents of five nodes would be one."""
 LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 """The learning rate, that of Transformers, and over how many steps theirs rises at first."""
 
@@ -335,11 +338,14 @@ def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOpti
     """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
     task = TASKS[str(settings.task)]
     embeds = bool(encoder.input_size)
+    least = LEAST_NODES
+    if train.reading.schema is not None and len(train) < SMALL_SET:
+        least = max(1, min(least, train.num_nodes // SMALL_STEPS))
     usual: dict[str, Any] = {
         "encoder": encoder.name,
         "hidden_size": encoder.hidden_size,
         "input_size": encoder.input_size,
-        "batch_nodes": min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS)),
+        "batch_nodes": min(MOST_NODES, max(least, train.num_nodes // STEPS)),
         "lr": ATTENTION_LR if encoder.attends else LR,
         "warmup": ATTENTION_WARMUP if encoder.attends else 0,
         "dropout": task.dropout,

@@ -26,7 +26,7 @@ from dgltree.models.label_scales import SPREAD, spread, worth_trying
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import evaluating, kept_generators
 from dgltree.support.arguments import LabelScaleName
-from dgltree.training.deciding import CrossFit, Decision
+from dgltree.training.deciding import SMALL_SET, CrossFit, Decision
 from dgltree.training.encoder_choice import token_vectors
 from dgltree.training.folder import scale_of
 from dgltree.training.objectives import Numbers
@@ -37,8 +37,10 @@ from dgltree.training.stepping.module import TreeTraining, find_unseen_functions
 TRIAL_NODES, TRIAL_PASSES = 20_000, 10
 """Of the training examples that a short training has, and how often it sees them."""
 FOLDS = 5
-MIN_CROSSED, MAX_CROSSED = 20, 200
-"""Training documents of sets that are small: with fewer a fold has too few, with more validation has enough."""
+MIN_CROSSED = 20
+"""Training documents that cross-fitting needs, or else a fold has too few."""
+LEARNT = 0.95
+"""Share of the first epoch's loss below which something was learnt."""
 
 
 def with_scale(decision: Decision, folder: Path) -> Decision:
@@ -173,7 +175,7 @@ def _dropout_shares(
 def is_crossed(decision: Decision) -> bool:
     """Whether cross-fitting chooses how the documents of a decision are learnt: there are few, and nobody says how."""
     options = decision.options
-    is_small = MIN_CROSSED <= len(decision.splits["train"]) < MAX_CROSSED
+    is_small = MIN_CROSSED <= len(decision.splits["train"]) < SMALL_SET
     is_alone = options.devices * options.machines == 1
     by_default = options.epochs is None and options.max_time is None and options.schedule == "plateau"
     is_document = decision.splits["train"].reading.schema is not None
@@ -194,8 +196,8 @@ def cross_fit(decision: Decision) -> Decision:
 def _out_of_fold(decision: Decision) -> CrossFit:
     """The answers to each fold of the training set by a network and a baseline that were fitted to the others.
 
-    The networks of all folds are trained side by side, until the loss over all folds has not fallen for as many epochs
-    as a training is patient for.
+    The networks of all folds are trained side by side, until the loss over all folds has fallen, and then not for as
+    many epochs as a training is patient for.
     """
     train, objective, options = decision.splits["train"], decision.objective, decision.options
     targets = objective.targets(train.labels)
@@ -218,7 +220,7 @@ def _out_of_fold(decision: Decision) -> CrossFit:
             losses.append(objective.answer_loss(objective.answers(outputs), targets))
             if losses[-1] == min(losses):
                 best = outputs
-            elif epoch - int(np.argmin(losses)) >= options.patience:
+            elif min(losses) < LEARNT * losses[0] and epoch - int(np.argmin(losses)) >= options.patience:
                 break
     baseline = None if options.no_baseline else _baseline_out_of_fold(decision, splits, held)
     return CrossFit(
