@@ -49,7 +49,7 @@ def find_unseen(data: TreeDataset) -> dict[str, list[int]]:
 
 def _names(vocabulary: Vocabulary, schema: Schema) -> dict[int, tuple[str, str | None]]:
     """The path of each function, with the kinds that are there; None for a path that the schema lacks."""
-    names = {}
+    names: dict[int, tuple[str, str | None]] = {}
     for number, (path, _) in enumerate(vocabulary.functions):
         place = schema.paths.get(path)
         if place is not None:

@@ -227,11 +227,6 @@ class Schema:
         return any(each.ordered and not each.skip for each in self.paths.values())
 
     @property
-    def has_texts(self) -> bool:
-        """Whether texts are read by their words."""
-        return any("text" in each.kinds for each in self.paths.values())
-
-    @property
     def maps(self) -> list[PathSchema]:
         """The objects whose keys are data, which are to be skipped or read as pairs."""
         return [each for each in self.paths.values() if "map" in each.kinds and not each.skip]
