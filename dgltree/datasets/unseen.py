@@ -1,4 +1,4 @@
-"""What JSON documents have that their schema does not say: paths, and values of another type."""
+"""Paths of JSON documents that their schema lacks, and values of another type than it says."""
 
 from collections.abc import Mapping, Sequence
 
@@ -39,11 +39,13 @@ def find_unseen(data: TreeDataset) -> dict[str, list[int]]:
         example = first + np.repeat(np.arange(len(trees)), trees.sizes.numpy()) // data.each
         first += len(block)
         for number, (path, kinds) in names.items():
-            at_path = function == number
-            what = NEW if kinds is None else f"not {kinds}"
-            examples = np.unique(example[at_path if kinds is None else at_path & is_other])
-            if len(examples):
-                found.setdefault(f"{path}, {what}", []).extend(examples.tolist())
+            nodes = function == number
+            what = f"{path}, {NEW}"
+            if kinds is not None:
+                nodes &= is_other
+                what = f"{path}, not {kinds}"
+            if nodes.any():
+                found.setdefault(what, []).extend(np.unique(example[nodes]).tolist())
     return found
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from dgltree.read.json_tree import WrittenNumber, load_json, shown
 from dgltree.read.leaf_values import moment, number
@@ -30,15 +30,17 @@ ROOT = "$"
 ITEM = "[]"
 """The last step of the path of a list's items."""
 WORD = " word"
-"""What follows a path in the function of the words of its texts; no step of a path has a blank outside of quotes."""
+"""The end of the function of a text's words, after its path; no step of a path has a blank outside of quotes."""
 NULL, EMPTY, MISSING, OTHER = "<null>", "<empty>", "<missing>", "<other type>"
 SPECIAL = frozenset([NULL, EMPTY, MISSING, OTHER])
 """Tokens of leaves without a value. A text that is written as one of them has a backslash before it."""
 
 SCALARS = ("number", "date", "category", "text")
 KINDS = ("object", "list", "pairs", "map", *SCALARS)
-"""What may be at a path. An object whose keys are data is a ``map``, which is refused, or read as a list of ``pairs``
+"""Contents of a path. An object whose keys are data is a ``map``, which is refused, or read as a list of ``pairs``
 with ``key`` and ``value``."""
+FIELDS = ("kind", "ordered", "skip", "seen")
+"""Fields of a path in a schema's file."""
 EITHER = " or "
 """Between the kinds of a path that has several."""
 TYPES = ("object", "list", "number", "text", "boolean", "null")
@@ -55,7 +57,7 @@ MAX_TUPLE = 4
 MIN_IDS, MAX_IDS = 50, 1000
 """Documents from which a path whose values are all different holds ids, and values that are compared."""
 EXPECTED_SHARE = 0.5
-"""Share of the objects that have a key from which on it is said to be missing in the others."""
+"""Share of the objects that have a key from which on its absence in another one is a leaf."""
 MAX_NESTED = 2
 """Times that a key may be on a path. At the next the path is that of the last: comments and plans nest at will."""
 MAX_WORDS = 100
@@ -106,7 +108,7 @@ def steps_of(path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class PathSchema:
-    """What documents have at one path.
+    """A path, and its contents in documents.
 
     Args:
         path: from the root on, such as ``$.items[].price``.
@@ -160,16 +162,23 @@ class PathSchema:
         """Inverse of :meth:`to_json`. Raises ``ValueError`` naming the path and what is wrong with it."""
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             raise ValueError(f'{path}: found {json.dumps(data):.60}; expected an object such as {{"kind": "number"}}')
-        known = ("kind", "ordered", "skip", "seen")
-        for name, value in data.items():
-            if name not in known:
-                raise ValueError(f"{path}: {name!r} is none of a path's fields; {nearest(name, known)}")
-            if name in ("ordered", "skip") and not isinstance(value, bool):
+        for name in data:
+            if name not in FIELDS:
+                raise ValueError(f"{path}: {name!r} is none of a path's fields; {nearest(name, FIELDS)}")
+        for name in ("ordered", "skip"):
+            value = data.get(name, False)
+            if not isinstance(value, bool):
                 raise ValueError(f"{path}: {name} is {json.dumps(value):.40}; it must be true or false")
         seen = data.get("seen", {})
         if not isinstance(seen, dict) or not all(type(count) is int for count in seen.values()):
             raise ValueError(f"{path}: seen is {json.dumps(seen):.60}; expected numbers by type")
-        return cls(path, tuple(data["kind"].split(EITHER)), data.get("ordered", False), data.get("skip", False), seen)
+        return cls(
+            path,
+            tuple(data["kind"].split(EITHER)),
+            ordered=data.get("ordered", False),
+            skip=data.get("skip", False),
+            seen=seen,
+        )
 
 
 class _Row(NamedTuple):
@@ -182,8 +191,12 @@ class _Row(NamedTuple):
     is_ordered: bool = True
 
 
+_Part: TypeAlias = tuple[PathSchema | _Row, Any]
+"""A value with its path, or a node that is done."""
+
+
 class Schema:
-    """What documents have at each path, by which they become trees.
+    """The contents of documents by their paths, by which they become trees.
 
     Args:
         paths: the root first, and each path after the one that it continues.
@@ -260,8 +273,9 @@ class Schema:
         """The paths as a tree for people: what is there, how often what is missing, null or empty, and what is read."""
         names, texts = [], []
         for each in self.paths.values():
-            steps = steps_of(each.path)
-            names.append("  " * len(steps) + one_line(steps[-1] if steps else ROOT, 60))
+            last = [ROOT, *steps_of(each.path)]
+            indent = "  " * (len(last) - 1)
+            names.append(indent + one_line(last[-1], longest=60))
             texts.append(_describe(each))
         width = max(map(len, names))
         return "\n".join(f"{name:<{width}}  {text}" for name, text in zip(names, texts, strict=True))
@@ -281,7 +295,7 @@ class Schema:
         """The tree of a document that was loaded, its numbers as they are written. Errors as of :meth:`read`."""
         check_document(document)
         rows = []
-        stack: list[tuple[PathSchema | _Row, Any]] = [(self.paths[ROOT], document)]
+        stack: list[_Part] = [(self.paths[ROOT], document)]
         while stack:
             place, value = stack.pop()
             if isinstance(place, _Row):
@@ -292,29 +306,43 @@ class Schema:
             stack.extend(reversed(parts))
         return _tree_of(rows)
 
-    def _node(self, place: PathSchema, value: Any) -> tuple[_Row, list[tuple[PathSchema | _Row, Any]]]:
+    def _node(self, place: PathSchema, value: Any) -> tuple[_Row, list[_Part]]:
         """A node, and what becomes its children."""
-        if value is None or value == "" or value == {} or value == []:
-            return _Row(place.path, NULL if value is None else EMPTY), []
-        if isinstance(value, dict) and "object" in place.kinds:
-            parts = self._keys(place, value)
-            return _Row(place.path, children=len(parts)), parts
-        if isinstance(value, dict) and {"pairs", "map"} & {*place.kinds}:
-            value = [{"key": key, "value": item} for key, item in value.items()]
-        elif isinstance(value, dict) or (isinstance(value, list) and "list" not in place.kinds):
+        if value is None:
+            return _Row(place.path, NULL), []
+        if value in ("", {}, []):
+            return _Row(place.path, EMPTY), []
+        if isinstance(value, dict):
+            if "object" in place.kinds:
+                parts = self._keys(place, value)
+                return _Row(place.path, children=len(parts)), parts
+            if "pairs" in place.kinds or "map" in place.kinds:
+                pairs = [{"key": key, "value": item} for key, item in value.items()]
+                return self._list(place, pairs)
             return _Row(place.path, OTHER), []
         if isinstance(value, list):
-            item = self._below[place.path].get(ITEM) or _Row(f"{place.path}{ITEM}")
-            parts = [] if isinstance(item, PathSchema) and item.skip else [(item, each) for each in value]
-            return _Row(place.path, children=len(parts), is_ordered=place.ordered), parts
+            if "list" in place.kinds:
+                return self._list(place, value)
+            return _Row(place.path, OTHER), []
         return _scalar(place, value)
 
-    def _keys(self, place: PathSchema, value: Mapping[str, Any]) -> list[tuple[PathSchema | _Row, Any]]:
-        """What an object has at its paths, in the order of the schema, and then at those that the schema lacks."""
+    def _list(self, place: PathSchema, items: list[Any]) -> tuple[_Row, list[_Part]]:
+        """The node of a list, and its items."""
+        of_items = self._below[place.path].get(ITEM)
+        parts: list[_Part] = []
+        if of_items is None:
+            unknown = _Row(f"{place.path}{ITEM}")
+            parts = [(unknown, None)] * len(items)
+        elif not of_items.skip:
+            parts = [(of_items, item) for item in items]
+        return _Row(place.path, children=len(parts), is_ordered=place.ordered), parts
+
+    def _keys(self, place: PathSchema, value: Mapping[str, Any]) -> list[_Part]:
+        """Return the parts of an object at its paths, in the order of the schema, and then those that this lacks."""
         below = self._below[place.path]
         nested = self._nested[place.path]
         found = {step_to(key): item for key, item in value.items()}
-        parts: list[tuple[PathSchema | _Row, Any]] = []
+        parts: list[_Part] = []
         for step, each in below.items():
             if each.skip:
                 continue
@@ -354,22 +382,26 @@ def check_document(document: Any) -> None:
         raise ValueError(f"$: found {shown(document)}; expected an object, {{...}}")
 
 
-def _scalar(place: PathSchema, value: Any) -> tuple[_Row, list[tuple[PathSchema | _Row, Any]]]:
+def _scalar(place: PathSchema, value: Any) -> tuple[_Row, list[_Part]]:
     """The node of a text, a number, true or false."""
     text = _text_of(value)
-    if not isinstance(value, bool):
-        for kind, read in (("number", number), ("date", moment)):
-            amount = read(text) if kind in place.kinds else None
-            if amount is not None:
-                return _Row(place.path, value=amount), []
+    amount = None
+    if "number" in place.kinds and not isinstance(value, bool):
+        amount = number(text)
+    if "date" in place.kinds and amount is None:
+        amount = moment(text)
+    if amount is not None:
+        return _Row(place.path, value=amount), []
     if "category" in place.kinds:
         if text.lstrip("\\") in SPECIAL:
             text = f"\\{text}"
         return _Row(place.path, text), []
     if "text" in place.kinds:
-        words = dict.fromkeys(_WORDS.findall(text.casefold()))
-        parts = [(_Row(f"{place.path}{WORD}", word), None) for word in list(words)[:MAX_WORDS]]
-        return _Row(place.path, children=len(parts), is_ordered=False), list(parts)
+        words = list(dict.fromkeys(_WORDS.findall(text.casefold())))
+        parts: list[_Part] = []
+        for word in words[:MAX_WORDS]:
+            parts.append((_Row(f"{place.path}{WORD}", word), None))
+        return _Row(place.path, children=len(parts), is_ordered=False), parts
     return _Row(place.path, OTHER), []
 
 
@@ -396,7 +428,7 @@ def _tree_of(rows: list[_Row]) -> Tree:
 
 
 def _describe(place: PathSchema) -> str:
-    """What is at a path, in a line."""
+    """Describe a path in a line."""
     seen = place.seen
     there = place.there
     parts = [EITHER.join(place.kinds)]
@@ -421,7 +453,7 @@ def _describe(place: PathSchema) -> str:
 
 
 class _PathCounts:
-    """What was seen at a path.
+    """Counts of the values at a path.
 
     ``counts`` has the types of JSON, and of scalars also how many are numbers, dates or other texts.
     """
@@ -431,7 +463,9 @@ class _PathCounts:
         self.steps = steps
         self.above = above
         self.below: dict[str, _PathCounts] = {}
-        self.nested: dict[str, _PathCounts] = {} if above is None else above.nested
+        self.nested: dict[str, _PathCounts] = {}
+        if above is not None:
+            self.nested = above.nested
         if steps and steps.count(steps[-1]) >= MAX_NESTED and steps[-1] != ITEM:
             self.nested = {**self.nested, steps[-1]: self}
         self.counts = Counter[str]()
@@ -440,7 +474,7 @@ class _PathCounts:
         self.is_map = False
 
     def at(self, step: str) -> "_PathCounts":
-        """What was seen one step further."""
+        """Return the counts one step further."""
         found = self.nested.get(step) or self.below.get(step)
         if found is None:
             found = _PathCounts(self.path + step, (*self.steps, step), self)
@@ -474,7 +508,11 @@ class _PathCounts:
         if value is None:
             self.counts["null"] += 1
             return
-        kind = "boolean" if isinstance(value, bool) else "number" if isinstance(value, WrittenNumber) else "text"
+        kind = "text"
+        if isinstance(value, bool):
+            kind = "boolean"
+        elif isinstance(value, WrittenNumber):
+            kind = "number"
         self.counts[kind] += 1
         if value == "":
             self.counts["empty"] += 1
@@ -494,19 +532,25 @@ class _PathCounts:
     def kinds(self, amounts: Collection[str]) -> tuple[str, ...]:
         """The kinds of a path: containers, and how its texts and numbers are best read, as ``amounts`` or not."""
         found = []
-        if self.counts["object"]:
-            found.append("map" if self.is_map else "object")
+        if self.is_map:
+            found.append("map")
+        elif self.counts["object"]:
+            found.append("object")
         if self.counts["list"]:
             found.append("list")
         return (*found, *self._scalars(amounts)) or ("category",)  # of nothing but null
 
     def _scalars(self, amounts: Collection[str]) -> list[str]:
-        numbers, dates, others = (self.counts[name] for name in ("numbers", "dates", "others"))
+        numbers = self.counts["numbers"]
+        dates = self.counts["dates"]
+        others = self.counts["others"]
         total = numbers + dates + others
         if not total:
             return ["category"] if self.counts["text"] else []
-        is_few = len(self.values) <= MAX_CATEGORIES
-        if numbers and not self.counts["fractions"] and is_few and total >= MIN_CODE_USES * len(self.values):
+        different = len(self.values)
+        is_few = different <= MAX_CATEGORIES
+        is_whole = numbers and not self.counts["fractions"]
+        if is_whole and is_few and total >= MIN_CODE_USES * different:
             return ["category"]
         found = []
         left = total
@@ -514,8 +558,10 @@ class _PathCounts:
             if kind in amounts and count and count >= others:
                 found.append(kind)
                 left -= count
-        if left:
-            found.append("category" if is_few and total >= MIN_CATEGORY_USES * len(self.values) else "text")
+        if left and is_few and total >= MIN_CATEGORY_USES * different:
+            found.append("category")
+        elif left:
+            found.append("text")
         return found
 
     def is_id(self, documents: int) -> bool:
@@ -530,7 +576,7 @@ class _PathCounts:
         return all(map(_ID_TEXT.fullmatch, self.values))
 
     def schema(self, documents: int, amounts: Collection[str]) -> PathSchema:
-        """What is at the path in so many documents, where texts and numbers may be of these kinds of amounts."""
+        """Return the path's schema in so many documents, where texts and numbers may be of these kinds of amounts."""
         seen = {name: self.counts[name] for name in (*TYPES, "empty") if self.counts[name]}
         there = sum(self.counts[name] for name in TYPES)
         if self.above is not None and self.steps[-1] != ITEM and self.above.counts["with keys"] > there:

@@ -69,7 +69,7 @@ LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 
 @dataclass(frozen=True, kw_only=True)
 class CrossFit:
-    """What networks and baselines gave for training examples that they were not fitted to."""
+    """Answers of networks and baselines to training examples that they were not fitted to."""
 
     network: Tensor
     """(E, C) float32 logits, or (E,) numbers on the scale of the objective, at the best epoch."""
