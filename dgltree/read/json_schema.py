@@ -24,6 +24,7 @@ from dgltree.read.json_tree import WrittenNumber, load_json, shown
 from dgltree.read.leaf_values import moment, number
 from dgltree.read.text import one_line
 from dgltree.support.arguments import nearest
+from dgltree.support.files import replacing
 from dgltree.trees.tree import Tree
 
 ROOT = "$"
@@ -262,12 +263,13 @@ class Schema:
         return cls((PathSchema.from_json(path, each) for path, each in data["paths"].items()), documents)
 
     def write(self, path: str | Path) -> None:
-        """Write the file that :func:`read_schema` reads, a path a line."""
+        """Write the file that :func:`read_schema` reads, a path a line, or replace one at once."""
         rows = []
         for each in self.paths.values():
             rows.append(f"  {json.dumps(each.path)}: {json.dumps(each.to_json())}")
         text = f'{{"documents": {self.documents}, "paths": {{\n' + ",\n".join(rows) + "\n}}\n"
-        Path(path).write_text(text, encoding="utf-8")
+        with replacing(Path(path)) as beside:
+            beside.write_text(text, encoding="utf-8")
 
     def __str__(self) -> str:
         """The paths as a tree for people: what is there, how often what is missing, null or empty, and what is read."""
