@@ -193,6 +193,11 @@ class _EncoderBuilder:
                 f"{name} reads sequences, which cannot represent tokens of inner nodes, as in dependency "
                 "trees and molecules: name a cell, such as child_sum"
             )
+        if self.cell is None and train.reading.schema is not None and train.has_numbers:
+            raise ValueError(
+                f"{name} reads sequences, which cannot represent the numbers and dates of documents: read these as "
+                'texts (--no-numbers --no-dates, or the kind "category" in a schema), or name a cell'
+            )
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
         by_place = "number_scale" not in self.given and known is None
         self.train = train.with_numbers(by_place) if self.numbers else train

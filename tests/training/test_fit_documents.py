@@ -145,3 +145,12 @@ def test_a_cell_reads_positions_where_a_list_is_ordered() -> None:
     reading = with_notation(values, Reading())
     data = TreeDataset(read_objects(values, reading), ["a"] * 60, reading=reading)
     assert choose_encoder(data, FitOptions(task="classify")).options["positions"] is True
+
+
+def test_a_sequence_encoder_reads_documents_without_numbers(tmp_path: Path) -> None:
+    values, labels = documents(log_record, 60), ["a", "b"] * 30
+    file = write(tmp_path / "logs.jsonl", values, labels)
+    with pytest.raises(ValueError, match=r"numbers and dates of documents: read these as texts \(--no-numbers"):
+        fit(TreeDataset.from_file(file), encoder="transformer", epochs=1, out=tmp_path / "one")
+    as_texts = ["--encoder", "transformer", "--no-numbers", "--no-dates"]
+    assert main(["fit", file, *SHORT, *as_texts, "--out", str(tmp_path / "model")]) == 0
