@@ -113,27 +113,31 @@ def _answers(
 
     And the temperature of the network. It and the average are chosen by validation, or by cross-fitting.
     """
-    objective, crossed = trained.objective, decision.crossed
-    chosen_by = targets["validation"] if crossed is None else crossed.targets
+    objective, crossed, splits = trained.objective, decision.crossed, decision.splits
+    answers: dict[str, dict[str, Tensor]] = {}
     if crossed is None:
-        validation = decision.splits["validation"]
-        outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
+        chosen_by = targets["validation"]
+        outputs = torch.cat([trained.outputs(part) for part in trained.batches(splits["validation"])])
         of_network, network = _calibrated(outputs, objective, chosen_by)
+        answers["network"] = {"validation": network}
     else:
+        chosen_by = crossed.targets
         of_network, network = _calibrated(crossed.network, decision.objective, chosen_by)
+        answers["network"] = {}
     _divide(trained, of_network)
-    answers = {"network": {name: trained.answers_to(decision.splits[name]) for name in targets}}
-    if crossed is None:
-        answers["network"]["validation"] = network
+    for name in targets:
+        if name not in answers["network"]:
+            answers["network"][name] = trained.answers_to(splits[name])
     if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
-        found = crossed.baseline if crossed is not None else baseline.found(decision.splits["validation"])
+        found = baseline.found(splits["validation"]) if crossed is None else crossed.baseline
         assert found is not None
         temperature, calibrated = _calibrated(found, objective, chosen_by)
         baseline = replace(baseline, temperature=temperature)
         trained.average = average = Average.best(baseline, network, calibrated, chosen_by)
-        answers["baseline"] = {name: baseline.answers(decision.splits[name]) for name in targets}
-        if crossed is None:
-            answers["baseline"]["validation"] = calibrated
+        answers["baseline"] = {"validation": calibrated} if crossed is None else {}
+        for name in targets:
+            if name not in answers["baseline"]:
+                answers["baseline"][name] = baseline.answers(splits[name])
         answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
     return answers, of_network
 
