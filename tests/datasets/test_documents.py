@@ -12,6 +12,7 @@ import pytest
 from dgltree import TreeDataset
 from dgltree.datasets.objects import read_objects, with_notation
 from dgltree.datasets.settings import Reading
+from dgltree.datasets.splitting import split
 from dgltree.datasets.unseen import check_schema, describe_unseen, find_unseen
 from tests.read.documents import KINDS, documents, feature, log_record, package
 
@@ -166,3 +167,20 @@ def test_a_bad_document_is_left_out_with_its_line(tree: str, message: str, tmp_p
     [bad] = data.bad
     assert bad.line == 31
     assert re.search(message, bad.message)
+
+
+def test_rows_that_change_the_schema_move_no_earlier_row(tmp_path: Path) -> None:
+    random = Random(0)
+    values = [{"name": f"x{random.randrange(40 if i < 300 else 400)}", "i": i / 7} for i in range(3000)]
+    parts = []
+    for count in (300, 3000):
+        data = TreeDataset.from_file(write(tmp_path / f"{count}.jsonl", values[:count]), cached=False)
+        schema = data.reading.schema
+        assert isinstance(schema, dict)
+        of_line = {}
+        for name, some in split(data, 0).items():
+            of_line.update(dict.fromkeys(some.lines, name))
+        parts.append((schema["paths"]["$.name"]["kind"], of_line))
+    (few, before), (many, after) = parts
+    assert (few, many) == ("category", "text")
+    assert {line: after[line] for line in before} == before

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -187,9 +188,22 @@ class Records(Format):
             printable(label, "label")  # one that was in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
+        if group is None and reading.schema is not None:
+            group = self._document_digest(fields)
         if name is None and item.file:
             name = f"{item.file}:{item.line}"
         return Example(item.line, trees, label, split, name, group, item.file, features)
+
+    def _document_digest(self, fields: Mapping[str, Any]) -> str:
+        """The digest of a record's documents, whatever the order of their keys.
+
+        Trees depend on a schema, which may change when rows are added; splits are by this digest, which does not.
+        """
+        digest = blake2b(digest_size=8)
+        for name in self.tree_columns:
+            document = load_json(_tree_text(fields[name]), numbers_as_text=True)
+            digest.update(json.dumps(document, sort_keys=True).encode())
+        return digest.hexdigest()
 
     def _tree(self, fields: Mapping[str, Any], name: str, read: Callable[[str], Tree]) -> Tree:
         value = fields.get(name)
