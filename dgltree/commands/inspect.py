@@ -1,11 +1,13 @@
 """``dgltree inspect``: what is in a file of trees."""
 
 import argparse
+from pathlib import Path
 
 from dgltree.commands.options import check_input, check_output_file, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
 from dgltree.read.smiles import OPEN, TREES
+from dgltree.support.files import replacing
 
 RINGS, ATOMS = TREES
 EXAMPLES = """\
@@ -72,7 +74,8 @@ def run(_: str, options: argparse.Namespace) -> int:
     if options.schema_out is not None:
         if schema is None:
             raise ValueError(f"{options.file}: only JSON documents have a schema; leave out --schema-out")
-        schema.write(options.schema_out)
+        with replacing(Path(options.schema_out)) as beside:
+            beside.write_text(schema.to_text(), encoding="utf-8")
     if schema is not None:
         print(f"schema of {schema.documents:,} documents:\n{schema}\n")
     print(describe(data, options.min_count))

@@ -24,7 +24,6 @@ from dgltree.read.json_tree import WrittenNumber, load_json, shown
 from dgltree.read.leaf_values import moment, number
 from dgltree.read.text import one_line
 from dgltree.support.arguments import nearest
-from dgltree.support.files import replacing
 from dgltree.trees.tree import Tree
 
 ROOT = "$"
@@ -262,14 +261,12 @@ class Schema:
             raise ValueError(f"documents is {json.dumps(documents):.40}; expected a whole number")
         return cls((PathSchema.from_json(path, each) for path, each in data["paths"].items()), documents)
 
-    def write(self, path: str | Path) -> None:
-        """Write the file that :func:`read_schema` reads, a path a line, or replace one at once."""
+    def to_text(self) -> str:
+        """The text of the file that :func:`read_schema` reads, a path a line."""
         rows = []
         for each in self.paths.values():
             rows.append(f"  {json.dumps(each.path)}: {json.dumps(each.to_json())}")
-        text = f'{{"documents": {self.documents}, "paths": {{\n' + ",\n".join(rows) + "\n}}\n"
-        with replacing(Path(path)) as beside:
-            beside.write_text(text, encoding="utf-8")
+        return f'{{"documents": {self.documents}, "paths": {{\n' + ",\n".join(rows) + "\n}}\n"
 
     def __str__(self) -> str:
         """The paths as a tree for people: what is there, how often what is missing, null or empty, and what is read."""
