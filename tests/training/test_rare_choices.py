@@ -86,8 +86,8 @@ def card_of(folder: Path) -> tuple[list[str], str]:
 
 
 def test_a_class_that_is_never_predicted_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = data_of(*draw_events(200, 0.05, 5))
-    dgltree.fit(data, out=tmp_path / "plain", **{**QUICK, "epochs": 1})
+    data = data_of(*draw_events(200, 0.05, 1))
+    dgltree.fit(data, validation=data, test=data, out=tmp_path / "plain", **{**QUICK, "epochs": 1})
     line = (
         "1 class is never predicted in validation (fraud): --class-weights balanced gives rare classes as much weight"
     )
@@ -95,7 +95,9 @@ def test_a_class_that_is_never_predicted_is_a_warning(tmp_path: Path, capsys: py
     warnings, text = card_of(tmp_path / "plain")
     assert any("--threshold 'fraud=f1'" in warning for warning in warnings)
     assert "- Warning: 1 class is never predicted" in text
-    dgltree.fit(data, out=tmp_path / "threshold", threshold="fraud=f1", **{**QUICK, "epochs": 1})
+    dgltree.fit(
+        data, validation=data, test=data, out=tmp_path / "threshold", threshold="fraud=f1", **{**QUICK, "epochs": 1}
+    )
     assert "never predicted" not in capsys.readouterr().err
 
 
