@@ -55,7 +55,7 @@ class Built(NamedTuple):
 def built(data: Any, options: Any) -> Built:
     """The training on a data set that is also its validation set."""
     from dgltree.training.deciding import decide
-    from dgltree.training.fitting import build
+    from dgltree.training.short_trainings import build
 
     decision = decide({"train": data, "validation": data}, options)
     return Built(build(decision), decision.options)

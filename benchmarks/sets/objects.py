@@ -132,7 +132,7 @@ def _trained(records: list[tuple[str, str]], folder: Path, **options: Any) -> di
 
 def _peers(records: list[tuple[str, str]]) -> dict[str, tuple[float, ...]]:
     """Class-weighted models of scikit-learn on the counts that the baseline has, on the split that ``fit`` makes."""
-    parts = split(TreeDataset.from_iterable(records, notation="json_object").with_numbers(), 0)
+    parts = split(TreeDataset.from_iterable(records, notation="json_object"), 0)
     columns = Columns.of(parts["train"])
     counts = {name: columns(part) for name, part in parts.items()}
     labels = {name: np.array(part.labels) == "rare" for name, part in parts.items()}

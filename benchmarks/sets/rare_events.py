@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import dgltree
 from dgltree.datasets import Reading, TreeDataset
-from dgltree.datasets.objects import read_objects
+from dgltree.datasets.objects import read_objects, with_notation
 
 COUNTRIES = ("DE", "FR", "PL", "US", "BR")
 DEVICES, KINDS = ("phone", "browser", "terminal"), ("card", "transfer", "cash")
@@ -42,9 +42,9 @@ def draw_events(count: int, share: float, seed: int) -> tuple[list[dict[str, Any
     return events, ["fraud" if each else "ok" for each in positive.tolist()]
 
 
-def data_of(events: list[dict[str, Any]], labels: list[str] | None = None) -> TreeDataset:
-    """The events as trees of JSON objects."""
-    reading = Reading(notation="json_object", missing="")
+def data_of(events: list[dict[str, Any]], labels: list[str]) -> TreeDataset:
+    """The events as JSON documents."""
+    reading = with_notation(events, Reading(missing=""))
     return TreeDataset(read_objects(events, reading), labels, reading=reading)
 
 
@@ -52,7 +52,7 @@ def auc(model: dgltree.TrainedModel, seed: int, share: float, count: int = 2000)
     """The area under the ROC curve of a model's probabilities of fraud, on events that it has not seen."""
     events, labels = draw_events(count, share, 1000 + seed)
     positive = np.array(labels) == "fraud"
-    answers = model.answers_to(data_of(events))[:, list(model.classes).index("fraud")]
+    answers = model.answers_to(events)[:, list(model.classes).index("fraud")]
     return float(roc_auc_score(positive, answers.numpy()))
 
 

@@ -120,9 +120,9 @@ class PlaceScale:
 
     @property
     def name(self) -> str:
-        """The place, for people: ``order.amount``, ``item.atom[0]``."""
+        """The place, for people: ``order.amount``, ``item.atom[0]``; of a leaf that is named by its path, this."""
         name = str(self.leaf)
-        if self.parent:
+        if self.parent and not name.startswith(self.parent):
             name = f"{self.parent}.{name}"
         if self.position is not None:
             name = f"{name}[{self.position}]"

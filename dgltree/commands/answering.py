@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from dgltree.datasets.loading.flatten import parts
 from dgltree.datasets.loading.from_file import Ids
 from dgltree.datasets.splitting import SYNONYMS
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.unseen import describe_unseen, find_unseen
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
@@ -65,13 +67,21 @@ def _blocks(model: TrainedModel, options: argparse.Namespace, answers: bool = Tr
     file = open_format(options.file, reading).with_notation()
     report = BadRecords(options.file, options.strict)
     ids = Ids()
+    unseen = Counter[str]()
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
         for part in parts(file):
             block = block_of(model, part, reading, ids.repeated)
             report(block.bad)
+            unseen.update(block.unseen)
             yield block
             bar.update(len(block.order))
     report.close()
+    _report_unseen(options.file, unseen)
+
+
+def _report_unseen(file: str, counts: Mapping[str, int]) -> None:
+    if counts:
+        print(f"{file}: {describe_unseen(counts)}", file=sys.stderr)
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -117,6 +127,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
         labelled = _of_split(labelled, options)
     known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
+    _report_unseen(options.file, {what: len(examples) for what, examples in find_unseen(labelled).items()})
     trained_on = SYNONYMS.get(options.of_split) == "train"
     if not trained_on and (count := also_trained_on(known, Path(options.model))):
         print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)

@@ -86,7 +86,11 @@ def run(_: str, options: argparse.Namespace) -> int:
     settings = _settings(options)
     named = {"train": options.file, "validation": options.validation, "test": options.test}
     paths = {name: path for name, path in named.items() if path is not None}
-    splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
+    splits: dict[str, Any] = {}
+    for name, path in paths.items():
+        splits[name] = _read(path, reading, options)
+        if name == "train" and splits[name].reading.schema is not None:
+            reading["schema"] = splits[name].reading.schema
     trees = _molecules(splits, paths, reading, options) if splits["train"].reading.notation == OPEN else {}
     if trees and not options.folds:
         from dgltree.training.deciding import choose_notation

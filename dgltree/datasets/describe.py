@@ -11,10 +11,10 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN, Vocabulary
 from dgltree.datasets.labels import absent, present, where
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings import moment, number
 from dgltree.datasets.splitting import count_contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.leaf_values import moment, number
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from dgltree.batching.number_scales import FARTHEST, measure
 from dgltree.batching.vocabulary import UNKNOWN
-from dgltree.datasets.settings import missing_texts, moment, number, other_spelling
+from dgltree.datasets.settings import missing_texts, other_spelling
+from dgltree.read.leaf_values import moment, number
 from dgltree.read.text import one_line
 
 MAX_CATEGORIES = 100

@@ -8,8 +8,10 @@ from functools import cache
 from typing import Any
 
 from dgltree.datasets.formats.records import reader_of
-from dgltree.datasets.settings import Reading
+from dgltree.datasets.settings import DOCUMENTS, Reading, amounts_in
 from dgltree.read.graphs import from_graph, read_node_link
+from dgltree.read.json_schema import infer_schema
+from dgltree.read.json_tree import load_json
 from dgltree.read.nltk import from_nltk, is_nltk
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.python import from_ast
@@ -31,7 +33,11 @@ def read_objects(
     reader = cache(lambda: reader_of(reading))  # there may be no texts
 
     def tree_of(example: Any) -> Tree:
-        return of_text(_read(reader(), example, reading)) if isinstance(example, str) else _converted(example, reading)
+        if isinstance(example, str):
+            return of_text(_read(reader(), example, reading))
+        if isinstance(example, dict) and reading.notation == DOCUMENTS:
+            return reader()(_json_of(example))
+        return _converted(example, reading)
 
     found: list[Tree | tuple[Tree, Tree]] = []
     for i, example in enumerate(list_examples(examples, reading), first):
@@ -90,13 +96,49 @@ def columns_of(table: Any, names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def with_notation(examples: Any, reading: Reading) -> Reading:
-    """``reading`` with the notation of the texts among the examples, if it has none."""
-    if reading.notation is not None:
+    """``reading`` with the notation of the texts and dicts among the examples, if it has none.
+
+    That of JSON documents comes with their schema. Raises ``ValueError`` if no notation reads the texts.
+    """
+    if reading.notation not in (None, DOCUMENTS) or reading.schema is not None:
         return reading
     listed = list_examples(examples, reading) if is_table(examples) else examples
     parts = [part for one in listed for part in (one if _is_pair(one) else [one])]
-    texts = [part for part in parts if isinstance(part, str)][:SAMPLE]
-    return replace(reading, notation=detect(texts)) if texts else reading
+    if reading.notation is None:
+        texts = [part for part in parts if isinstance(part, str)][:SAMPLE]
+        dicts = [part for part in parts if isinstance(part, dict)][:SAMPLE]
+        if texts:
+            reading = replace(reading, notation=detect(texts))
+        elif dicts and reading.keys == Reading.keys and all(map(_is_document, dicts)):
+            reading = replace(reading, notation=DOCUMENTS)
+    if reading.notation != DOCUMENTS:
+        return reading
+    documents = [_json_of(part) for part in parts if isinstance(part, str | dict)]
+    schema = infer_schema(lambda: (load_json(text, numbers_as_text=True) for text in documents), **amounts_in(reading))
+    return replace(reading, schema=schema.to_json())
+
+
+def _is_document(example: Any) -> bool:
+    """Whether a dict is neither a graph nor a tree: not the JSON of a node with a label, nor of a syntax tree."""
+    if "label" in example or ("nodes" in example and ("edges" in example or "links" in example)):
+        return False
+    return _notation(_json_of(example), Reading()) == "json"
+
+
+def _json_of(example: Any) -> str:
+    """The JSON of a dict, with dates and the numbers and arrays of numpy in it; a text is some itself.
+
+    Raises ``ValueError`` for values that JSON does not have.
+    """
+    return example if isinstance(example, str) else json.dumps(example, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON does not have, as one that it has."""
+    for name in ("isoformat", "tolist"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    raise ValueError(f"found {_kind(value)}; expected what JSON has, a date or a number of numpy")
 
 
 def _is_pair(example: Any) -> bool:
@@ -115,16 +157,10 @@ def _converted(example: Any, reading: Reading) -> Tree:
     if isinstance(example, Tree):
         return example
     if isinstance(example, dict):
-        text = json.dumps(example)
+        text = _json_of(example)
         if "nodes" in example and ("edges" in example or "links" in example):
             return read_node_link(text)
-        notation = _notation(text, reading)
-        try:
-            return reader_of(replace(reading, notation=notation))(text)
-        except ValueError as error:
-            if notation == "json" and reading.keys == Reading.keys and "label" not in example:
-                raise ValueError(f"{error}; a dict of any other keys is read with notation='json_object'") from None
-            raise
+        return reader_of(replace(reading, notation=_notation(text, reading)))(text)
     if isinstance(example, ast.AST):
         return from_ast(example)
     if is_nltk(example):
@@ -136,9 +172,7 @@ def _converted(example: Any, reading: Reading) -> Tree:
 
 
 def _notation(text: str, reading: Reading) -> str:
-    """The notation of a dict: that of a syntax tree if it is one, unless keys are named or it is any object."""
-    if reading.notation == "json_object":
-        return reading.notation
+    """The notation of a dict: that of a syntax tree if it is one, unless keys are named."""
     if reading.keys != Reading.keys:
         return "json"
     return next((name for name in ("estree", "ast_json") if NOTATIONS[name].accepts(text)), "json")

@@ -9,13 +9,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from math import isfinite
 from typing import Any, Literal
 
 from dgltree.read.conllu import COLUMNS
+from dgltree.read.json_schema import Schema, read_schema
+from dgltree.read.leaf_values import NUMBER, number
 from dgltree.read.notations import NOTATIONS
 from dgltree.read.smiles import OPEN, TREES
 from dgltree.read.text import CONTROL
@@ -29,11 +30,15 @@ _OTHER_SPELLINGS = re.compile(
     r"|(?P<thousands>[+-]?\d{1,3}([,.' \u00a0\u2009\u202f’]\d{3})+([.,]\d+)?)",
     re.ASCII,
 )
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MAX_FLOAT32 = (2 - 2.0**-23) * 2.0**127  # torch.finfo(torch.float32).max, without waiting for torch
-DATE = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d:?\d\d))?)?", re.ASCII | re.IGNORECASE
-)
+DOCUMENTS = "json_object"
+"""The notation of JSON documents, which are read by a schema."""
+SYNONYMS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
+    "test": "test",
+}
+"""The values allowed in a column of splits."""
 MOST_LINE = 10**18
 """Bytes: what a file can be asked for in one piece."""
 
@@ -62,6 +67,8 @@ class Reading:
             else sent_id.
         drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
         columns: the column names of a table without a header line, separated by commas.
+        schema: the file with the schema of JSON documents, as inspect --schema-out writes it. Default: inferred from
+            the training documents.
         keys: the names that JSON trees have for label, children and token, separated by commas; other names imply the
             notation json.
         node: the CoNLL-U column used as a node's function.
@@ -90,6 +97,7 @@ class Reading:
     id: str = "id"
     drop: str | None = None
     columns: str | None = None
+    schema: str | dict[str, Any] | None = None
     keys: str = "label,children,token"
     node: str = "deprel"
     word: str = "form"
@@ -101,6 +109,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.schema is not None:
+            self._take_schema(self.schema)
         if self.notation is not None and self.notation not in NOTATIONS:
             raise ValueError(f"the notation is {self.notation!r}; it must be one of {', '.join(NOTATIONS)}")
         for name in (self.node, self.word):
@@ -117,6 +127,14 @@ class Reading:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if not 1 <= self.max_line <= MOST_LINE:
             raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
+
+    def _take_schema(self, given: str | dict[str, Any]) -> None:
+        """Keep the schema itself in the place of its file, so that a model's folder has it."""
+        if self.notation not in (None, DOCUMENTS):
+            raise ValueError(f"schema is for JSON documents, and the notation is {self.notation!r}: leave one out")
+        schema = read_schema(given) if isinstance(given, str) else Schema.from_json(given)
+        object.__setattr__(self, "schema", schema.to_json())
+        object.__setattr__(self, "notation", DOCUMENTS)
 
     def _check_features(self, names: tuple[str, ...]) -> None:
         kept = {self.tree: "trees", self.label: "labels", self.split: "splits"}
@@ -140,6 +158,11 @@ class Reading:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def amounts_in(reading: Reading) -> dict[str, bool]:
+    """Whether the schema of JSON documents may have numbers and dates, unless the settings say no."""
+    return {"numbers": reading.numbers is not False, "dates": reading.dates is not False}
 
 
 def names_of(features: str | None) -> tuple[str, ...]:
@@ -215,29 +238,10 @@ def packed(values: Sequence[str | None]) -> str | None:
     return None if all(value is None for value in values) else json.dumps(values)
 
 
-def number(text: str) -> float | None:
-    """The finite number that a text is written as, None if it is none: ``nan``, ``inf`` and ``1_000`` are words."""
-    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
-
-
 def label_number(text: str) -> float | None:
     """The number that is to be predicted, which float32 has to hold; None for other text."""
     value = number(text.strip())
     return value if value is not None and -MAX_FLOAT32 <= value <= MAX_FLOAT32 else None
-
-
-def moment(text: str) -> float | None:
-    """The Unix time, in seconds, of an ISO date with or without a time (ISO 8601, RFC 3339); None for other text.
-
-    A time without an offset is one of UTC.
-    """
-    if not DATE.fullmatch(text):
-        return None
-    try:
-        found = datetime.fromisoformat(text.upper().replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
-    except ValueError:  # the 30th of February
-        return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 @cache

@@ -11,17 +11,12 @@ from typing import Literal
 import numpy as np
 
 from dgltree.batching.subtrees import Named, digests, scattered
-from dgltree.datasets.settings import key_of, number
+from dgltree.datasets.settings import SYNONYMS, key_of
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.leaf_values import number
 
 SplitRule = Literal["hash", "stratified"]
 SPLITS = ("train", "validation", "test")
-SYNONYMS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
-    "test": "test",
-}
-"""The values allowed in a column of splits."""
 TENTH = 10
 MIN_HASHED_EXAMPLES = 200
 """Examples from which on a hash deals them out: of fewer, parts are too unequal."""

@@ -9,9 +9,6 @@ it as its token. ``x + 1`` is in ESTree ::
 An object without a type is named after its key. ``null`` and empty lists are as good as a missing key, ``null`` in a
 list is a leaf ``null``. In syntax trees, places in the source, comments, and flags that are false are left out, as is
 a value that is there a second time as it is written (``raw``).
-
-In an object of any kind, such as a document of a database, every node is named after its key (the root ``object``),
-and a single text or number stays a leaf, because two documents may differ in its key alone.
 """
 
 import ast
@@ -56,23 +53,15 @@ def read_syntax(text: str, label: str = ESTREE) -> Tree:
 
     Raises ``ValueError`` as :func:`read_fields` does.
     """
-    return read_fields(text, label, None, syntax=True)
+    return read_fields(text, label, token=None, syntax=True)
 
 
-def read_json_object(text: str) -> Tree:
-    """The tree of any JSON object, whose nodes are named after its keys.
-
-    Raises ``ValueError`` for what is not JSON, and for anything but an object.
-    """
-    return read_fields(text, None, None)
-
-
-def read_fields(text: str, label: str | None, token: str | None, syntax: bool = False) -> Tree:
+def read_fields(text: str, label: str, token: str | None, syntax: bool = False) -> Tree:
     """The tree of one JSON object whose children may be under any key.
 
     Args:
         text: the JSON.
-        label: the key with the name of a node; without it, nodes are named after the keys that they are under.
+        label: the key with the name of a node.
         token: the key with the token of a node, if there is one.
         syntax: whether places in a source and the like are left out.
 
@@ -80,8 +69,8 @@ def read_fields(text: str, label: str | None, token: str | None, syntax: bool = 
     that is not a text or number.
     """
     data = load_json(text, numbers_as_text=True)
-    if not isinstance(data, dict) or (label is not None and data.get(label) is None):
-        raise ValueError("$: found no object" + ("" if label is None else f" with {label!r}, the name of a node"))
+    if not isinstance(data, dict) or data.get(label) is None:
+        raise ValueError(f"$: found no object with {label!r}, the name of a node")
     rows: list[Row] = []
     stack: list[Part] = [("", data)]
     while stack:
@@ -115,19 +104,17 @@ def _object(text: str) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _node(
-    key: str, value: Any, label: str | None, token: str | None, syntax: bool
-) -> tuple[str, str | None, list[Part]]:
+def _node(key: str, value: Any, label: str, token: str | None, syntax: bool) -> tuple[str, str | None, list[Part]]:
     """Function, token and parts of a node."""
     if isinstance(value, list):
         return key, None, [(key, item) for item in value]
     if not isinstance(value, dict):
         return ("null", None, []) if value is None else (key, _text(value, quoted=False), [])
-    function = None if label is None else value.get(label)
+    function = value.get(label)
     named = function is not None
     parts = _parts(value, {label, token} if named else {token}, syntax)
     own = value.get(token) if token is not None else None
-    if label is not None and own is None and len(parts) == 1 and (_is_scalar(parts[0][1]) or parts[0] == NOTHING):
+    if own is None and len(parts) == 1 and (_is_scalar(parts[0][1]) or parts[0] == NOTHING):
         only = parts.pop()
         own = _text(only[1], quoted=syntax and only[0] == "value")
     if not isinstance(function, str | None) or isinstance(own, dict | list):

@@ -51,7 +51,7 @@ def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # imm
     if isinstance(data, list) and data:
         return _of_list(data, keys)
     if not isinstance(data, dict):
-        raise ValueError(f"$: found {_shown(data)}; expected an object, as in {_EXAMPLE}")
+        raise ValueError(f"$: found {shown(data)}; expected an object, as in {_EXAMPLE}")
     rows: list[Row] = []
     stack = [data]
     while stack:
@@ -108,7 +108,7 @@ def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
     if token is not None:
         token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
     if not (children is None or isinstance(children, list)):
-        raise ValueError(f"the {keys.children!r} are {_shown(children)}; expected a list")
+        raise ValueError(f"the {keys.children!r} are {shown(children)}; expected a list")
     for key, value in item.items():
         if key not in keys and _holds_nodes(value, keys):
             raise ValueError(
@@ -125,7 +125,7 @@ def _text(value: Any, message: str) -> str:
     if isinstance(value, bool):
         return json.dumps(value)
     if not isinstance(value, str):
-        raise ValueError(message.format(_shown(value)))
+        raise ValueError(message.format(shown(value)))
     return str(value)
 
 
@@ -164,7 +164,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
 def _numbered(data: list[Any], number: int, keys: Keys) -> tuple[str, str | None, list[int]]:
     """Function, token and the numbers of the children of a node."""
     if not number < len(data) or not isinstance(data[number], dict):
-        found = _shown(data[number]) if number < len(data) else "nothing"
+        found = shown(data[number]) if number < len(data) else "nothing"
         raise ValueError(f"found {found}; expected an object with {keys.label!r}")
     node = data[number]
     label = _text(node.get(keys.label), f"the {keys.label!r} is {{}}; expected a text")
@@ -189,10 +189,11 @@ def is_node_list(data: Any, keys: Keys = NODE_LIST) -> bool:
     return all(type(child) is int and 0 <= child < len(data) for children in lists for child in children)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A JSON value for a message: what is inside of an object or a list does not matter there."""
     kinds = {dict: "an object", list: "a list", type(None): "null"}
-    return kinds.get(type(value)) or f"{json.dumps(value):.60}"
+    written = str(value) if isinstance(value, WrittenNumber) else json.dumps(value)
+    return kinds.get(type(value)) or f"{written:.60}"
 
 
 def _next_path(rows: list[Row], keys: Keys) -> str:

@@ -10,7 +10,8 @@ from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
 from dgltree.read.graphs import read_node_link
 from dgltree.read.infix import read_table_infix
-from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
+from dgltree.read.json_fields import AST, is_ast, is_estree, read_syntax
+from dgltree.read.json_schema import read_json_object
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.newick import is_newick, read_newick
@@ -132,6 +133,8 @@ class Notation(NamedTuple):
     """Whether a text that it can read is meant so."""
     shown_by: Callable[[str], object] = bool
     """A test that one text of a sample must pass: a notation that reads every lone word shows in others."""
+    least: int = 1
+    """Texts that a sample must have in it to be detected."""
 
 
 def _code(language: str, example: str) -> Notation:
@@ -160,7 +163,8 @@ NOTATIONS: dict[str, Notation] = {
     "json_object": Notation(
         read_json_object,
         '{"user": {"name": "Ann"}, "items": [{"price": 9.5}]}',
-        detectable="never",  # every object is some, also a tree with other keys
+        detectable="last",  # every object is some
+        least=2,  # a lone one may have the records in one of its keys
     ),
     "xml": Notation(read_xml, "<add><x/><y>2</y></add>", accepts=is_xml),
     "html": Notation(read_html, "<p>one <b>two</b>", detectable="never"),  # every text is some
@@ -279,7 +283,7 @@ def _few(bad: int, texts: int) -> bool:
 def _count(notation: Notation, texts: Sequence[str]) -> int:
     """How many of ``texts`` are in the notation."""
     read = [text for text in texts if _reads(notation, text)]
-    return len(read) if any(map(notation.shown_by, read)) else 0
+    return len(read) if len(read) >= notation.least and any(map(notation.shown_by, read)) else 0
 
 
 def _reads(notation: Notation, text: str) -> bool:

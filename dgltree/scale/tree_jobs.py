@@ -232,7 +232,7 @@ class Evaluate(Predict):
             (None, []) if block.known is None else select_labelled(block.known, self.model.objective.labels_are_numbers)
         )
         names = [*block.bad_names, *(each.name for each in bad)]
-        return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))), names)
+        return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))), names, {})
 
     def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         import pyarrow

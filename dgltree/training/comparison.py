@@ -108,8 +108,8 @@ class Compared:
         """The metrics of what the model answers."""
         return self.metrics.get("average", self.metrics["network"])
 
-    def lines(self, average: Average | None) -> list[str]:
-        """The lines about them; the last one says whose answers are used."""
+    def lines(self, average: Average | None, how: str) -> list[str]:
+        """The lines about them; the last one says whose answers are used, and ``how`` that was chosen."""
         found = []
         for split, evaluation in self.used.items():
             found.append(f"{split}: {evaluation}")
@@ -119,7 +119,7 @@ class Compared:
             if average is not None:
                 found.append(f"{split}, network alone: {self.metrics['network'][split]}")
                 found.append(f"{split}, baseline ({average.baseline.what}): {self.metrics['baseline'][split]}")
-        return found if average is None else [*found, describe_parts(average)]
+        return found if average is None else [*found, describe_parts(average, how)]
 
 
 def _of_rows(
@@ -189,11 +189,11 @@ def no_better(compared: Compared, objective: Objective) -> list[str]:
     ]
 
 
-def describe_parts(average: Average) -> str:
-    """The message that says which parts an average consists of."""
+def describe_parts(average: Average, how: str) -> str:
+    """The message that says which parts an average consists of, and how these were chosen."""
     if average.weight == 0:
-        return "the baseline alone is best in validation, and is what the model answers; the network adds nothing"
+        return f"the baseline alone is best {how}, and is what the model answers; the network adds nothing"
     if average.weight == 1:
-        return "the network alone is best in validation, and is what the model answers; the baseline adds nothing"
+        return f"the network alone is best {how}, and is what the model answers; the baseline adds nothing"
     shares = f"{average.weight:.0%} network and {1 - average.weight:.0%} baseline"
-    return f"the answers are an average of {shares}, the best in validation"
+    return f"the answers are an average of {shares}, the best {how}"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.describe import id_places
@@ -18,7 +19,7 @@ from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import check_spelling, present, unify_labels
 from dgltree.datasets.loading.from_file import list_bad_records
-from dgltree.datasets.settings import names_of, number
+from dgltree.datasets.settings import names_of
 from dgltree.datasets.splitting import (
     SPLITS,
     SYNONYMS,
@@ -30,10 +31,12 @@ from dgltree.datasets.splitting import (
     unit_keys,
 )
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.unseen import check_schema, describe_unseen, find_unseen
 from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
+from dgltree.read.leaf_values import number
 from dgltree.read.smiles import TREES
 from dgltree.read.text import first_of, one_line
 from dgltree.support.lazy import cached_property
@@ -57,8 +60,27 @@ MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has if that is between the two."""
+SMALL_SET, SMALL_STEPS = 200, 16
+"""JSON documents to train on of which cross-fitting needs fewer, and batches that an epoch of these has at least: a
+hundred documents of five nodes would be one."""
 LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 """The learning rate, that of Transformers, and over how many steps theirs rises at first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossFit:
+    """Answers of networks and baselines to training examples that they were not fitted to."""
+
+    network: Tensor
+    """(E, C) float32 logits, or (E,) numbers on the scale of the objective, at the best epoch."""
+    baseline: Tensor | None
+    """(E, C) logits, or (E,) numbers, of a baseline; None without one."""
+    targets: Tensor
+    """(E,) the classes or numbers of the examples."""
+    epochs: int
+    """How many the networks were trained for, up to the epoch with the lowest loss."""
+    loss: float
+    """Log loss, or squared error, of the network's answers."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +108,8 @@ class Decision:
     """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
     """Of the splits."""
+    crossed: CrossFit | None = None
+    """By what the epochs and the average of a small set are chosen; None: by validation."""
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -135,6 +159,7 @@ def decide(
     if not beside and (several := count_contradicted(labelled["train"])):
         say(f"train: {several:,} examples have trees that occur with different labels")
     as_split = splits = _splits(labelled, settings)
+    _check_schemas(splits)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     _check(splits["train"], settings)
@@ -222,6 +247,24 @@ def _check_readable(data: TreeDataset) -> None:
         )
 
 
+def _check_schemas(splits: Mapping[str, TreeDataset]) -> None:
+    """Say what held-out documents have that the schema lacks.
+
+    Raises ``ValueError`` if the schema contradicts the training documents, and for splits with other schemas.
+    """
+    train = splits["train"]
+    check_schema(train)
+    for name, data in splits.items():
+        if data.reading.schema != train.reading.schema:
+            raise ValueError(
+                f"the documents for {name} were read by another schema than those of the training set: read them with "
+                "schema=train.reading.schema"
+            )
+        unseen = find_unseen(data)
+        if unseen:
+            say(f"{name}: {describe_unseen({what: len(examples) for what, examples in unseen.items()})}")
+
+
 def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str, list[Bad]]:
     """The records that cannot be read or have no label, by the split that they name, or that their file is.
 
@@ -295,11 +338,14 @@ def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOpti
     """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
     task = TASKS[str(settings.task)]
     embeds = bool(encoder.input_size)
+    least = LEAST_NODES
+    if train.reading.schema is not None and len(train) < SMALL_SET:
+        least = max(1, min(least, train.num_nodes // SMALL_STEPS))
     usual: dict[str, Any] = {
         "encoder": encoder.name,
         "hidden_size": encoder.hidden_size,
         "input_size": encoder.input_size,
-        "batch_nodes": min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS)),
+        "batch_nodes": min(MOST_NODES, max(least, train.num_nodes // STEPS)),
         "lr": ATTENTION_LR if encoder.attends else LR,
         "warmup": ATTENTION_WARMUP if encoder.attends else 0,
         "dropout": task.dropout,

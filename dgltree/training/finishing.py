@@ -77,8 +77,10 @@ def finish(
     }
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
-    _say_last(objective.monitored, folder)
-    for line in [*compared.lines(trained.average), *all_rows(compared, decision.refused)]:
+    if decision.crossed is None:
+        _say_last(objective.monitored, folder)
+    how = "in validation" if decision.crossed is None else "in cross-fitting"
+    for line in [*compared.lines(trained.average, how), *all_rows(compared, decision.refused)]:
         say_result(line)
     warnings = [*never_predicted(compared, decision.options), *no_better(compared, objective)]
     for line in warnings:
@@ -109,24 +111,33 @@ def _answers(
 ) -> tuple[dict[str, dict[str, Tensor]], float]:
     """Those of the network, and of a baseline and their average if there is one, by split; the model has both then.
 
-    And the temperature of the network.
+    And the temperature of the network. It and the average are chosen by validation, or by cross-fitting.
     """
-    objective, validation = trained.objective, decision.splits["validation"]
-    outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
-    of_network, calibrated = _calibrated(outputs, objective, targets["validation"])
+    objective, crossed, splits = trained.objective, decision.crossed, decision.splits
+    answers: dict[str, dict[str, Tensor]] = {}
+    if crossed is None:
+        chosen_by = targets["validation"]
+        outputs = torch.cat([trained.outputs(part) for part in trained.batches(splits["validation"])])
+        of_network, network = _calibrated(outputs, objective, chosen_by)
+        answers["network"] = {"validation": network}
+    else:
+        chosen_by = crossed.targets
+        of_network, network = _calibrated(crossed.network, decision.objective, chosen_by)
+        answers["network"] = {}
     _divide(trained, of_network)
-    tested = {name: decision.splits[name] for name in targets if name != "validation"}
-    answers = {
-        "network": {"validation": calibrated} | {name: trained.answers_to(data) for name, data in tested.items()}
-    }
+    for name in targets:
+        if name not in answers["network"]:
+            answers["network"][name] = trained.answers_to(splits[name])
     if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
-        temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
+        found = baseline.found(splits["validation"]) if crossed is None else crossed.baseline
+        assert found is not None
+        temperature, calibrated = _calibrated(found, objective, chosen_by)
         baseline = replace(baseline, temperature=temperature)
-        trained.average = average = Average.best(
-            baseline, answers["network"]["validation"], calibrated, targets["validation"]
-        )
-        found = {name: baseline.answers(data) for name, data in tested.items()}
-        answers["baseline"] = {"validation": calibrated} | found
+        trained.average = average = Average.best(baseline, network, calibrated, chosen_by)
+        answers["baseline"] = {"validation": calibrated} if crossed is None else {}
+        for name in targets:
+            if name not in answers["baseline"]:
+                answers["baseline"][name] = baseline.answers(splits[name])
         answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
     return answers, of_network
 

@@ -1,10 +1,9 @@
 """A training on own trees goes from data that was read to a decision, a model, its steps, its end and its answers."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,39 +12,32 @@ from typing import Any, get_args
 import torch
 from lightning import Callback
 from lightning.pytorch.loggers import Logger
-from torch import Tensor
 
 from dgltree.batching.number_scales import NumberScales
-from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN, UNSEEN, Vocabulary, part_table
+from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
 from dgltree.cells import Cell
-from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import TreeEncoder
-from dgltree.models.label_scales import SPREAD, spread, worth_trying
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import TreeModel, evaluating, kept_generators
+from dgltree.models.tree_model import TreeModel, kept_generators
 from dgltree.read.text import first_of, one_line
-from dgltree.support.arguments import LabelScaleName, nearest
+from dgltree.support.arguments import nearest
 from dgltree.support.files import lock_folder
 from dgltree.training import cpu_threads
 from dgltree.training.deciding import Decision, decide
-from dgltree.training.encoder_choice import count_weights, token_vectors
+from dgltree.training.encoder_choice import count_weights
 from dgltree.training.finishing import finish
-from dgltree.training.folder import is_finished, scale_of
+from dgltree.training.folder import is_finished
 from dgltree.training.input_sensitivity import measure_sensitivity
-from dgltree.training.objectives import Numbers
 from dgltree.training.objectives.numbers import number_text
 from dgltree.training.options import BaselineSearch, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
+from dgltree.training.short_trainings import build, cross_fit, is_crossed, with_scale
 from dgltree.training.split_file import write_split
-from dgltree.training.stepping.module import TreeTraining, find_unseen_functions
+from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.stepping.trainer import step
 from dgltree.training.trained_model import TrainedModel
 
-TRIAL_NODES, TRIAL_PASSES = 20_000, 10
-"""Of the training examples that a short training has, and how often it sees them."""
 MAX_LISTED_PLACES = 5
 """Places of numbers that are listed."""
 MIN_UNIX_TIME, MAX_UNIX_TIME = 631152000, 4102444800
@@ -136,6 +128,8 @@ def fit(
         folder = Path(place)
         with cpu_threads.limit_threads(settings.threads or 1):
             decision = with_scale(decide(files, settings, vocabulary, classes), folder)
+            if is_crossed(decision):
+                decision = cross_fit(decision)
             module = build(decision)
 
         def leave(model: TreeModel) -> None:
@@ -175,138 +169,6 @@ def _listed(name: str, given: Any, kind: Any) -> list[Any]:
     if found is None or not all(isinstance(each, kind) for each in found):
         raise ValueError(f"{name} is {given!r}; give a lightning {kind.__name__} or a list of them")
     return found
-
-
-def with_scale(decision: Decision, folder: Path) -> Decision:
-    """The decision, whose numbers are on the scale that was asked for, or on the best one in validation.
-
-    One that the folder's training has already chosen is kept.
-    """
-    objective, asked = decision.objective, decision.options.label_scale
-    if not isinstance(objective, Numbers) or not issubclass(decision.readout, NumberReadout):
-        if asked not in (None, "none"):
-            raise ValueError(f"label_scale is {asked!r}, which is for the task regress and the readout number")
-        return decision
-    labels = objective.targets(decision.splits["train"].labels)
-    name = asked or scale_of(folder, decision.options, decision.digest) or _best_scale(decision, labels)
-    return _on_scale(decision, name, labels)
-
-
-def _on_scale(decision: Decision, name: LabelScaleName, labels: Tensor) -> Decision:
-    assert isinstance(decision.objective, Numbers)
-    options = replace(decision.options, label_scale=name)
-    return replace(decision, options=options, objective=decision.objective.on(name, labels))
-
-
-def _best_scale(decision: Decision, labels: Tensor) -> LabelScaleName:
-    names = worth_trying(labels)
-    if len(names) == 1:
-        return names[0]
-    some = _with_fewer_examples(decision)
-    scores = {name: _trial_score(_on_scale(some, name, labels)) for name in names}
-    best = max(names, key=lambda name: scores[name])
-    listed = ", ".join(f"{name} {scores[name]:.3f}" for name in names)
-    say(
-        f"some labels are far from all others (from {float(labels.min()):g} to {float(labels.max()):g}, half of them "
-        f"within {spread(labels) * SPREAD:g}): learnt on the scale {best!r}, the best in short trainings "
-        f"(mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
-    )
-    return best
-
-
-def _with_fewer_examples(decision: Decision) -> Decision:
-    """The same with fewer training examples."""
-    train = decision.splits["train"]
-    [rows, *_] = NodeBatches(train.sizes, TRIAL_NODES, decision.options.seed)
-    return replace(decision, splits={**decision.splits, "train": train.select(sorted(rows))})
-
-
-def _trial_score(decision: Decision) -> float:
-    """The mean of R2, at least 0, and rank correlation in validation, after a short training on the CPU."""
-    objective, options = decision.objective, decision.options
-    with kept_generators():
-        module = build(decision)
-        optimizer = torch.optim.AdamW(module.parameters(), lr=module.lr, weight_decay=options.weight_decay or 0.0)
-        for epoch in range(TRIAL_PASSES):
-            _trial_pass(module, decision.splits["train"], optimizer, options, epoch)
-        with evaluating(module):
-            found = [
-                module(part.inputs, part.features) for part in _planned(module, decision.splits["validation"], options)
-            ]
-    answers = objective.answers(torch.cat(found))
-    metrics = objective.evaluation(answers, objective.targets(decision.splits["validation"].labels)).metrics
-    r2, correlation = metrics["r2"], metrics["rank_correlation"]
-    return (max(0.0, r2) + (0.0 if math.isnan(correlation) else correlation)) / 2
-
-
-def _trial_pass(
-    module: TreeTraining, train: TreeDataset, optimizer: torch.optim.Optimizer, options: FitOptions, epoch: int
-) -> None:
-    module.train()
-    for part in _planned(module, train, options, epoch):
-        optimizer.zero_grad()
-        loss, _ = module.objective.loss(module(part.inputs, part.features), part.labels, part.weights)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
-        optimizer.step()
-
-
-def _planned(module: TreeTraining, data: TreeDataset, options: FitOptions, epoch: int | None = None) -> Sequence[Any]:
-    """Some examples at a time, planned; in an order of the seed and the epoch, if there is one."""
-    assert options.batch_nodes is not None
-    seed = None if epoch is None else options.seed
-    collate = Collate(None, module.encoder, module.shares_in(epoch is not None))
-    return [collate(data.select(rows)) for rows in NodeBatches(data.sizes, options.batch_nodes, seed, epoch or 0)]
-
-
-def build(decision: Decision) -> TreeTraining:
-    """The model of a decision, whose weights follow from its seed.
-
-    Raises ``ValueError`` for options that the encoder has not.
-    """
-    options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
-    train = decision.splits["train"]
-    functions, tokens = stands_at((block.trees for block in train.blocks()), choice.vocabulary)
-    dropped: tuple[Tensor | None, Tensor | None] = (None, None)
-    if strength:
-        dropped = _dropout_shares(functions, tokens, choice.vocabulary, strength)
-    torch.manual_seed(options.seed)
-    encoder = choice.made()
-    model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
-    if options.frozen:
-        frozen = token_vectors(encoder) if options.from_ is None else encoder.parameters()
-        for weights in frozen:
-            weights.requires_grad_(False)
-    cells = encoder.cells if isinstance(encoder, TreeEncoder) else []
-    maps = [each for cell in cells for each in find_unseen_functions(cell, functions)]
-    targets = decision.objective.targets(decision.splits["validation"].labels)
-    nodes_choose = options.nodes and len(targets.unique()) < 2  # every epoch would be right at roots of one class
-    if nodes_choose:
-        labels = torch.cat([block.trees.label for block in decision.splits["validation"].blocks()])
-        targets = labels[labels != NO_LABEL]
-    nothing = decision.objective.nothing(targets)
-    return TreeTraining(model, decision.objective, options, *dropped, maps, nothing, nodes_choose)
-
-
-def _dropout_shares(
-    functions: Tensor, tokens: Tensor, vocabulary: Vocabulary, strength: float
-) -> tuple[Tensor, Tensor]:
-    """(T,) and (F,) float32, with which probability each token and each function is dropped.
-
-    Args:
-        functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
-        vocabulary, strength: of the model and of the dropout.
-    """
-    parts = part_table(vocabulary.tokens) if vocabulary.parts else None
-    if parts is not None:  # of a node with a token of two words, each of them occurs
-        counts = tokens.unsqueeze(1).expand_as(parts)[parts >= 0]
-        tokens = tokens.index_add(0, parts[parts >= 0], counts)
-    names = [name for name, _ in vocabulary.functions]
-    of_names: Counter[str] = Counter()
-    for name, count in zip(names, functions.tolist(), strict=True):
-        of_names[name] += count
-    by_name = torch.tensor([of_names[name] for name in names])
-    return strength / (strength + tokens.float()), strength / (strength + by_name.float())
 
 
 def print_summary(decision: Decision, module: TreeTraining) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.batching.batch import batch, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.unseen import schema_of
 from dgltree.encoders import Encoder
 from dgltree.models.tree_model import evaluating
 from dgltree.training.encoder_choice import choose_encoder
@@ -56,6 +57,8 @@ def measure_sensitivity(encoder: Encoder, data: TreeDataset) -> InputSensitivity
     of_tokens = seen(_with_tokens(tokens))
     if tokens == [UNKNOWN] and any(node.token is not None for tree in trees for node in tree.preorder()):
         of_tokens = False
+    schema = schema_of(data)
+    is_in_order = schema is None or schema.is_ordered  # otherwise the reader has sorted the children
     parts = [
         (
             seen(_renamed(encoder.vocabulary, inner)),
@@ -65,7 +68,7 @@ def measure_sensitivity(encoder: Encoder, data: TreeDataset) -> InputSensitivity
         (seen(_renamed(encoder.vocabulary, leaves, 0)), "", f"which of {len(leaves):,} functions a leaf has"),
         (of_tokens, "tokens", "tokens"),
         (seen(_moved), "numbers", "numbers"),
-        (seen(_flipped), "the order of children", "the order of children"),
+        (seen(_flipped) if is_in_order else None, "the order of children", "the order of children"),
         (seen(None), "", "the inner nodes"),
     ]
     return InputSensitivity(

@@ -36,7 +36,7 @@ def card(
     epochs: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The card as JSON."""
-    vocabulary, average = trained.model.encoder.vocabulary, trained.average
+    vocabulary, average, crossed = trained.model.encoder.vocabulary, trained.average, decision.crossed
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -46,6 +46,7 @@ def card(
         "network": _metrics(compared, "network"),
         "baseline": _metrics(compared, "baseline"),
         "average": None if average is None else {"baseline": average.baseline.what, "weight": average.weight},
+        "cross-fitting": None if crossed is None else {"epochs": crossed.epochs, "loss": crossed.loss},
         "intervals": {"metric": trained.objective.monitored, **compared.intervals, "difference": compared.differences},
         "tested": compared.tested,
         "probabilities": {name: found.probabilities for name, found in compared.used.items() if found.probabilities},
@@ -118,7 +119,7 @@ def markdown(card: dict[str, Any]) -> str:
         f"- Vocabulary: {card['vocabulary']['functions']} functions, {card['vocabulary']['tokens']} tokens",
         f"- Weights: {card['weights']:,}",
         f"- Options: {_listed(card['options'])}",
-        f"- Reading: {_listed(card['reading'])}",
+        f"- Reading: {_listed({**card['reading'], 'schema': _paths(card['reading']['schema'])})}",
         f"- Versions: {_listed(card['versions'])}",
         *_classes(card),
     ]
@@ -180,7 +181,7 @@ def _average(card: dict[str, Any]) -> list[str]:
     return [
         f"- Baseline: {average['baseline']}{chosen}",
         f"- Answers: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss in "
-        "validation",
+        f"{'cross-fitting' if card['cross-fitting'] else 'validation'}",
     ]
 
 
@@ -191,6 +192,11 @@ def _intervals(card: dict[str, Any]) -> Iterator[str]:
             if split in found.get(who, {}):
                 low, high = found[who][split]
                 yield f"{split}, {NAMES[who]} {low:.4g} to {high:.4g}"
+
+
+def _paths(schema: dict[str, Any] | None) -> str | None:
+    """How many paths a schema has; the JSON of the card has all."""
+    return None if schema is None else f"of {len(schema['paths']):,} paths"
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from dgltree.datasets.loading.flatten import ParsedChunk
 from dgltree.datasets.objects import columns_of, is_table, read_objects
 from dgltree.datasets.settings import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.unseen import find_unseen
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
@@ -411,14 +412,17 @@ class RecordBlock(NamedTuple):
     """Of the known examples, followed by the bad ones, in the order of the file."""
     bad_names: list[str]
     """How the bad ones are called: by their ids if the record could be read, else by their lines."""
+    unseen: Mapping[str, int]
+    """How many documents have what their schema lacks, by :func:`dgltree.datasets.unseen.find_unseen`."""
 
 
 def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated: Repeated) -> RecordBlock:
     """The records of a part. Raises ``ValueError`` for pairs if the model reads trees, and the other way round."""
     readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
     if part.trees is None:
-        return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad])
+        return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad], {})
     data = TreeDataset.of_part(part, reading)
+    unseen = {what: len(examples) for what, examples in find_unseen(data).items()}
     model.check_kind(data)
     known, unknown = data.known(model.model.encoder.vocabulary, model.features)
     wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
@@ -431,7 +435,7 @@ def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated:
     names = [(None if i in twice else data.ids[i]) or bad.name for i, bad in wrong.items()]
     places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
     order = sorted(range(len(places)), key=places.__getitem__)
-    return RecordBlock(known, [*wrong.values(), *part.bad], order, names + [bad.name for bad in part.bad])
+    return RecordBlock(known, [*wrong.values(), *part.bad], order, names + [bad.name for bad in part.bad], unseen)
 
 
 def names_of(block: RecordBlock) -> list[str]:

@@ -70,6 +70,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "june.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     pairs = [{"left": texts[i], "right": texts[-i], "label": "ab"[i % 2]} for i in range(40)]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    orders = [{"tree": {"items": [{"price": i + 0.5}]}, "label": "ab"[i % 2]} for i in range(40)]
+    (folder / "orders.jsonl").write_text("".join(json.dumps(order) + "\n" for order in orders))
     (folder / "trees.txt").write_text("".join(f"{text}\n" for text in texts))
     for name in ("train", "dev", "test"):
         (folder / f"{name}.txt").write_text("(3 (2 a) (4 (2 very) (4 good)))\n(1 (2 a) (0 bad))\n" * 20)

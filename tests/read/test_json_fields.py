@@ -11,7 +11,7 @@ import pytest
 from dgltree import Tree, TreeDataset
 from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings import Reading
-from dgltree.read.json_fields import AST, read_fields, read_json_object, read_syntax
+from dgltree.read.json_fields import AST, read_fields, read_syntax
 from dgltree.read.json_tree import NODE_LIST, Keys, read_json_tree
 
 BINARY = {
@@ -50,30 +50,6 @@ def test_a_node_has_its_children_from_all_keys() -> None:
 def test_what_a_node_may_hold(node: dict[str, Any], tree: Tree | None) -> None:
     inner = Tree("b", (Tree("c", token="d"), Tree("e", token="f")))
     assert read_syntax(json.dumps(node)) == (tree or Tree("A", (inner,)))
-
-
-DOCUMENT = {"user": {"name": "Ann", "age": 30}, "items": [{"sku": "A"}, {"sku": "B"}], "type": "x", "old": None}
-
-
-def test_an_object_of_any_kind_has_nodes_named_after_its_keys() -> None:
-    user = Tree("user", (Tree("name", token="Ann"), Tree("age", token="30")))
-    items = [Tree("items", (Tree("sku", token=token),)) for token in "AB"]
-    wanted = Tree("object", (user, *items, Tree("type", token="x")))
-    assert read_json_object(json.dumps(DOCUMENT)) == wanted
-    assert read_objects([DOCUMENT], Reading(notation="json_object")) == [wanted]
-    assert read_json_object('{"a": {"b": 1}}') != read_json_object('{"a": {"c": 1}}')
-    assert read_json_object("{}") == Tree("object")
-    with pytest.raises(ValueError, match=r"^\$: found no object$"):
-        read_json_object("[1]")
-
-
-def test_a_table_of_documents_is_read_by_the_name_of_the_notation(tmp_path: Path) -> None:
-    path = tmp_path / "orders.jsonl"
-    path.write_text("".join(json.dumps({"order": DOCUMENT, "paid": paid}) + "\n" for paid in (True, False)))
-    with pytest.raises(ValueError, match="json_object: "):
-        TreeDataset.from_file(path, tree="order", label="paid")
-    data = TreeDataset.from_file(path, tree="order", label="paid", notation="json_object")
-    assert data[0] == (read_json_object(json.dumps(DOCUMENT)), "true")
 
 
 @pytest.mark.parametrize("source", SOURCES)

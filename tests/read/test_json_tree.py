@@ -68,7 +68,7 @@ BAD = {
     '{"label": "x", "token": {}}': "$: the 'token' is an object; expected a text or a number",
     '{"label": "x", "children": "y"}': "$: the 'children' are \"y\"; expected a list",
     '{"label": "x", "children": {"label": "y"}}': "$: the 'children' are an object; expected a list",
-    '{"label": "x", "children": 0}': "$: the 'children' are \"0\"; expected a list",
+    '{"label": "x", "children": 0}': "$: the 'children' are 0; expected a list",
     '{"label": "x", "children": false}': "$: the 'children' are false; expected a list",
     '{"label": "", "children": ["x"]}': "$: the 'label' is empty; expected the node's function",
     '{"label": "", "token": "x"}': "$: the 'label' is empty",

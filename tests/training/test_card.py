@@ -75,7 +75,7 @@ def test_the_seconds_of_a_training_that_went_on_are_those_of_all_its_epochs() ->
         model=model, average=None, classes=("a",), objective=objective, reading=SimpleNamespace(to_json=dict)
     )
     compared = SimpleNamespace(used={}, metrics={}, intervals={}, differences={}, tested={})
-    prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={})
+    prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={}, crossed=None)
     assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.01  # type: ignore[arg-type]
     assert card(prepared, trained, compared, "fit", [])["seconds"] == 0  # type: ignore[arg-type]
 

@@ -16,8 +16,8 @@ from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.deciding import decide
 from dgltree.training.encoder_choice import MAX_TYPED_ARITY, WEIGHTS_PER_NODE, choose_encoder, count_weights
-from dgltree.training.fitting import build
 from dgltree.training.options import FitOptions
+from dgltree.training.short_trainings import build
 from dgltree.training.stepping.module import find_unseen_functions, take_means
 
 pytestmark = QUIET

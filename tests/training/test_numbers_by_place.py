@@ -12,11 +12,11 @@ import pytest
 import torch
 
 import dgltree
-from dgltree import TrainedModel, Tree, TreeDataset
+from dgltree import TrainedModel, TreeDataset
 from dgltree.batching.number_scales import NORMAL, NumberScales
 from dgltree.commands.main import main
-from dgltree.datasets.settings import moment
 from dgltree.models.readouts import NumberReadout
+from dgltree.read.leaf_values import moment
 from dgltree.training.baseline.baseline import Columns
 from dgltree.training.encoder_choice import choose_encoder
 from dgltree.training.objectives.numbers import number_text
@@ -132,8 +132,8 @@ def test_dates_in_trees_are_read_where_numbers_are_and_the_model_keeps_that(tmp_
     model = dgltree.fit(
         dataset(texts, lambda order: "late" if order["due"] > "2025-03-01" else "soon"), out=tmp_path, **QUICK
     )
-    assert json.loads((tmp_path / "reading.json").read_text())["dates"] is True
-    assert "object.due" in [place.name for place in model.model.encoder.vocabulary.scales.narrowest]
+    assert json.loads((tmp_path / "reading.json").read_text())["schema"]["paths"]["$.due"]["kind"] == "date"
+    assert "$.due" in [place.name for place in model.model.encoder.vocabulary.scales.narrowest]
     first, second = (json.dumps({**json.loads(texts[0]), "due": due}) for due in ("2024-01-05", "2026-05-05"))
     assert not torch.equal(model.encode([first]), model.encode([second]))
     again = TrainedModel.load(tmp_path)
@@ -141,7 +141,7 @@ def test_dates_in_trees_are_read_where_numbers_are_and_the_model_keeps_that(tmp_
     plain = choose_encoder(
         TreeDataset.from_iterable([(t, "a") for t in texts], notation="json_object", dates=False), FitOptions()
     )
-    assert "object.due" not in [place.name for place in plain.vocabulary.scales.narrowest]  # type: ignore[union-attr]
+    assert "$.due" not in [place.name for place in plain.vocabulary.scales.narrowest]  # type: ignore[union-attr]
 
 
 def test_one_scale_for_all_can_still_be_had() -> None:
@@ -208,8 +208,7 @@ def test_the_readout_keeps_its_centre_and_refuses_one_that_is_none() -> None:
             NumberReadout(3, centre=centre)
 
 
-def test_dicts_of_other_keys_name_the_notation_that_reads_them() -> None:
-    with pytest.raises(ValueError, match="a dict of any other keys is read with notation="):
-        TreeDataset.from_iterable([({"amount": 3}, "a")])
-    data = TreeDataset.from_iterable([({"amount": 3}, "a")], notation="json_object")
-    assert data[0][0] == Tree("object", (Tree("amount", token="3"),))
+def test_numbers_and_dates_of_documents_can_be_read_as_texts() -> None:
+    examples = [({"amount": 3.5 + i, "due": f"2026-11-{10 + i}"}, "a") for i in range(9)]
+    assert TreeDataset.from_iterable(examples).has_numbers
+    assert not TreeDataset.from_iterable(examples, numbers=False, dates=False).has_numbers

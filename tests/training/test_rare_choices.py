@@ -87,7 +87,7 @@ def card_of(folder: Path) -> tuple[list[str], str]:
 
 def test_a_class_that_is_never_predicted_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = data_of(*draw_events(200, 0.05, 1))
-    dgltree.fit(data, out=tmp_path / "plain", **{**QUICK, "epochs": 1})
+    dgltree.fit(data, validation=data, test=data, out=tmp_path / "plain", **{**QUICK, "epochs": 1})
     line = (
         "1 class is never predicted in validation (fraud): --class-weights balanced gives rare classes as much weight"
     )
@@ -95,7 +95,9 @@ def test_a_class_that_is_never_predicted_is_a_warning(tmp_path: Path, capsys: py
     warnings, text = card_of(tmp_path / "plain")
     assert any("--threshold 'fraud=f1'" in warning for warning in warnings)
     assert "- Warning: 1 class is never predicted" in text
-    dgltree.fit(data, out=tmp_path / "threshold", threshold="fraud=f1", **{**QUICK, "epochs": 1})
+    dgltree.fit(
+        data, validation=data, test=data, out=tmp_path / "threshold", threshold="fraud=f1", **{**QUICK, "epochs": 1}
+    )
     assert "never predicted" not in capsys.readouterr().err
 
 
@@ -126,14 +128,31 @@ def test_a_held_out_set_of_one_class_is_a_warning(
     )
 
 
+def tree_of(name: str, value: Any) -> Tree:
+    """A tree of an object, whose nodes are named after its keys."""
+    if isinstance(value, dict):
+        return Tree(name, [tree_of(key, item) for key, item in value.items()])
+    return Tree(name, token=str(value))
+
+
 def test_what_is_different_in_every_record_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events, labels = draw_events(200, 0.5, 0)
     for i, event in enumerate(events):
         event["id"], event["event"]["ref"] = 7 * i + 12, f"ref-{i}"  # ids: a whole number, and a text
         event["account"]["score"], event["at"] = i / 7 + 0.1, f"2026-{1 + i // 28:02}-{1 + i % 28:02}"  # measures
-    dgltree.fit(data_of(events, labels), out=tmp_path, **{**QUICK, "epochs": 1})
+    data = TreeDataset([tree_of("object", event) for event in events], labels)
+    dgltree.fit(data, out=tmp_path, **{**QUICK, "epochs": 1})
     warnings, text = card_of(tmp_path)
     ids = [line.split(" is different in every training example")[0] for line in warnings if "as an id is" in line]
     assert sorted(ids) == ["object.event.ref", "object.id"]
     assert "warning: object.id is different in every training example" in capsys.readouterr().err
     assert "object.id is different" in text
+
+
+def test_ids_of_documents_are_not_read() -> None:
+    events, labels = draw_events(200, 0.5, 0)
+    for i, event in enumerate(events):
+        event["id"], event["event"]["ref"], event["at"] = 7 * i + 12, f"ref-{i}", i / 7
+    schema = data_of(events, labels).reading.schema
+    assert isinstance(schema, dict)
+    assert [path for path, each in schema["paths"].items() if each.get("skip")] == ["$.event.ref", "$.id"]

@@ -19,9 +19,9 @@ from dgltree.read.notations import NOTATIONS
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree.training.deciding import decide
-from dgltree.training.fitting import build
 from dgltree.training.input_sensitivity import MAX_TREE_NODES, _small_part, all_equal, measure_sensitivity
 from dgltree.training.options import FitOptions
+from dgltree.training.short_trainings import build
 
 pytestmark = QUIET
 

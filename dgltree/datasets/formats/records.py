@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import Chunk, cut_into_chunks, decode
-from dgltree.datasets.settings import ColumnPattern, Reading, names_of, printable
+from dgltree.datasets.settings import DOCUMENTS, SYNONYMS, ColumnPattern, Reading, amounts_in, names_of, printable
 from dgltree.read.json_fields import read_fields
-from dgltree.read.json_tree import ALL, Keys, read_json_tree
+from dgltree.read.json_schema import Schema, infer_schema
+from dgltree.read.json_tree import ALL, Keys, load_json, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect, notation_of
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
@@ -63,14 +65,14 @@ class Records(Format):
         return (self.reading.left, self.reading.right) if self.pairs else (self.reading.tree,)
 
     def with_notation(self) -> Self:
-        """The format with the notation detected by the first trees.
+        """The format with the notation detected by the first trees, and of JSON documents with their schema.
 
         Raises ``ValueError`` if none reads them, if most are single words, which are mostly no trees, and if the
         notation that is given reads none of them and another one does.
         """
         if self.reading.notation is not None:
             self._check_notation(self.reading.notation)
-            return self
+            return self._with_schema()
         if self.reading.keys != Reading.keys:
             return replace(self, reading=replace(self.reading, notation="json"))
         texts, why = self.sample_texts()
@@ -83,13 +85,44 @@ class Records(Format):
         words = sum(_WORD.fullmatch(text) is not None for text in texts)
         if notation in ("infix", "brackets", "sexpr") and 10 * words > 9 * len(texts):
             raise ValueError(f"{self.source.path}: its first trees are single words or numbers, not trees; {HELP}")
-        return replace(self, reading=replace(self.reading, notation=notation))
+        return replace(self, reading=replace(self.reading, notation=notation))._with_schema()
+
+    def _with_schema(self) -> Self:
+        """The format with the schema of its training documents. Raises ``ValueError`` for a stream, and without any."""
+        if self.reading.notation != DOCUMENTS or self.reading.schema is not None:
+            return self
+        path = self.source.path
+        if self.source.stream is not None:
+            raise ValueError(f"{path}: a stream is read once, and a schema needs all documents before; give --schema")
+        try:
+            schema = infer_schema(self._documents, **amounts_in(self.reading))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return replace(self, reading=replace(self.reading, schema=schema.to_json()))
+
+    def _documents(self) -> Iterator[dict[str, Any]]:
+        """Yield the documents that may be learnt from; what is wrong with others is in ``bad`` of the data set."""
+        for chunk in self.chunks():
+            for item in self.items(chunk):
+                with suppress(ValueError):
+                    yield from self._training_documents(item)
+
+    def _training_documents(self, item: PlacedRecord) -> list[dict[str, Any]]:
+        """The documents of a record, none of one that is for validation or a test. ``ValueError`` for a bad record."""
+        fields = self.fields(item.raw)
+        split = self.split_of(fields, item.file) or "train"
+        if SYNONYMS.get(split.lower()) != "train":
+            return []
+        texts = [_tree_text(fields.get(name)) for name in self.tree_columns]
+        values = [load_json(text, numbers_as_text=True) for text in texts]
+        return [value for value in values if isinstance(value, dict)]
 
     def _check_notation(self, notation: str) -> None:
         """``ValueError`` if the first trees are in another notation: in one line, instead of one for each of them."""
         if self.source.stream is not None:  # its first records may be all that there are until they are answered
             return
-        read, (texts, _) = reader_of(self.reading), self.sample_texts()
+        read = NOTATIONS[notation].read if notation == DOCUMENTS else reader_of(self.reading)
+        texts, _ = self.sample_texts()
         for text in texts:
             with suppress(ValueError):
                 read(text)
@@ -155,9 +188,22 @@ class Records(Format):
             printable(label, "label")  # one that was in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
+        if group is None and reading.schema is not None:
+            group = self._document_digest(fields)
         if name is None and item.file:
             name = f"{item.file}:{item.line}"
         return Example(item.line, trees, label, split, name, group, item.file, features)
+
+    def _document_digest(self, fields: Mapping[str, Any]) -> str:
+        """The digest of a record's documents, whatever the order of their keys.
+
+        Trees depend on a schema, which may change when rows are added; splits are by this digest, which does not.
+        """
+        digest = blake2b(digest_size=8)
+        for name in self.tree_columns:
+            document = load_json(_tree_text(fields[name]), numbers_as_text=True)
+            digest.update(json.dumps(document, sort_keys=True).encode())
+        return digest.hexdigest()
 
     def _tree(self, fields: Mapping[str, Any], name: str, read: Callable[[str], Tree]) -> Tree:
         value = fields.get(name)
@@ -260,6 +306,11 @@ def reader_of(reading: Reading) -> Callable[[str], Tree]:
         raise ValueError(
             "trees of this kind of file are not written as texts; give Tree objects, or a file of them (--queries)"
         )
+    if reading.schema is not None:
+        assert isinstance(reading.schema, dict)
+        return Schema.from_json(reading.schema).read
+    if reading.notation == DOCUMENTS:
+        raise ValueError("JSON documents are read by a schema: give schema=infer_schema(documents).to_json()")
     if reading.notation == "json":
         keys = keys_of(reading)
         if keys.children == ALL:

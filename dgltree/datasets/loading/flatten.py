@@ -14,7 +14,8 @@ from dgltree.batching.batch import TreeBatch, batch
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.formats.source import Chunk
-from dgltree.datasets.settings import Reading, moment, number
+from dgltree.datasets.settings import Reading
+from dgltree.read.leaf_values import moment, number
 from dgltree.support.workers import cores, end_with_parent
 from dgltree.trees.binarize import binarize
 from dgltree.trees.tree import Tree, with_children

@@ -69,7 +69,7 @@ def step(
     callbacks: Sequence[Callback] = (),
     loggers: Sequence[Logger] = (),
 ) -> lightning.Trainer:
-    """Train, and put the best epoch's weights into the module.
+    """Train, and put the best epoch's weights into the module, or the last one's if cross-fitting chose their number.
 
     Args:
         decision, module: what is trained.
@@ -118,7 +118,8 @@ def step(
         except BaseException:
             say(read_interrupted_state(folder))
             raise
-    module.load_state_dict(check_checkpoint(folder / BEST)["state_dict"])
+    kept = BEST if decision.crossed is None else LAST
+    module.load_state_dict(check_checkpoint(folder / kept)["state_dict"])
     return made
 
 
