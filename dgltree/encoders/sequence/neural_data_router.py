@@ -25,8 +25,10 @@ class GeometricAttention(nn.Module):
     r"""Attention to the nearest match (Csordás, Irie, Schmidhuber 2022, arXiv 2110.07732, section 3.2).
 
     .. math::
-        l_{ij} = \alpha \langle q_i + c, k_j \rangle + \beta D_i[\text{side of } j] + \gamma, \quad
-        A_{ij} = \sigma(l_{ij}) \prod_{k \text{ before } j} (1 - \sigma(l_{ik}))
+        q_i &= W_q x_i + c, \quad k_j = drop_k(W_k x_j), \quad D_i = W_d x_i + b_d \\
+        l_{ij} &= \alpha \langle q_i, k_j \rangle + \beta D_i[\text{side of } j] + \gamma, \quad
+        A_{ij} = \sigma(l_{ij}) \prod_{k \text{ before } j} (1 - \sigma(l_{ik})) \\
+        Att(x)_i &= W_o \sum_j A_{ij} W_v x_j \quad \text{(each head its own } q, k, D, A \text{ and columns of } W_v x)
 
     Keys come in the order i + 1, i - 1, i + 2, i - 2, ...; a place does not attend to itself, and padding takes
     nothing. Rows are not divided by their sum, which is at most 1. Products are sums of logarithms, and those over
@@ -100,11 +102,13 @@ class RouterLayer(nn.Module):
     r"""One step of every word: attend, transform, and copy or write by a gate (sections 3.1 and 3.2).
 
     .. math::
-        u = LN(x + drop(Att(x))), \quad f = LN(W_2 drop(relu(W_1 u))), \quad g = \sigma(G_2 drop(relu(G_1 u))), \quad
-        x' = (1 - g) x + g f
+        u &= LN(x + drop(Att(x))), \quad f = LN(W_2 drop(relu(W_1 u + b_1)) + b_2) \\
+        g &= m \sigma(G_2 drop(relu(G_1 u + c_1)) + c_2), \quad x' = (1 - g) x + g f
+
+    In training m is 0 for all of a place with the probability ``gate_dropout``, without rescaling; else it is 1.
 
     Initialisation: weights U with the bound gain sqrt(6/(fan in + fan out)), gain sqrt 2 of W_1 and G_1, 5/3 of W_2
-    and 1 of G_2; the gate's bias -3.
+    and 1 of G_2; c_2 -3, other biases as torch's.
     """
 
     def __init__(
