@@ -564,10 +564,10 @@ class _PathCounts:
         return found
 
     def is_id(self, documents: int) -> bool:
-        """Whether each document has another value here, as it has another id."""
+        """Whether each document that has a value here has another one, as of an id."""
         counts = self.counts
         total = counts["numbers"] + counts["others"]
-        if ITEM in self.steps or not MIN_IDS <= total == documents or len(self.values) < min(total, MAX_IDS):
+        if ITEM in self.steps or not MIN_IDS <= total <= documents or len(self.values) < min(total, MAX_IDS):
             return False
         if counts["numbers"]:
             key = key_of_step(self.steps[-1]) or ""

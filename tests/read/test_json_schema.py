@@ -145,6 +145,8 @@ def test_ids_are_skipped_and_measures_are_not() -> None:
     schema = schema_for([{**value, "user_id": 10_000 + i, "bytes": 900 - i} for i, value in enumerate(values)])
     assert [path for path, each in schema.paths.items() if each.skip] == ["$.id", "$.user_id"]
     assert leaf(schema, "$.user_id", {**values[0], "user_id": 3}) is None
+    some = schema_for([{**value, "user": {"id": i} if i % 5 else None} for i, value in enumerate(values)])
+    assert some.paths["$.user.id"].skip, "of those that have one"
 
 
 def test_coordinates_are_ordered_and_other_lists_are_not() -> None:
