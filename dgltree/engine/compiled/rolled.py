@@ -128,8 +128,10 @@ class _Rolling:
         widths = {sum(segment.width for segment in row if not segment.step) for row in found}
         if len(widths) > 1:
             return None
-        of_children = self.degree * sum(block.step for block in blocks[0])
-        return replace(product, rows=found, blocks=blocks[0], of_node=(widths.pop(), product.fan_out - of_children))
+        own = product.fan_out - self.degree * sum(block.step for block in blocks[0])
+        if any(block.first > own for block in blocks[0]):  # columns of the last child would end behind the row
+            return None
+        return replace(product, rows=found, blocks=blocks[0], of_node=(widths.pop(), own))
 
     def _mask_columns(self, number: int, mask: Mask) -> int:
         """Those of a mask's rows that are not the children's."""
@@ -248,20 +250,21 @@ class _Rolling:
             wanted = [place._replace(part=part) for part in range(self.degree)]
             if list(places) != wanted or any(each != first for each in firsts):
                 return None
-            return load(
-                Space.EDGE, values[0].width, Location(OF_CHILDREN[place.array], place.name), first, values[0].kind
-            )
+            of_edges = Location(OF_CHILDREN[place.array], place.name)
+            return load(Space.EDGE, width, of_edges, first, values[0].kind)
         [step, *others] = {after - before for before, after in pairwise(firsts)}
         if others or step < width or place.array not in STEPPED or len(set(places)) > 1:
             return None
         return self._load(values[0], place, first, step)
 
     def _load(self, of: Value, place: Location, first: int, step: int) -> Value | None:
-        """A load behind blocks of columns, whose number of these is left out; None for one of a child's own."""
+        """A load behind blocks of columns, which are left out of its place; None for one of a child's own, or of all."""
         skip = past = 0
         for block in self.known.get(place, ()):
             begin = block.first + past
             if first < begin + (block.step if step else 0):
+                if not step and first + of.width > begin:
+                    return None
                 break
             past += self.degree * block.step
             if first < begin + self.degree * block.step:

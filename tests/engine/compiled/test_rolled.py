@@ -208,6 +208,16 @@ def neighbours(pre: State, children: Children, linear: Linear) -> Tensor:
     return pre["u"] + sum(one * other for one, other in pairwise(h))
 
 
+def second_halves(pre: State, children: Children, linear: Linear) -> Tensor:
+    return weighted(pre["f"].split(6, -1)[1::2], children["h"], pre["u"])
+
+
+def normalised(pre: State, children: Children, linear: Linear) -> Tensor:
+    whole = pre["a"]
+    u, *gates = (whole - whole.mean(-1, keepdim=True)).split(6, -1)
+    return weighted(tuple(gates), children["h"], u)
+
+
 ALIKE: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
     "two blocks": (lambda n: {"u": 6, "f": 6 * n, "v": 6, "g": 6 * n}, two_blocks),
     "interleaved": (lambda n: {"u": 6, "f": 12 * n, "v": 6}, interleaved),
@@ -219,6 +229,8 @@ OTHERS: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
     "backwards": (lambda n: {"u": 6, "f": 6 * n}, backwards),
     "neighbours": (lambda n: {"u": 6}, neighbours),
     "softmax": (lambda n: {"u": 6, "a": n}, one_number_each),
+    "second halves": (lambda n: {"u": 6, "f": 12 * n}, second_halves),
+    "normalised": (lambda n: {"a": 6 * (n + 1)}, normalised),
 }
 
 
