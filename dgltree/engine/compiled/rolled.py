@@ -258,7 +258,7 @@ class _Rolling:
         return self._load(values[0], place, first, step)
 
     def _load(self, of: Value, place: Location, first: int, step: int) -> Value | None:
-        """A load behind blocks of columns, which are left out of its place; None for one of a child's own, or of all."""
+        """A load whose place leaves out the blocks of columns before it; None for one of a child's own, or of all."""
         skip = past = 0
         for block in self.known.get(place, ()):
             begin = block.first + past

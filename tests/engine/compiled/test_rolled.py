@@ -262,12 +262,13 @@ def test_columns_that_nothing_reads_have_a_gradient_of_zeros() -> None:
     assert_as_torch(cell, trees)
 
 
-def test_a_step_that_is_one_column_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_behind_the_children_that_is_one_column_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     load = rolled.load
 
     def wrong(space: Any, width: int, place: Any, first: int, kind: str = "float") -> Any:
-        return load(space, width, place, first + (place.step > 0), kind)
+        return load(space, width, place, first + (place.skip > 0 and first == 0), kind)
 
     monkeypatch.setattr(rolled, "load", wrong)
+    widths, new = ALIKE["block first"]
     with pytest.raises(AssertionError):
-        assert_as_torch(made(TreeLSTM))
+        assert_as_torch(made(OwnCell, widths=widths, new=new))
