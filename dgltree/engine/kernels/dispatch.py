@@ -156,8 +156,6 @@ BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 
 
 MODES = ("on", "cached", "off", "required")
-FUSED = ("stack", "lstm")
-"""The families of kernels for a pass of a cell."""
 UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 MATHEMATICS = (
@@ -241,15 +239,14 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
 def has_kernel(cell: CellContract) -> bool:
     """Whether passes of the cell on its device run through a kernel, if that compiles."""
-    return mode_now() != "off" and _fused_on_gpu(cell) is not None and TRITON.installed()
+    backend = BACKENDS.get(next(cell.parameters()).device.type)
+    return backend is not None and mode_now() != "off" and _fused_on_gpu(cell) is not None and backend.installed()
 
 
 def _fused_on_gpu(cell: CellContract) -> Fused | None:
     """What a cell says of its kernel, if it is where that runs; passes on a CPU are compiled from its ``combine``."""
-    if BACKENDS.get(next(cell.parameters()).device.type) is not TRITON:
-        return None
-    fused = get_fused(cell)
-    return fused if fused is not None and fused.family in FUSED else None
+    backend, fused = BACKENDS.get(next(cell.parameters()).device.type), get_fused(cell)
+    return fused if fused is not None and backend is not None and fused.family in backend.families else None
 
 
 def _takes(cell: CellContract, weights: Mapping[str, Tensor]) -> bool:
