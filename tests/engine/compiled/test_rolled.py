@@ -208,6 +208,25 @@ def neighbours(pre: State, children: Children, linear: Linear) -> Tensor:
     return pre["u"] + sum(one * other for one, other in pairwise(h))
 
 
+def overlapping(pre: State, children: Children, linear: Linear) -> Tensor:
+    h, f = children["h"], pre["f"]
+    own = weighted(tuple(f[..., 8 * k : 8 * k + 6] for k in range(len(h))), h, pre["u"])
+    return weighted(tuple(f[..., 8 * k + 4 : 8 * k + 10] for k in range(len(h))), h, own)
+
+
+def in_two_widths(pre: State, children: Children, linear: Linear) -> Tensor:
+    first = weighted(pre["f"][..., : len(children["h"])].split(1, -1), children["h"], pre["u"])
+    return weighted(pre["f"].split(6, -1), children["h"], first)
+
+
+def also_read_from_before(pre: State, children: Children, linear: Linear) -> Tensor:
+    return torch.sigmoid(pre["f"][..., :6]) * weighted(pre["f"][..., 2:].split(6, -1), children["h"], pre["u"])
+
+
+def behind_columns_that_nothing_reads(pre: State, children: Children, linear: Linear) -> Tensor:
+    return weighted(tuple(each[..., 2:] for each in pre["f"].split(8, -1)), children["h"], pre["u"])
+
+
 ALIKE: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
     "two blocks": (lambda n: {"u": 6, "f": 6 * n, "v": 6, "g": 6 * n}, two_blocks),
     "interleaved": (lambda n: {"u": 6, "f": 12 * n, "v": 6}, interleaved),
@@ -219,6 +238,10 @@ OTHERS: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
     "backwards": (lambda n: {"u": 6, "f": 6 * n}, backwards),
     "neighbours": (lambda n: {"u": 6}, neighbours),
     "softmax": (lambda n: {"u": 6, "a": n}, one_number_each),
+    "overlapping": (lambda n: {"f": 8 * n + 2, "u": 6}, overlapping),
+    "in two widths": (lambda n: {"f": 6 * n, "u": 6}, in_two_widths),
+    "also read from before": (lambda n: {"u": 6, "f": 6 * n + 2}, also_read_from_before),
+    "behind columns that nothing reads": (lambda n: {"u": 6, "f": 8 * n}, behind_columns_that_nothing_reads),
 }
 
 
