@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from dgltree.engine.compiled import catalogue, cell_pass, known_functions, rolle
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.contract import Children, State
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import NoKernelError, kernels
 from dgltree.engine.typed_linear import Linear
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
@@ -130,6 +130,19 @@ def test_many_children(programs: Programs) -> None:
     trees = drawn_trees([2, 70], count=1)
     assert_as_torch(made(TreeLSTM, Vocabulary.from_trees(trees)), trees)
     assert {degree for degree, _ in programs} == {2, 70}
+
+
+def test_very_many_operations_are_not_looked_at(programs: Programs) -> None:
+    """As of a node of 60 children that compares each with each: it would take seconds, and minutes with 200."""
+
+    def pairs(pre: State, children: Children, linear: Linear) -> Tensor:
+        return pre["u"] + sum(one * other for one, other in product(children["h"], repeat=2))
+
+    trees = drawn_trees([60], count=0)
+    cell = made(OwnCell, Vocabulary.from_trees(trees), widths=lambda n: {"u": 6}, new=pairs)
+    with pytest.raises(NoKernelError):
+        outcome(cell, "required", trees)
+    assert not programs
 
 
 # ---------------------------------------------------------------------------------------------------------------------
