@@ -25,6 +25,9 @@ MOST_CHILDREN = 32
 """Of a node whose messages are computed one by one."""
 MOST_ALIKE = 256
 """Of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
+MOST_OPERATIONS = 5000
+"""Of functions whose messages are looked at one by one, where these are too many for values of their own: it takes two
+seconds to see that they are not alike, and a minute where each of 150 is multiplied by each."""
 MOST_MESSAGES = 1000
 """Of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
 MOST_KINDS = 64
@@ -294,7 +297,8 @@ class Catalogue:
         too_many = why or NotAProgramError(
             f"{recording.degree} messages would be computed one by one{_asked(recording)}"
         )
-        if recording.degree > MOST_ALIKE:
+        is_long = recording.degree > MOST_CHILDREN and len(recording.operations) > MOST_OPERATIONS
+        if recording.degree > MOST_ALIKE or is_long:
             raise too_many
         other = self._record(self._probed_rows[1], situation)
         followed = followed_numbers([recording, recording, other, other])

@@ -55,24 +55,26 @@ Blocks = dict[Location, tuple[ChildColumns, ...]]
 
 
 def blocks_of(program: NodeProgram, degree: int) -> Blocks | None:
-    """Those that a program reads, each behind the columns of the one before; None if some overlap."""
-    steps: dict[Location, dict[int, int]] = {}
+    """Those that a program reads, each behind the columns of the one before; None if some overlap, or the row ends."""
+    steps: dict[Location, set[tuple[int, int, int]]] = {}
     for each in program.loads():
         if each.operation == "load" and each.arguments[0].step:
             place, first = each.arguments
-            steps.setdefault(place._replace(step=0), {})[first] = place.step
+            steps.setdefault(place._replace(step=0), set()).add((first, place.step, each.width))
     found: Blocks = {}
     for place, of_place in steps.items():
         blocks: list[ChildColumns] = []
         begin = end = past = 0
-        for first, step in sorted(of_place.items()):
+        for first, step, width in sorted(of_place):
             if blocks and first < end:
-                if step != blocks[-1].step or first >= begin + step:
+                if step != blocks[-1].step or first + width > begin + step:
                     return None
                 continue
             blocks.append(ChildColumns(first - past, step))
             begin, end = first, first + degree * step
             past += degree * step
+        if place.array == "product" and end > program.products[int(place.name)].fan_out:
+            return None
         found[place] = tuple(blocks)
     return found
 
@@ -129,8 +131,6 @@ class _Rolling:
         if len(widths) > 1:
             return None
         own = product.fan_out - self.degree * sum(block.step for block in blocks[0])
-        if any(block.first > own for block in blocks[0]):  # columns of the last child would end behind the row
-            return None
         return replace(product, rows=found, blocks=blocks[0], of_node=(widths.pop(), own))
 
     def _mask_columns(self, number: int, mask: Mask) -> int:
@@ -258,7 +258,7 @@ class _Rolling:
         return self._load(values[0], place, first, step)
 
     def _load(self, of: Value, place: Location, first: int, step: int) -> Value | None:
-        """A load whose place leaves out the blocks of columns before it; None for one of a child's own, or of all."""
+        """A load behind blocks of columns, whose number of these is left out; None for one that reads of a block."""
         skip = past = 0
         for block in self.known.get(place, ()):
             begin = block.first + past

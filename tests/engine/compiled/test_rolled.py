@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from dgltree.engine.compiled import catalogue, cell_pass, known_functions, rolle
 from dgltree.engine.compiled.programs import NodeProgram
 from dgltree.engine.contract import Children, State
 from dgltree.engine.kernels.blas import product_address
-from dgltree.engine.kernels.dispatch import kernels
+from dgltree.engine.kernels.dispatch import NoKernelError, kernels
 from dgltree.engine.typed_linear import Linear
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
@@ -132,6 +132,19 @@ def test_many_children(programs: Programs) -> None:
     assert {degree for degree, _ in programs} == {2, 70}
 
 
+def test_very_many_operations_are_not_looked_at(programs: Programs) -> None:
+    """As of a node of 60 children that compares each with each: it would take seconds, and minutes with 200."""
+
+    def pairs(pre: State, children: Children, linear: Linear) -> Tensor:
+        return pre["u"] + sum(one * other for one, other in product(children["h"], repeat=2))
+
+    trees = drawn_trees([60], count=0)
+    cell = made(OwnCell, Vocabulary.from_trees(trees), widths=lambda n: {"u": 6}, new=pairs)
+    with pytest.raises(NoKernelError):
+        outcome(cell, "required", trees)
+    assert not programs
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Cells of one's own: where children's columns lie, and what is not alike.
 
@@ -208,14 +221,29 @@ def neighbours(pre: State, children: Children, linear: Linear) -> Tensor:
     return pre["u"] + sum(one * other for one, other in pairwise(h))
 
 
-def second_halves(pre: State, children: Children, linear: Linear) -> Tensor:
-    return weighted(pre["f"].split(6, -1)[1::2], children["h"], pre["u"])
-
-
 def normalised(pre: State, children: Children, linear: Linear) -> Tensor:
     whole = pre["a"]
     u, *gates = (whole - whole.mean(-1, keepdim=True)).split(6, -1)
     return weighted(tuple(gates), children["h"], u)
+
+
+def overlapping(pre: State, children: Children, linear: Linear) -> Tensor:
+    h, f = children["h"], pre["f"]
+    own = weighted(tuple(f[..., 8 * k : 8 * k + 6] for k in range(len(h))), h, pre["u"])
+    return weighted(tuple(f[..., 8 * k + 4 : 8 * k + 10] for k in range(len(h))), h, own)
+
+
+def in_two_widths(pre: State, children: Children, linear: Linear) -> Tensor:
+    first = weighted(pre["f"][..., : len(children["h"])].split(1, -1), children["h"], pre["u"])
+    return weighted(pre["f"].split(6, -1), children["h"], first)
+
+
+def also_read_from_before(pre: State, children: Children, linear: Linear) -> Tensor:
+    return torch.sigmoid(pre["f"][..., :6]) * weighted(pre["f"][..., 2:].split(6, -1), children["h"], pre["u"])
+
+
+def behind_columns_that_nothing_reads(pre: State, children: Children, linear: Linear) -> Tensor:
+    return weighted(tuple(each[..., 2:] for each in pre["f"].split(8, -1)), children["h"], pre["u"])
 
 
 ALIKE: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
@@ -229,8 +257,11 @@ OTHERS: dict[str, tuple[Callable[[int], dict[str, int]], Any]] = {
     "backwards": (lambda n: {"u": 6, "f": 6 * n}, backwards),
     "neighbours": (lambda n: {"u": 6}, neighbours),
     "softmax": (lambda n: {"u": 6, "a": n}, one_number_each),
-    "second halves": (lambda n: {"u": 6, "f": 12 * n}, second_halves),
     "normalised": (lambda n: {"a": 6 * (n + 1)}, normalised),
+    "overlapping": (lambda n: {"f": 8 * n + 2, "u": 6}, overlapping),
+    "in two widths": (lambda n: {"f": 6 * n, "u": 6}, in_two_widths),
+    "also read from before": (lambda n: {"u": 6, "f": 6 * n + 2}, also_read_from_before),
+    "behind columns that nothing reads": (lambda n: {"u": 6, "f": 8 * n}, behind_columns_that_nothing_reads),
 }
 
 
