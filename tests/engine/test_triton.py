@@ -22,10 +22,9 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell
-from dgltree.engine import planned, schedule
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import layout
-from dgltree.engine.kernels.dispatch import BACKENDS, TRITON, kernels
+from dgltree.engine.kernels.dispatch import BACKENDS, NUMBA, TRITON, kernels
 from dgltree.engine.kernels.fused_pass import CellPass
 
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -95,15 +94,13 @@ def test_any_width_agrees_with_recursion(name: str, size: int) -> None:
 
 @pytest.mark.parametrize("share", [False, True])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_plan_in_parts_for_a_cpu_agrees(name: str, share: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_for_a_cpu_agrees(name: str, share: bool) -> None:
     """A data loader may plan for a cell that is moved to a GPU later."""
-    monkeypatch.setattr(schedule, "MIN_PART_ROWS", 2)
-    monkeypatch.setattr(schedule, "MIN_SHARED_PART_ROWS", 2)
     cell = make_cell(name)
     trees = batch([random_tree(2, 2, seed) for seed in range(6)], cell.vocabulary)
-    with mock.patch.object(planned, "computes_in_parts", lambda cell: True):
+    with mock.patch.dict(BACKENDS, cpu=NUMBA):
         made = plan(trees, cell, share=share)
-    assert made.schedule.part is not None
+    assert made.layout is None
     with kernels("off"):
         expected = propagate(made, cell)
         expected |= gradients(cell, expected)
