@@ -1,9 +1,17 @@
-"""Properties that are computed when they are first read."""
+"""What is found out when it is first asked for, and kept."""
 
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, Generic, Self, TypeVar, overload
 
 Value = TypeVar("Value")
+
+
+@cache
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; to ask Python costs a fifth of a millisecond."""
+    return find_spec(package) is not None
 
 
 class cached_property(Generic[Value]):  # noqa: N801, as functools has it

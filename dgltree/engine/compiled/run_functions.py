@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from dgltree.engine.frontiers import TopoPlan
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import mode_now, refuse_if_required
 from dgltree.engine.message_graph import Fields, MessageGraph
+from dgltree.support.lazy import is_installed
 from dgltree.support.torch_internals import inside_dual_level, inside_mode, inside_transform
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _hindrance(graph: MessageGraph, plan: TopoPlan) -> str | None:
 def hindrance(device: torch.device) -> str | None:
     """Why nothing on a device can be computed by machine code now."""
     hindrances = {
-        "llvmlite is not installed (pip install llvmlite)": find_spec("llvmlite") is None,
+        "llvmlite is not installed (pip install llvmlite)": not is_installed("llvmlite"),
         f"the graph is on {device}; machine code is for CPUs": device.type != "cpu",
         "a transform of torch.func is under way": inside_transform() or inside_dual_level(),
         "a mode of torch sees each operation": inside_mode(),

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from importlib.util import find_spec
 from math import prod
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from dgltree.engine.kernels.fused_pass import CellPass, product_precision
 from dgltree.engine.kernels.kernel import KernelShape, Shape, are_taken
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.schedule import Schedule
+from dgltree.support.lazy import is_installed
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_paths import NumbaPaths
@@ -60,7 +60,7 @@ class Backend:
 
     def installed(self) -> bool:
         """Whether its package is there."""
-        return find_spec(self.package.lower()) is not None
+        return is_installed(self.package.lower())
 
     def kernel(
         self,
@@ -229,11 +229,18 @@ def fused_pass(
 
 
 def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
-    """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
-    if not schedule.steps or _fused_on_gpu(cell) is None:
+    """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it.
+
+    A loader plans for a cell on the CPU that is on a GPU later, so the layout is made where Triton is installed.
+    """
+    if not schedule.steps or not TRITON.installed():
+        return None
+    fused = get_fused(cell)
+    if fused is None or fused.family not in TRITON.families:
         return None
     planned = layout(schedule, cell)
-    planned.with_tiles()
+    if BACKENDS.get(next(cell.parameters()).device.type) is TRITON:
+        planned.with_tiles()
     return planned
 
 

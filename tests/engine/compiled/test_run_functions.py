@@ -301,7 +301,7 @@ def test_the_log_says_once_what_was_compiled_and_what_was_not(caplog: pytest.Log
 
 def test_without_llvmlite_torchs_operations_compute() -> None:
     model = net()
-    with patch.object(run_functions, "find_spec", lambda name: None):
+    with patch.object(run_functions, "is_installed", lambda name: False):
         assert why_not(graph(), send, model.reduce) == (
             "not compiled: llvmlite is not installed (pip install llvmlite)"
         )
