@@ -233,13 +233,13 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
     A loader plans for a cell on the CPU that is on a GPU later, so the layout is made where Triton is installed.
     """
-    if not schedule.steps or not TRITON.installed():
+    if not schedule.steps or (fused := get_fused(cell)) is None:
         return None
-    fused = get_fused(cell)
-    if fused is None or fused.family not in TRITON.families:
+    is_on_gpu = _fused_on_gpu(cell) is not None
+    if not is_on_gpu and not (fused.family in TRITON.families and TRITON.installed()):
         return None
     planned = layout(schedule, cell)
-    if BACKENDS.get(next(cell.parameters()).device.type) is TRITON:
+    if is_on_gpu:
         planned.with_tiles()
     return planned
 
