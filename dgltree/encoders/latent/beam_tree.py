@@ -14,7 +14,7 @@ from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.sequence.padding import check_sequences
 from dgltree.encoders.sequence.s4d import S4DFront
 from dgltree.induction.merges import CLOSED, build_nodes
-from dgltree.support.arguments import check_size
+from dgltree.support.arguments import check_choice, check_size
 from dgltree.support.torch_internals import exclude_from_compile
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -139,8 +139,7 @@ class BeamSearch(JoiningCore):
         own = {"beam_size": beam_size, "noise": noise, "handed_on": handed_on, "draw_seed": draw_seed, **own}
         super().__init__(size, hidden_size, own, **shared)
         check_size("beam_size", beam_size)
-        if handed_on not in HANDED_ON:
-            raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
+        check_choice("handed_on", handed_on, HANDED_ON)
         if handed_on in ("ranked", "random") and self.chunk_size is None:
             raise ValueError(
                 f"handed_on is {handed_on!r}, and states are handed on only between chunks: give a chunk_size"

@@ -17,6 +17,7 @@ from dgltree.encoders.latent.nodes import Table
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.engine.contract import State
 from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_choice
 
 SPAN = 2**31
 """More than there are nodes."""
@@ -292,8 +293,7 @@ class SequenceEasyFirst(InducingCore):
     ) -> None:
         own = {"cell": cell, "everywhere": everywhere, "dropout": dropout, "cell_dropout": cell_dropout}
         super().__init__(size, max_length, hidden_size=hidden_size, **own)
-        if cell not in UNITS:
-            raise ValueError(f"cell is {cell!r}; it must be one of {', '.join(UNITS)}")
+        check_choice("cell", cell, UNITS)
         if hidden_size < 1 or hidden_size % UNITS[cell]:
             raise ValueError(f"hidden_size is {hidden_size}; it must be a multiple of {UNITS[cell]} for {cell!r}")
         self.everywhere = everywhere

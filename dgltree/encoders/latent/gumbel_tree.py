@@ -24,6 +24,7 @@ from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult,
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.sequence.padding import reverse_places
 from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_choice
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves of a Tree-LSTM that know their sentence: the states of an LSTM at each word.
@@ -168,10 +169,9 @@ class SequenceGumbelTree(JoiningCore):
         drawing = {"score": score, "scaled": scaled, "temperature": temperature, "noise": noise}
         own = {"composed": composed, "forget_bias": forget_bias, "leaf": leaf, "attention": attention}
         super().__init__(size, hidden_size, {**drawing, **own}, cell=cell, **shared)
-        chosen = (("score", score, SCORERS), ("leaf", leaf, LEAVES), ("composed", composed, COMPOSED))
-        for name, value, known in chosen:
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        check_choice("score", score, SCORERS)
+        check_choice("leaf", leaf, LEAVES)
+        check_choice("composed", composed, COMPOSED)
         if composed == "mixture" and score != "children":
             raise ValueError(f"composed is 'mixture', but the score {score!r} needs 'pairs'")
         if temperature <= 0:

@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 from dgltree.batching.moving import Movable
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.support.arguments import check_choice
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A batch as plain trees in preorder, whatever its numbering and its shared children.
@@ -155,8 +156,7 @@ def _flattened(symbol: Tensor, inner: Tensor, depth: Tensor, order: Order) -> Te
 
 def check_order(order: str) -> None:
     """``ValueError`` for an order that is not there."""
-    if order not in ORDERS:
-        raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
+    check_choice("order", order, ORDERS)
 
 
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:

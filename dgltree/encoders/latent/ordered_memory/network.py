@@ -15,7 +15,7 @@ from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, check_vectors, padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout
-from dgltree.support.arguments import check_dropout, check_size
+from dgltree.support.arguments import check_choice, check_dropout, check_size
 
 
 class Slots(NamedTuple):
@@ -154,10 +154,8 @@ class OrderedMemory(WordReader):
         check_size("num_slots", num_slots)
         for dropout in (cell_dropout, attention_dropout):
             check_dropout(dropout)
-        if operator not in OPERATORS:
-            raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
-        if attention not in ATTENTIONS:
-            raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
+        check_choice("operator", operator, OPERATORS)
+        check_choice("attention", attention, ATTENTIONS)
         self.input_size = input_size
         self.num_slots = num_slots
         self.allowed_maximum = allowed_maximum
