@@ -221,14 +221,17 @@ def nodes_of(batch: TreeBatch) -> Tensor:
     """:attr:`Sequences.nodes` of a batch that is read by its leaves."""
     flat = batch.to("cpu")
     trees = unfold(flat)
-    leaf, root = flat.arity[trees.node] == 0, trees.parent < 0
+    is_leaf = flat.arity[trees.node] == 0
+    is_root = trees.parent < 0
     tree = torch.arange(len(trees.sizes)).repeat_interleave(trees.sizes)
-    before = leaf.cumsum(0) - leaf.long()
-    place = before - before[root][tree]
-    found = torch.full((flat.num_nodes, 2), NO_WORD)
-    found[trees.node] = torch.stack([tree, place.where(leaf, torch.where(root, ROOT, NO_WORD))], 1)
-    found[trees.node.bincount(minlength=flat.num_nodes) > 1, 1] = NO_WORD
-    return found.to(batch.device)
+    leaves_before = is_leaf.cumsum(0) - is_leaf.long()
+    of_leaf = leaves_before - leaves_before[is_root][tree]
+    of_other = torch.where(is_root, ROOT, NO_WORD)
+    nodes = torch.full((flat.num_nodes, 2), NO_WORD)
+    nodes[trees.node] = torch.stack([tree, of_leaf.where(is_leaf, of_other)], 1)
+    has_several_parents = trees.node.bincount(minlength=flat.num_nodes) > 1
+    nodes[has_several_parents, 1] = NO_WORD
+    return nodes.to(batch.device)
 
 
 def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
@@ -243,10 +246,14 @@ def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple
     """
     if len(lengths) % 2:
         raise ValueError(f"a batch of {len(lengths)} trees; pairs need an even number")
-    first, second = lengths[::2], lengths[1::2]
-    row, t = (torch.arange(items.shape[1], device=items.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    first = lengths[::2]
+    second = lengths[1::2]
+    joined = first + 1 + second
+    place = torch.arange(items.shape[1], device=items.device)
+    row, t = (place < lengths.unsqueeze(1)).nonzero(as_tuple=True)
     start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()
-    pairs = items.new_full((len(first), int((first + second).max()) + 1, *items.shape[2:]), PADDING)
+    pairs = items.new_full((len(first), int(joined.max()), *items.shape[2:]), PADDING)
     pairs[row // 2, start[row] + t] = items[row, t]
-    pairs[torch.arange(len(first), device=items.device), first] = separator
-    return pairs, first + 1 + second
+    every = torch.arange(len(first), device=items.device)
+    pairs[every, first] = separator
+    return pairs, joined
