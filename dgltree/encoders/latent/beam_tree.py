@@ -270,7 +270,7 @@ class SequenceEfficientBeamTree(BeamSearch):
         self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
-        """With a front every word has a row of its own."""
+        """The words of ids (B, T); with a front every word has a row of its own."""
         if self.front is None:
             return super().items(ids, lengths)
         x = self.dropout(self.embedding(ids))
@@ -302,8 +302,8 @@ class SequenceEfficientBeamTree(BeamSearch):
         return context.words, root
 
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """With ``in_context`` the trace has ``ancestors``, too (B, K, T, T - 1): how much each word attends to the node
-        that each merge of a beam made, beams in the order of the parse."""
+        """The result of a call. With ``in_context`` the trace has ``ancestors``, too (B, K, T, T - 1): how much each
+        word attends to the node that each merge of a beam made, beams in the order of the parse."""
         if self.context is None or not trace:
             return super().read(ids, lengths, trace)
         ended, context = self._in_context(self.context, ids, lengths)

@@ -477,7 +477,7 @@ def search_in_order(
 
 
 Search = Callable[[Tensor, Starts, Tensor], Ended]
-"""Of states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
+"""A search over states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
 
 
 class Draws:

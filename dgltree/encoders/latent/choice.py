@@ -121,7 +121,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
 
 
 def tolerance(dtype: torch.dtype) -> float:
-    """By how much scores of a dtype may differ and be equal, relative to the largest in size."""
+    """How much scores of a dtype may differ by and be equal, relative to the largest in size."""
     return max(SCORE_TOLERANCE, ROUNDINGS * torch.finfo(dtype).eps)
 
 

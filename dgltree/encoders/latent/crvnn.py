@@ -32,8 +32,8 @@ def neighbours(e: Tensor, how: Neighbours = "cut") -> tuple[Tensor, Tensor]:
 
 
 def _cut(e: Tensor) -> tuple[Tensor, Tensor]:
-    """With K_ab what exists after place a up to place b, at most 1: R_ij = K_ij - K_i,j-1, which is e_j until 1 is used
-    up, and L_ij = K_j-1,i-1 - K_j,i-1.
+    """L and R by K_ab, what exists after place a up to place b, at most 1: R_ij = K_ij - K_i,j-1, which is e_j until 1
+    is used up, and L_ij = K_j-1,i-1 - K_j,i-1.
 
     In float64: differences of sums from the first place on lose a digit of float32 every ten places (at 300 places
     states were 1.3e-2 off).
@@ -70,7 +70,7 @@ APPROXIMATIONS = {"erf": "none", "tanh": "tanh"}
 THRESHOLDS = {"first": 0.01, "later": 0.1}
 """The existence below which a node has gone."""
 FEATURES = 64
-"""Of "first": how many numbers say whether something was just merged into a node."""
+"""How many numbers say, in "first", whether something was just merged into a node."""
 MIN_PROBABILITY = 4e-8
 """Added to a denominator whose other terms can all be 0."""
 HALF = 0.5

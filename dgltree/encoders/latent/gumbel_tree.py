@@ -209,7 +209,7 @@ class SequenceGumbelTree(JoiningCore):
         self.score = _made(score, hidden_size, math.sqrt(root) if scaled else 1.0)
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
-        """With an LSTM every word has a row of its own."""
+        """The words of ids (B, T); with an LSTM every word has a row of its own."""
         if not isinstance(self.leaf, LeafLSTM):
             return super().items(ids, lengths)
         x = self.dropout(self.embedding(ids))

@@ -41,9 +41,9 @@ class JoinResult(NamedTuple):
     state: Tensor
     """(B, D)"""
     parse: Merges | Beams
-    """Of S - 1 gaps between states."""
+    """The merges over the S - 1 gaps between states."""
     losses: Mapping[str, Tensor] = {}
-    """As of :class:`dgltree.encoders.encoder.Encoded`."""
+    """The losses of :class:`dgltree.encoders.encoder.Encoded`."""
     trace: Mapping[str, Tensor] = {}
 
 

@@ -170,7 +170,7 @@ class JoinedBeams(NamedTuple):
     """Beams after a join each."""
 
     numbers: BeamNumbers
-    """Of S - 1 nodes; some pairs are new."""
+    """The beams, of S - 1 nodes; some pairs are new."""
     closed: Tensor
     """(b, K) int64, the gap that each closed."""
     missing: Tensor

@@ -40,7 +40,8 @@ def unfold(batch: TreeBatch) -> Unfolded:
 
     A loop over the nodes, not over levels: a chain may have as many levels as nodes.
     """
-    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
+    pointer = batch.child_ptr.tolist()
+    child = batch.child_index.tolist()
     node: list[int] = []
     parent: list[int] = []
     slot: list[int] = []
@@ -58,12 +59,19 @@ def unfold(batch: TreeBatch) -> Unfolded:
             parent.append(above)
             slot.append(position)
             depth.append(d)
-            first, stop = pointer[j], pointer[j + 1]
+            first = pointer[j]
+            stop = pointer[j + 1]
             for e in range(stop - 1, first - 1, -1):
                 stack.append((child[e], here, e - first, d + 1))
         ends.append(len(node))
     sizes = torch.tensor([0, *ends]).diff()
-    return Unfolded(torch.tensor(node), torch.tensor(parent), torch.tensor(slot), torch.tensor(depth), sizes)
+    return Unfolded(
+        node=torch.tensor(node),
+        parent=torch.tensor(parent),
+        slot=torch.tensor(slot),
+        depth=torch.tensor(depth),
+        sizes=sizes,
+    )
 
 
 Order = Literal["leaves", "bracketed", "unlabelled", "preorder"]
@@ -133,15 +141,17 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
 
 def sequences_of(flat: TreeBatch, trees: Unfolded, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
     """:func:`linearize` of a batch on the CPU, and of what it unfolds to."""
-    symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
-    before = torch.nn.functional.pad(inner.cumsum(0), (1, 0))  # inner nodes before each node
+    symbol = symbols(flat, vocabulary)[trees.node]
+    is_inner = flat.arity[trees.node] > 0
+    inner_before = torch.nn.functional.pad(is_inner.cumsum(0), (1, 0))
     ends = trees.sizes.cumsum(0)
-    inner_counts = before[ends] - before[ends - trees.sizes]
+    inner_counts = inner_before[ends] - inner_before[ends - trees.sizes]
     lengths = trees.sizes + EXTRA_IDS[order] * inner_counts
     row = torch.repeat_interleave(lengths)
+    start = lengths.cumsum(0) - lengths
+    column = torch.arange(len(row)) - start[row]
     ids = torch.full((len(lengths), int(lengths.max())), PADDING)
-    column = torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row]
-    ids[row, column] = _flattened(symbol, inner, trees.depth, order)
+    ids[row, column] = _flattened(symbol, is_inner, trees.depth, order)
     return ids, lengths
 
 
@@ -186,8 +196,10 @@ def _refuse(batch: TreeBatch, wrong: Tensor, what: str) -> None:
 # The plan of a sequence encoder: sequences of ids.
 
 
-ROOT, NO_WORD = -1, -2
-"""In place of the place of a node's word."""
+ROOT = -1
+"""What a root that is not a word has for the place of its word."""
+NO_WORD = -2
+"""What any other node that is not a word has for it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -240,7 +240,7 @@ def is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
 
 
 class KeptSlots(NamedTuple):
-    """Of all slots of a word what their gradients need, in the order in which the kernel takes it; (pairs, ...)."""
+    """What the gradients of all slots of a word need, in the order in which the kernel takes it; (pairs, ...)."""
 
     hidden: Tensor
     """(pairs, 4 D), what the activation is of."""
@@ -343,7 +343,7 @@ def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
-    """Of each slot, as an argument, what multiplies by its part of a mask; nothing for a mask without rows."""
+    """What multiplies by the part of a mask of each slot, as an argument; nothing for a mask without rows."""
     if not len(mask):
         return [{}] * len(counts)
     return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)]
