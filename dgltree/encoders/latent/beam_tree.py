@@ -196,10 +196,10 @@ class SequenceBeamTree(BeamSearch):
     proposals the K with the best totals a become the next beams, until one state is left in each.
 
     .. math::
-        c_{b,j} &= cell(h_{b,j}, h_{b,j+1}) \quad (1) \\
-        s_{b,j} &= w \cdot c_{b,j} + w_0 \quad (2) \\
-        a_{b,j} &= a_b + \log(softmax(s_b)_j + 10^{-20}) \quad (3) \\
-        g &= \sum_b softmax(a)_b \, h_b \quad (4)
+        c_{b,j} &= cell(h_{b,j}, h_{b,j+1})\quad(1) \\
+        s_{b,j} &= w \cdot c_{b,j} + w_0\quad(2) \\
+        a_{b,j} &= a_b + \log(softmax(s_b)_j + 10^{-20})\quad(3) \\
+        g &= \sum_b softmax(a)_b \, h_b\quad(4)
 
     Nothing but the totals carries a gradient to the scorer. Of scores within 1e-9 of each other the leftmost wins.
 
@@ -227,7 +227,7 @@ class SequenceEfficientBeamTree(BeamSearch):
     As :class:`SequenceBeamTree`, but a pair is scored by the first k numbers of its two states, so that only what is
     kept has to be composed:
 
-    .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d' \quad (2)
+    .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d'\quad(2)
 
     With ``in_context`` each word has a vector, too, of the nodes above it in all beams
     (:class:`dgltree.encoders.latent.gated_attention.ParentAttention`): a word's meaning in its sentence.

@@ -171,7 +171,7 @@ class Proposals(NamedTuple):
     """(b, P), by which they are kept, -inf of what is not usable."""
 
 
-class Step(NamedTuple):
+class BeamStep(NamedTuple):
     """The beams (b, K) after a step, and what it takes to read the merges of one backwards."""
 
     beams: OpenBeams
@@ -218,7 +218,7 @@ def search(
     pairs = lengths_on_cpu - 1
     pairs_on_device = pairs.to(nodes.states.buffer.device, non_blocking=True)
     ended: list[tuple[Tensor, ...]] = []
-    steps: list[Step] = []
+    steps: list[BeamStep] = []
     for t in range(longest - 1):
         count = sum(length > t + 1 for length in lengths)
         ended.append(_ended(beams, count, beam_size))
@@ -265,7 +265,7 @@ def _ended(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
     return tuple(pad(part[count:], (0, missing)) for part in parts)
 
 
-def _step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, noise: bool, soft: bool) -> Step:
+def _step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, noise: bool, soft: bool) -> BeamStep:
     """Choose the joins that become the next beams, and join; the rest as of :func:`search`."""
     kernel = None if soft else beam_kernel(nodes.scores)
     if kernel is not None:
@@ -340,11 +340,11 @@ def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int
 
 def _joined(
     nodes: Nodes, beams: OpenBeams, choice: Choice, candidates: Candidates, total: Tensor, usable: Tensor
-) -> Step:
+) -> BeamStep:
     """Join the chosen pairs; the beams after it have these totals, and are usable so, (b, K) on the model's device."""
     joined = nodes.join(beams.numbers, choice, candidates.on_cpu)
     after = OpenBeams(joined.numbers, total, usable, choice.alive)
-    return Step(after, choice.parent, joined.closed)
+    return BeamStep(after, choice.parent, joined.closed)
 
 
 class MixedBeam(NamedTuple):
@@ -411,7 +411,7 @@ def _with_last(beams: OpenBeams, mixed: MixedBeam) -> OpenBeams:
     )
 
 
-def _orders(steps: list[Step], alive: Tensor) -> tuple[Tensor, Tensor]:
+def _orders(steps: list[BeamStep], alive: Tensor) -> tuple[Tensor, Tensor]:
     """(B, K, T - 1), the gaps that each beam closed, read backwards from its end; (B, K), the start it came from."""
     beam = torch.arange(alive.shape[1]).repeat(len(alive), 1)
     orders = torch.full((*alive.shape, len(steps)), CLOSED)

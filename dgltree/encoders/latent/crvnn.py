@@ -146,13 +146,13 @@ class SequenceCRvNN(JoiningCore):
 
     .. math::
         R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}), \; j > i; \; L \text{ mirrored}
-        \quad (1) \\
-        s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b' \quad (2) \\
-        A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i) \quad (3) \\
-        p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8}) \quad (4) \\
-        q &= L p \quad (5) \\
-        h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i \quad (6) \\
-        e_i &\leftarrow e_i (1 - p_i) \quad (7)
+        \quad(1) \\
+        s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b'\quad(2) \\
+        A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i)\quad(3) \\
+        p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8})\quad(4) \\
+        q &= L p\quad(5) \\
+        h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i\quad(6) \\
+        e_i &\leftarrow e_i (1 - p_i)\quad(7)
 
     where p is the probability that a node is merged into its right neighbour; it is 0 for START, END and the last word,
     which is the answer. A sequence is done when one node other than START and END is above the threshold, or after T

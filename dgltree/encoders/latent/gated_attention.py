@@ -98,16 +98,16 @@ class ParentAttention(GatedAttention):
     longest way from p down to a word, p included,
 
     .. math::
-        s &= LN(W_0 x + b_0) \quad (1) \\
-        U_i &= SiLU(W_u s_i) \quad (2) \\
-        V_p &= SiLU(W_v s_p) \quad (3) \\
-        Z &= SiLU(W_z s) \quad (4) \\
-        Q_i &= Z_i \odot \gamma_1 + \beta_1, \quad Q'_i = Z_i \odot \gamma_2 + \beta_2 \quad (5) \\
-        K_p &= Z_p \odot \gamma_3 + \beta_3 \quad (6) \\
-        \alpha_{ip} &= softmax_p((Q_i \cdot K_p + Q'_i \cdot E_{\min(height_p, 10)}) / \sqrt{2 d}) \quad (7) \\
-        o_i &= drop(W_o (U_i \odot \sum_p \alpha_{ip} V_p)) \quad (8) \\
-        g_i &= \sigma(W_g [o_i; x_i]) \quad (9) \\
-        x_i &\leftarrow g_i \odot o_i + (1 - g_i) \odot x_i \quad (10)
+        s &= LN(W_0 x + b_0)\quad(1) \\
+        U_i &= SiLU(W_u s_i)\quad(2) \\
+        V_p &= SiLU(W_v s_p)\quad(3) \\
+        Z &= SiLU(W_z s)\quad(4) \\
+        Q_i &= Z_i \odot \gamma_1 + \beta_1, \quad Q'_i = Z_i \odot \gamma_2 + \beta_2\quad(5) \\
+        K_p &= Z_p \odot \gamma_3 + \beta_3\quad(6) \\
+        \alpha_{ip} &= softmax_p((Q_i \cdot K_p + Q'_i \cdot E_{\min(height_p, 10)}) / \sqrt{2 d})\quad(7) \\
+        o_i &= drop(W_o (U_i \odot \sum_p \alpha_{ip} V_p))\quad(8) \\
+        g_i &= \sigma(W_g [o_i; x_i])\quad(9) \\
+        x_i &\leftarrow g_i \odot o_i + (1 - g_i) \odot x_i\quad(10)
 
     The sum and the softmax are over the ancestors of i; of a word without any, o is 0. The nodes' vectors stay.
 

@@ -115,16 +115,16 @@ class SequenceGumbelTree(JoiningCore):
     Until one state is left: all neighbours are composed and scored, and one pair is joined,
 
     .. math::
-        c_j &= cell(h_j, h_{j+1}) \quad (1) \\
-        s_j &= q \cdot c_j / \sqrt n \quad (2) \\
-        y &= softmax((s + \epsilon) / \tau), \quad \epsilon \sim Gumbel \quad (3) \\
-        m &= onehot(\arg\max y) \text{ with the gradient of } y \quad (4) \\
-        h' &= shrink(h, m, c) \quad (5)
+        c_j &= cell(h_j, h_{j+1})\quad(1) \\
+        s_j &= q \cdot c_j / \sqrt n\quad(2) \\
+        y &= softmax((s + \epsilon) / \tau), \quad \epsilon \sim Gumbel\quad(3) \\
+        m &= onehot(\arg\max y) \text{ with the gradient of } y\quad(4) \\
+        h' &= shrink(h, m, c)\quad(5)
 
     With "children" the cell is called once a step, on the mixtures of the left and of the right states by m, as the
     program of EGT-GRC does; the states are the same as with all pairs composed, the gradient is not:
 
-    .. math:: c = cell(\sum_j m_j h_j, \sum_j m_j h_{j+1}) \quad (6)
+    .. math:: c = cell(\sum_j m_j h_j, \sum_j m_j h_{j+1})\quad(6)
 
     In evaluation m is the one of the best s, without noise; then only what a merge changes is computed, by
     :mod:`dgltree.encoders.latent.beams`. Of scores within 1e-9 of each other the leftmost wins.

@@ -152,7 +152,7 @@ def cumax_backward(d: Tensor, soft: Tensor) -> Tensor:
     return torch.addcmul(later, soft, total, value=-1)
 
 
-class StepRows(NamedTuple):
+class LayerStep(NamedTuple):
     """Where the rows of one step are, with the B states that the first step continues from in front of all others."""
 
     start: int
@@ -185,7 +185,7 @@ class TorchSteps:
 
     def __init__(self, rows: LayerRows) -> None:
         self._rows = rows
-        self._steps = [StepRows(*bounds) for bounds in rows.bounds]
+        self._steps = [LayerStep(*bounds) for bounds in rows.bounds]
         self._kept: dict[int, Kept] = {}
 
     def forward(self, t: int) -> None:
@@ -311,13 +311,13 @@ class Recurrence(torch.autograd.Function):
         return given.gates, d_weight, given.states[:batch], given.cells[:batch], None, None, None, None
 
 
-def _steps(ends: Ragged) -> list[StepRows]:
+def _steps(ends: Ragged) -> list[LayerStep]:
     """The rows of each step."""
     batch = ends.counts[0]
-    steps: list[StepRows] = []
+    steps: list[LayerStep] = []
     earlier = 0
     for start, stop in pairwise(ends.starts):
-        steps.append(StepRows(start, stop, batch + start, earlier))
+        steps.append(LayerStep(start, stop, batch + start, earlier))
         earlier = batch + start
     return steps
 
@@ -338,13 +338,13 @@ class ONLSTMLayer(nn.Module):
     :math:`cumax(z) = cumsum(softmax(z))`,
 
     .. math::
-        \tilde f &= cumax(W x_t + U h_{t-1} + b) \quad (1) \\
-        \tilde i &= 1 - cumax(W' x_t + U' h_{t-1} + b') \quad (2) \\
-        \omega &= \tilde f \odot \tilde i \quad (3) \\
-        \hat f &= f \odot \omega + (\tilde f - \omega) \quad (4) \\
-        \hat i &= i \odot \omega + (\tilde i - \omega) \quad (5) \\
-        c_t &= \hat f \odot c_{t-1} + \hat i \odot \hat c \quad (6) \\
-        h_t &= o \odot \tanh(c_t) \quad (7)
+        \tilde f &= cumax(W x_t + U h_{t-1} + b)\quad(1) \\
+        \tilde i &= 1 - cumax(W' x_t + U' h_{t-1} + b')\quad(2) \\
+        \omega &= \tilde f \odot \tilde i\quad(3) \\
+        \hat f &= f \odot \omega + (\tilde f - \omega)\quad(4) \\
+        \hat i &= i \odot \omega + (\tilde i - \omega)\quad(5) \\
+        c_t &= \hat f \odot c_{t-1} + \hat i \odot \hat c\quad(6) \\
+        h_t &= o \odot \tanh(c_t)\quad(7)
 
     The master gates have D_m = D / C values, each for C neighbouring units. The last chunk has f~ = 1 and i~ = 0, so
     its C units are always 0.

@@ -197,9 +197,9 @@ def _refuse(batch: TreeBatch, wrong: Tensor, what: str) -> None:
 
 
 ROOT = -1
-"""What a root that is not a word has for the place of its word."""
+"""The place of the word of a root that is not a word."""
 NO_WORD = -2
-"""What any other node that is not a word has for it."""
+"""The place of the word of any other node that is not a word."""
 
 
 @dataclass(frozen=True, eq=False)

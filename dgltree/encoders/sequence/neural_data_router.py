@@ -25,11 +25,11 @@ class GeometricAttention(nn.Module):
     r"""Attention to the nearest match (Csordás, Irie, Schmidhuber 2022, arXiv 2110.07732, section 3.2).
 
     .. math::
-        q_i &= W_q x_i + c, \quad k_j = drop_k(W_k x_j) \quad (1) \\
-        D_i &= W_d x_i + b_d \quad (2) \\
-        l_{ij} &= \alpha \langle q_i, k_j \rangle + \beta D_i[\text{side of } j] + \gamma \quad (3) \\
-        A_{ij} &= \sigma(l_{ij}) \prod_{k \text{ before } j} (1 - \sigma(l_{ik})) \quad (4) \\
-        Att(x)_i &= W_o \sum_j A_{ij} W_v x_j \quad (5)
+        q_i &= W_q x_i + c, \quad k_j = drop_k(W_k x_j)\quad(1) \\
+        D_i &= W_d x_i + b_d\quad(2) \\
+        l_{ij} &= \alpha \langle q_i, k_j \rangle + \beta D_i[\text{side of } j] + \gamma\quad(3) \\
+        A_{ij} &= \sigma(l_{ij}) \prod_{k \text{ before } j} (1 - \sigma(l_{ik}))\quad(4) \\
+        Att(x)_i &= W_o \sum_j A_{ij} W_v x_j\quad(5)
 
     Each head has its own q, k, D, A and columns of W_v x.
 
@@ -113,10 +113,10 @@ class RouterLayer(nn.Module):
     r"""One step of every word: attend, transform, and copy or write by a gate (sections 3.1 and 3.2).
 
     .. math::
-        u &= LN(x + drop(Att(x))) \quad (6) \\
-        f &= LN(W_2 drop(relu(W_1 u + b_1)) + b_2) \quad (7) \\
-        g &= m \sigma(G_2 drop(relu(G_1 u + c_1)) + c_2) \quad (8) \\
-        x' &= (1 - g) x + g f \quad (9)
+        u &= LN(x + drop(Att(x)))\quad(6) \\
+        f &= LN(W_2 drop(relu(W_1 u + b_1)) + b_2)\quad(7) \\
+        g &= m \sigma(G_2 drop(relu(G_1 u + c_1)) + c_2)\quad(8) \\
+        x' &= (1 - g) x + g f\quad(9)
 
     In training m is 0 for all of a place with the probability ``gate_dropout``, without rescaling; else it is 1.
 

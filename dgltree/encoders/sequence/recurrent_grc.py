@@ -14,9 +14,9 @@ class SequenceRecurrentGRC(SequenceCore):
     r"""RecurrentGRC: two GRCs of n / 2 each, one per direction (Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
 
     .. math::
-        [x_t; y_t] &= LN(W_0 \, drop(e_t) + b_0) \quad (1) \\
-        f_t &= GRC(f_{t-1}, x_t), \quad b_t = GRC'(b_{t+1}, y_t), \quad f_0 = b_{T+1} = 0 \quad (2) \\
-        g &= \frac 1 T \sum_t (W [f_t; b_t] + b) \quad (3)
+        [x_t; y_t] &= LN(W_0 \, drop(e_t) + b_0)\quad(1) \\
+        f_t &= GRC(f_{t-1}, x_t), \quad b_t = GRC'(b_{t+1}, y_t), \quad f_0 = b_{T+1} = 0\quad(2) \\
+        g &= \frac 1 T \sum_t (W [f_t; b_t] + b)\quad(3)
 
     Args:
         size: the number of ids.

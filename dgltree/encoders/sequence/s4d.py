@@ -23,11 +23,11 @@ class S4D(nn.Module):
     With the complex states n = 0 to 31 of a channel, and their step :math:`\Delta = e^\delta`,
 
     .. math::
-        A_n &= -e^{a_n} - i b_n \quad (1) \\
-        \bar A_n &= \frac{1 + \Delta A_n / 2}{1 - \Delta A_n / 2} \quad (2) \\
-        \bar B_n &= \frac{\Delta B_n}{1 - \Delta A_n / 2} \quad (3) \\
-        s_t &= \bar A s_{t-1} + \bar B u_t, \quad y_t = 2 \, \Re \sum_n C_n s_{t,n} + d \, u_t \quad (4) \\
-        out_t &= drop(GELU(drop(y_t))) \quad (5)
+        A_n &= -e^{a_n} - i b_n\quad(1) \\
+        \bar A_n &= \frac{1 + \Delta A_n / 2}{1 - \Delta A_n / 2}\quad(2) \\
+        \bar B_n &= \frac{\Delta B_n}{1 - \Delta A_n / 2}\quad(3) \\
+        s_t &= \bar A s_{t-1} + \bar B u_t, \quad y_t = 2 \, \Re \sum_n C_n s_{t,n} + d \, u_t\quad(4) \\
+        out_t &= drop(GELU(drop(y_t)))\quad(5)
 
     computed as one convolution of u with :math:`K_l = 2 \Re \sum_n C_n \bar B_n \bar A_n^l` (6).
 

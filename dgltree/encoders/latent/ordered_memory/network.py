@@ -107,10 +107,10 @@ class OrderedMemory(WordReader):
     Then, for i = 1 ... N in order,
 
     .. math::
-        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j \quad (5) \\
-        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i \quad (6) \\
-        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t \quad (7) \\
-        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i \quad (8)
+        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j\quad(5) \\
+        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i\quad(6) \\
+        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t\quad(7) \\
+        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i\quad(8)
 
     The state of a step is :math:`\hat M_t^N`. The cell's LayerNorm is that of the input.
 

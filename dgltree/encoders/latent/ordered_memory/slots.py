@@ -37,7 +37,7 @@ class PublishedAttention(nn.Module):
 
     .. math::
         q &= LN_q(W_q \, drop(\tilde x) + b_q), \quad k_i = LN_k(W_k \, drop(\hat M^i) + b_k) \\
-        \alpha_i &= w \cdot drop(relu(q + k_i)) / \sqrt D \quad (1)
+        \alpha_i &= w \cdot drop(relu(q + k_i)) / \sqrt D\quad(1)
 
     Args:
         hidden_size: D.
@@ -70,7 +70,7 @@ class PublishedAttention(nn.Module):
 class PaperAttention(nn.Module):
     r"""Scores of the slots as the paper writes them (Shen et al. 2019, arXiv 1910.13466).
 
-    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M^i); drop(\tilde x)])) / \sqrt N \quad (1)
+    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M^i); drop(\tilde x)])) / \sqrt N\quad(1)
 
     W is ``key`` and ``query`` side by side. N is the number of slots, so more slots give a flatter attention.
 
@@ -113,9 +113,9 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
     r"""The attention p (B, k) to the last k of N slots, from their scores and the last :math:`\overrightarrow\pi`.
 
     .. math::
-        \beta_i &= \exp(\alpha_i - \max \alpha) \quad (2) \\
-        \hat\beta_i &= \beta_i \overrightarrow\pi^{i+1}, \quad \overrightarrow\pi^{N+1} = 1 \quad (3) \\
-        p &= \hat\beta / \max(\sum \hat\beta, 10^{-12}) \quad (4)
+        \beta_i &= \exp(\alpha_i - \max \alpha)\quad(2) \\
+        \hat\beta_i &= \beta_i \overrightarrow\pi^{i+1}, \quad \overrightarrow\pi^{N+1} = 1\quad(3) \\
+        p &= \hat\beta / \max(\sum \hat\beta, 10^{-12})\quad(4)
 
     Args:
         alpha: scores (B, k).
@@ -240,7 +240,7 @@ def is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
 
 
 class KeptSlots(NamedTuple):
-    """What the gradients of all slots of a word need, in the order in which the kernel takes it; (pairs, ...)."""
+    """Tensors that the gradients of all slots of a word need, as the kernel takes them; (pairs, ...)."""
 
     hidden: Tensor
     """(pairs, 4 D), what the activation is of."""
@@ -343,7 +343,7 @@ def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
-    """What multiplies by the part of a mask of each slot, as an argument; nothing for a mask without rows."""
+    """A function that multiplies by the part of a mask, as an argument of each slot; none for a mask without rows."""
     if not len(mask):
         return [{}] * len(counts)
     return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)]
