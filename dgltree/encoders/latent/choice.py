@@ -179,7 +179,7 @@ def shrink(h: Tensor, choice: Tensor, merged: Tensor) -> Tensor:
         left = h[..., :-1, :]
         right = h[..., 1:, :]
         return m * merged + (1 - cum) * left + (cum - m) * right
-    rest = without(h, choice + 1)
+    rest = without(h, choice)
     indices = torch.arange(rest.shape[choice.dim()], device=h.device)
     is_merged = indices == choice.unsqueeze(-1)
     if h.dim() == is_merged.dim():
