@@ -279,8 +279,9 @@ class SequenceGumbelTree(JoiningCore):
 
     def _mixture(self, left: Tensor, right: Tensor, m: Tensor) -> Tensor:
         """(b, 1, D), what the left and right states (b, S - 1, D), each averaged by m (b, S - 1), become (6)."""
-        weights = m.unsqueeze(1)
-        return self.cell(weights @ left, weights @ right, self.norm)
+        mean_left = m.unsqueeze(1) @ left
+        mean_right = m.unsqueeze(1) @ right
+        return self.cell(mean_left, mean_right, self.norm)
 
     def _scores(self, left: Tensor, right: Tensor, composed: Tensor | None, candidates: Tensor) -> Tensor:
         """(b, S - 1), of the pairs (2), with noise; -inf after the last of each sequence."""
