@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells.tree_lstm import lstm_state
+from dgltree.support.arguments import check_choice
 from dgltree.support.torch_internals import inside_transform
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -215,6 +216,5 @@ COMPOSITIONS: dict[str, type[GatedRecursive] | type[TanhComposition] | type[LSTM
 
 def composition_named(name: str) -> type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]:
     """``ValueError`` for a name that is not in ``COMPOSITIONS``."""
-    if name not in COMPOSITIONS:
-        raise ValueError(f"cell is {name!r}; it must be one of {', '.join(COMPOSITIONS)}")
+    check_choice("cell", name, COMPOSITIONS)
     return COMPOSITIONS[name]

@@ -10,14 +10,14 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.engine.contract import Children, State
 from dgltree.engine.typed_linear import Affine, Linear
+from dgltree.support.arguments import check_choice
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
 
 
 def activation_named(name: str) -> Callable[[Tensor], Tensor]:
     """``ValueError`` for a name that is not in ``ACTIVATIONS``."""
-    if name not in ACTIVATIONS:
-        raise ValueError(f"activation is {name!r}; it must be one of {', '.join(ACTIVATIONS)}")
+    check_choice("activation", name, ACTIVATIONS)
     return ACTIVATIONS[name]
 
 

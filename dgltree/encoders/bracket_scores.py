@@ -66,5 +66,5 @@ class InducedBrackets:
 
     @property
     def f1(self) -> float:
-        """Of all brackets together, 0 to 1."""
+        """The F1 of all brackets together, 0 to 1."""
         return self.corpus.f1 / 100

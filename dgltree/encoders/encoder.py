@@ -41,16 +41,22 @@ class Parse(ABC):
     def _repr_html_(self) -> str:
         """The trees over the places of the words, of the first sequences, for notebooks; under 50 KB."""
         sizes = self.sizes
-        places = [[str(place) for place in range(1, size + 1)] for size in sizes]
         if not sizes or 0 in sizes:
             return frame_pictures(f"{self.kind} of {len(sizes)} sequences", [])
+        places = [_places(size) for size in sizes]
         trees = self.trees(places)[:DRAWN]
         title = f"the tree by {self.kind} over words 1 to {sizes[0]}"
         if len(sizes) > 1:
             title = f"the trees by {self.kind} over the words of {len(sizes)} sequences"
-            title += f"; the first {DRAWN}" if len(sizes) > DRAWN else ""
+        if len(sizes) > DRAWN:
+            title += f"; the first {DRAWN}"
         most = MAX_PICTURE_NODES // len(trees)
-        return frame_pictures(title, [tree_svg(each, _word, lambda node: node.children, most) for each in trees])
+        pictures = [tree_svg(tree, _word, lambda node: node.children, most) for tree in trees]
+        return frame_pictures(title, pictures)
+
+
+def _places(size: int) -> list[str]:
+    return [str(place) for place in range(1, size + 1)]
 
 
 def _word(node: Tree) -> str:
@@ -72,7 +78,8 @@ class Attention(Parse):
         return _sizes(self.scores, self.lengths)
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
-        return [tree_from_attention(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+        scores = self.scores.detach().cpu()
+        return [tree_from_attention(names, row[: len(names)]) for names, row in zip(words, scores, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -90,11 +97,14 @@ class Distances(Parse):
         return _sizes(self.scores, self.lengths)
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
-        return [tree_from_distances(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+        scores = self.scores.detach().cpu()
+        return [tree_from_distances(names, row[: len(names)]) for names, row in zip(words, scores, strict=True)]
 
 
 def _sizes(scores: Tensor, lengths: Tensor | None) -> list[int]:
-    return [scores.shape[1]] * len(scores) if lengths is None else lengths.tolist()
+    if lengths is None:
+        return [scores.shape[1]] * len(scores)
+    return lengths.tolist()
 
 
 @dataclass(frozen=True)
@@ -140,7 +150,7 @@ class Encoded:
     parse: Parse | None = None
     """The trees that this pass used to compute ``root``; None of an encoder that finds none."""
     losses: Mapping[str, Tensor] = field(default_factory=dict)
-    """By name (B,), what a training adds to its own loss, as a mean; what weighs them is in them."""
+    """Losses by name, (B,) each: what a training adds to its own loss, as a mean; what weighs them is in them."""
     trace: Mapping[str, Tensor] | None = None
     """Further results, if they were asked for; each encoder documents its own."""
 
@@ -158,10 +168,10 @@ class Planned(Protocol):
     """
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Planned":
-        """The same with ``function`` of every tensor."""
+        """A preparation with ``function`` of every tensor."""
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Planned":
-        """The same on a device."""
+        """A preparation whose tensors are on a device."""
 
 
 class Encoder(nn.Module, ABC):
@@ -193,8 +203,8 @@ class Encoder(nn.Module, ABC):
         return batch
 
     def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:
-        """The same vectors, and what else the pass gives: the trees that it used, its own losses, and on demand a
-        trace.
+        """The vectors of a call, and what else the pass gives: the trees that it used, its own losses, and on demand
+        a trace.
 
         Args:
             batch, share: as in a call.

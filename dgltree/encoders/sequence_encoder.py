@@ -136,13 +136,16 @@ class SequenceEncoder(Encoder, VocabularySigned):
 
     def words(self, batch: TreeBatch | Sequences) -> list[list[str]]:
         """The items of each sequence: tokens, names of functions, and the brackets ``(`` and ``)``."""
-        sequences, names = self._sequences(batch), [*symbol_names(self.vocabulary), SEPARATOR]
-        rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
-        return [[names[i] for i in ids[:length]] for ids, length in rows]
+        sequences = self._sequences(batch)
+        names = [*symbol_names(self.vocabulary), SEPARATOR]
+        words: list[list[str]] = []
+        for ids, length in zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True):
+            words.append([names[i] for i in ids[:length]])
+        return words
 
     @exclude_from_compile
     def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
-        """As a call; of joint pairs without a parse."""
+        """The result of a call; of joint pairs without a parse."""
         sequences = self._sequences(batch)
         if self.pairs is not None or sequences.places is not None:
             return Encoded(self(sequences, share))
@@ -212,13 +215,18 @@ class SequenceEncoder(Encoder, VocabularySigned):
 
 def sequence_options(core: type[SequenceCore]) -> list[str]:
     """The options of an encoder with such a core: its own, the core's, and those of the core's base classes."""
-    made = [SequenceEncoder, *core.__mro__]
-    parameters = [signature(vars(of)["__init__"]).parameters.values() for of in made if "__init__" in vars(of)]
-    return list(dict.fromkeys(p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY))
+    names: dict[str, None] = {}
+    for kind in (SequenceEncoder, *core.__mro__):
+        if "__init__" not in vars(kind):
+            continue
+        for parameter in signature(vars(kind)["__init__"]).parameters.values():
+            if parameter.kind is Parameter.KEYWORD_ONLY:
+                names[parameter.name] = None
+    return list(names)
 
 
 def _name(kind: type[SequenceCore]) -> str:
-    """Of a core: its key in the registry, or that of its class, which cannot be saved."""
+    """The key of a core in the registry, or the name of its class, which cannot be saved."""
     return next((name for name, known in SEQUENCE_ENCODERS.items() if known is kind), kind.__name__)
 
 

@@ -15,6 +15,7 @@ from dgltree.encoders.latent.easy_first import easy_first
 from dgltree.engine.contract import State
 from dgltree.engine.memory import available_bytes
 from dgltree.engine.propagate import propagate
+from dgltree.support.arguments import check_choice
 from dgltree.trees.tree import Tree
 
 MATRICES = 3
@@ -146,10 +147,8 @@ class Autoencoder(nn.Module):
             )
         if everywhere and not entangled:
             raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
-        if loss not in get_args(Loss):
-            raise ValueError(f"loss is {loss!r}; it must be one of {', '.join(get_args(Loss))}")
-        if places not in get_args(Places):
-            raise ValueError(f"places is {places!r}; it must be one of {', '.join(get_args(Places))}")
+        check_choice("loss", loss, get_args(Loss))
+        check_choice("places", places, get_args(Places))
         self.up = up
         self.down = down
         self.vocabulary = up.vocabulary

@@ -40,6 +40,13 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} is {size!r}; it must be a whole number, 1 or more")
 
 
+def check_choice(name: str, value: str, known: Iterable[str]) -> None:
+    """``ValueError`` for a value that is not among the known ones."""
+    names = list(known)
+    if value not in names:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(names)}")
+
+
 def check_dropout(dropout: float, name: str = "dropout") -> None:
     """``ValueError`` for what is not a probability below 1."""
     if not 0 <= dropout < 1:

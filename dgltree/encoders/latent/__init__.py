@@ -1,1 +1,4 @@
-"""Networks that find the trees themselves: Ordered Memory and ON-LSTM."""
+"""Networks that find the trees themselves.
+
+Which options only choose between programs of one network, and whose: the table of published names in docs/networks.md.
+"""

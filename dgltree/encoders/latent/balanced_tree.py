@@ -30,29 +30,35 @@ class SequenceBalancedTree(JoiningCore):
 
     def join(self, items: Items) -> JoinResult:
         """There is nothing to trace."""
-        lengths, width = items.lengths.cpu(), items.rows.shape[1]  # all places are known by these
-        row, column = (torch.arange(width) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
-
-        def there(index: Tensor) -> Tensor:
-            return index.to(items.states.device, non_blocking=True)
-
-        h, sizes = items.states[items.rows.flatten()[there(row * width + column)]], lengths
+        device = items.states.device
+        sizes = items.lengths.cpu()  # all indices are known by these, so that a GPU is waited for once
+        words = items.rows.shape[1]
+        is_word = torch.arange(words) < sizes.unsqueeze(1)
+        sequence, t = is_word.nonzero(as_tuple=True)
+        place = (sequence * words + t).to(device, non_blocking=True)
+        order = level_order(sizes, words).to(device, non_blocking=True)
+        h = items.states[items.rows.flatten()[place]]  # (m, D), the states of one level, sequence after sequence
         while len(h) > len(sizes):
             start = sizes.cumsum(0) - sizes
-            place = torch.arange(len(h)) - start[row]
-            left = there(torch.nonzero((place % 2 == 0) & (place + 1 < sizes[row])).squeeze(1))
+            i = torch.arange(len(h)) - start[sequence]
+            is_left = i % 2 == 0
+            stays = is_left.nonzero().squeeze(1)
+            has_right = is_left & (i + 1 < sizes[sequence])
+            left = has_right.nonzero().squeeze(1).to(device, non_blocking=True)
             joined = self.cell(h[left], h[left + 1], self.norm)
-            stays = torch.nonzero(place % 2 == 0).squeeze(1)
-            h = h.index_copy(0, left, joined)[there(stays)]
-            row, sizes = row[stays], (sizes + 1) // 2
-        return JoinResult(h, Merges(there(level_order(lengths, width))))
+            h = h.index_copy(0, left, joined)[stays.to(device, non_blocking=True)]
+            sequence = sequence[stays]
+            sizes = (sizes + 1) // 2
+        return JoinResult(h, Merges(order))
 
 
 def level_order(lengths: Tensor, longest: int) -> Tensor:
     """(B, T - 1) int64, the merges level by level; gap g closes at level v if 2^v is the highest power in g + 1."""
-    gaps = torch.arange(longest - 1, device=lengths.device)
-    level = ((gaps + 1) & -(gaps + 1)).double().log2().long()
-    order = (level * longest + gaps).argsort().expand(len(lengths), -1)
-    missing = order >= lengths.unsqueeze(1) - 1
-    kept = missing.long().argsort(dim=1, stable=True)  # those of longer sequences to the end
-    return order.gather(1, kept).masked_fill(missing.gather(1, kept), CLOSED)
+    gap = torch.arange(longest - 1, device=lengths.device)
+    highest_power = (gap + 1) & -(gap + 1)
+    level = highest_power.double().log2().long()
+    order = (level * longest + gap).argsort()
+    order = order.expand(len(lengths), -1)
+    is_missing = order >= lengths.unsqueeze(1) - 1
+    kept = is_missing.long().argsort(dim=1, stable=True)  # those of longer sequences to the end
+    return order.gather(1, kept).masked_fill(is_missing.gather(1, kept), CLOSED)

@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders.encoder import Beams, Encoded
-from dgltree.encoders.latent.beams import HANDED_ON, Draws, Ended, HandedOn, Starts, join_beams, search
+from dgltree.encoders.latent.beams import HANDED_ON, Draws, Ended, HandedOn, Starts, join_beams, search_in_order
 from dgltree.encoders.latent.choice import ChildrenScore, LinearScore
 from dgltree.encoders.latent.gated_attention import ParentAttention
-from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult, sort_on_cpu
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.sequence.padding import check_sequences
 from dgltree.encoders.sequence.s4d import S4DFront
 from dgltree.induction.merges import CLOSED, build_nodes
-from dgltree.support.arguments import check_size
+from dgltree.support.arguments import check_choice, check_size
 from dgltree.support.torch_internals import exclude_from_compile
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -41,16 +41,21 @@ def beam_nodes(nodes: Nodes, words: Tensor, orders: Tensor, lengths: Tensor) -> 
         orders: (R, T - 1) int64, the merges.
         lengths: (R,) int64. All on the CPU.
     """
-    made, (count, T) = build_nodes(orders, lengths), words.shape
+    built = build_nodes(orders, lengths)
+    beams, T = words.shape
     rows = torch.cat([words, torch.zeros_like(orders)], 1)
-    member = torch.eye(T, dtype=torch.bool).expand(count, -1, -1)
-    member = torch.cat([member, torch.zeros(count, T - 1, T, dtype=torch.bool)], 1)  # of the words below each node
+    of_words = torch.eye(T, dtype=torch.bool).expand(beams, -1, -1)
+    of_merges = torch.zeros(beams, T - 1, T, dtype=torch.bool)
+    covered = torch.cat([of_words, of_merges], 1)  # (R, 2 T - 1, T), which words a node covers
     for s in range(T - 1):
-        at = torch.nonzero(orders[:, s] != CLOSED).squeeze(1)
-        left, right = made.left[at, s], made.right[at, s]
-        rows[at, T + s] = nodes.built(nodes.pairs(rows[at, left], rows[at, right]))
-        member[at, T + s] = member[at, left] | member[at, right]
-    return BeamNodes(rows, member[:, T:].transpose(1, 2), made.level[:, T:])
+        going = torch.nonzero(orders[:, s] != CLOSED).squeeze(1)
+        left = built.left[going, s]
+        right = built.right[going, s]
+        pairs = nodes.pairs(rows[going, left], rows[going, right])
+        rows[going, T + s] = nodes.built(pairs)
+        covered[going, T + s] = covered[going, left] | covered[going, right]
+    below = covered[:, T:].transpose(1, 2)
+    return BeamNodes(rows, below, built.level[:, T:])
 
 
 class InContext(NamedTuple):
@@ -74,28 +79,32 @@ def words_in_context(
         words: (B, T) int64, the words' rows.
         lengths: (B,) int64.
     """
-    (rows, T), beams = words.shape, ended.total.shape[1]
+    rows, T = words.shape
+    beams = ended.total.shape[1]
     orders = ended.orders.where(ended.alive.unsqueeze(2), ended.orders[:, :1])  # any for those that do not count
-    found = beam_nodes(
+    made = beam_nodes(
         nodes,
         words.cpu().repeat_interleave(beams, 0),
         orders.flatten(0, 1).cpu(),
         lengths.cpu().repeat_interleave(beams),
     )
-    h = nodes.cell.h(nodes.states.read(found.rows))
-    below, heights = (part.to(h.device, non_blocking=True) for part in (found.below, found.heights))
-    x, alpha = (part.unflatten(0, (rows, beams)) for part in attention(h[:, :T], h[:, T:], below, heights))
+    h = nodes.cell.h(nodes.states.read(made.rows))  # (B K, 2 T - 1, n)
+    below = made.below.to(h.device, non_blocking=True)
+    heights = made.heights.to(h.device, non_blocking=True)
+    x, alpha = attention(h[:, :T], h[:, T:], below, heights)
+    x = x.unflatten(0, (rows, beams))
     mean = (ended.weights.view(rows, beams, 1, 1) * x).sum(1)
-    mean = mean.masked_fill((torch.arange(T, device=h.device) >= lengths.unsqueeze(1)).unsqueeze(2), 0)
-    return InContext(mean, alpha)
+    padding = torch.arange(T, device=h.device) >= lengths.unsqueeze(1)
+    mean = mean.masked_fill(padding.unsqueeze(2), 0)
+    return InContext(mean, alpha.unflatten(0, (rows, beams)))
 
 
 SEEDS = 2**31
-"""Of draws."""
+"""How many seeds of draws there are."""
 
 
 class BeamSearch(JoiningCore):
-    """The common part of both; a subclass gives ``score``.
+    """A search by beams, the common part of both Beam Tree cells; a subclass gives ``score``.
 
     Args:
         size: the number of ids.
@@ -130,8 +139,7 @@ class BeamSearch(JoiningCore):
         own = {"beam_size": beam_size, "noise": noise, "handed_on": handed_on, "draw_seed": draw_seed, **own}
         super().__init__(size, hidden_size, own, **shared)
         check_size("beam_size", beam_size)
-        if handed_on not in HANDED_ON:
-            raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
+        check_choice("handed_on", handed_on, HANDED_ON)
         if handed_on in ("ranked", "random") and self.chunk_size is None:
             raise ValueError(
                 f"handed_on is {handed_on!r}, and states are handed on only between chunks: give a chunk_size"
@@ -142,14 +150,16 @@ class BeamSearch(JoiningCore):
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""
-        return _answer(self._searched(items.states, Starts.of(items.rows, items.states), items.lengths))
+        starts = Starts.of(items.rows, items.states)
+        return _answer(self._searched(items.states, starts, items.lengths))
 
     def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
-        """Of beams handed on as :meth:`join`; of their mean there is no trace."""
+        """The result of beams handed on has the trace of :meth:`join`; that of their mean has none."""
         if self.handed_on == "mean":
             return super().in_chunks(items, chunk_size)
-        draws = Draws(None if self.training else self.draw_seed)
-        return _answer(join_beams(self._searched, items, chunk_size, self.handed_on, draws))
+        seed = None if self.training else self.draw_seed
+        ended = join_beams(self._searched, items, chunk_size, self.handed_on, Draws(seed))
+        return _answer(ended)
 
     def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
         return self._ended(self._nodes(states), starts, lengths)
@@ -158,24 +168,20 @@ class BeamSearch(JoiningCore):
         return Nodes(self.cell, self.norm, self.score, states)
 
     def _ended(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> Ended:
-        rows, known, order = sort_on_cpu(starts.rows, lengths)
-        there, back = (places.to(lengths.device, non_blocking=True) for places in (order, order.argsort()))
-        begun = Starts(rows, starts.total[there], starts.alive.cpu()[order])
-        noise, soft = self.training and self.noise, self.training and self.soft
-        found = search(nodes, begun, known, self.beam_size, noise=noise, soft=soft)
-        roots = nodes.states.read(found.rows)
-        start = found.start.to(roots.device, non_blocking=True)
-        return Ended(*(part[back] for part in (roots, found.total, found.alive, found.orders, start)))
+        noise = self.training and self.noise
+        soft = self.training and self.soft
+        return search_in_order(nodes, starts, lengths, self.beam_size, noise=noise, soft=soft)
 
 
 def _answer(ended: Ended) -> JoinResult:
-    """The mean of the beams' roots; the beams of the parse, the largest weight first."""
+    """The mean g (4) of the beams' roots; the beams of the parse, the largest weight first."""
     weights = ended.weights
-    state = (weights.unsqueeze(2) * ended.state).sum(1)
+    g = (weights.unsqueeze(2) * ended.state).sum(1)
     best = _best(weights)
     orders = ended.orders.gather(1, best.unsqueeze(2).expand_as(ended.orders))
     parse = Beams(orders, weights.detach().gather(1, best))
-    return JoinResult(state, parse, trace={"totals": ended.total.gather(1, best)})
+    totals = ended.total.gather(1, best)
+    return JoinResult(g, parse, trace={"totals": totals})
 
 
 def _best(weights: Tensor) -> Tensor:
@@ -190,9 +196,10 @@ class SequenceBeamTree(BeamSearch):
     proposals the K with the best totals a become the next beams, until one state is left in each.
 
     .. math::
-        c_{b,j} &= cell(h_{b,j}, h_{b,j+1}), \quad s_{b,j} = w \cdot c_{b,j} + w_0, \quad
-        a_{b,j} = a_b + \log(softmax(s_b)_j + 10^{-20}) \\
-        g &= \sum_b softmax(a)_b \, h_b
+        c_{b,j} &= cell(h_{b,j}, h_{b,j+1})\quad(1) \\
+        s_{b,j} &= w \cdot c_{b,j} + w_0\quad(2) \\
+        a_{b,j} &= a_b + \log(softmax(s_b)_j + 10^{-20})\quad(3) \\
+        g &= \sum_b softmax(a)_b \, h_b\quad(4)
 
     Nothing but the totals carries a gradient to the scorer. Of scores within 1e-9 of each other the leftmost wins.
 
@@ -220,7 +227,7 @@ class SequenceEfficientBeamTree(BeamSearch):
     As :class:`SequenceBeamTree`, but a pair is scored by the first k numbers of its two states, so that only what is
     kept has to be composed:
 
-    .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d'
+    .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d'\quad(2)
 
     With ``in_context`` each word has a vector, too, of the nodes above it in all beams
     (:class:`dgltree.encoders.latent.gated_attention.ParentAttention`): a word's meaning in its sentence.
@@ -263,11 +270,12 @@ class SequenceEfficientBeamTree(BeamSearch):
         self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
-        """With a front every word has a row of its own."""
+        """The words of ids (B, T); with a front every word has a row of its own."""
         if self.front is None:
             return super().items(ids, lengths)
-        states = self.leaves(self.front(self.dropout(self.embedding(ids)), lengths))
-        return Items(states.flatten(0, 1), torch.arange(ids.numel(), device=ids.device).view(ids.shape), lengths)
+        x = self.dropout(self.embedding(ids))
+        states = self.leaves(self.front(x, lengths))
+        return Items.of_places(states, lengths)
 
     def words_in_context(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, n), a vector of each word, the mean over the beams; 0 after a length.
@@ -282,25 +290,32 @@ class SequenceEfficientBeamTree(BeamSearch):
 
     @exclude_from_compile
     def read_words(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The same, and the vectors of the sequences (B, n), by one pass. Raises as that does."""
+        """The words in context, and the vectors of the sequences (B, n), by one pass.
+
+        Raises ``ValueError`` as :meth:`words_in_context` does.
+        """
         if self.context is None:
             raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
         check_sequences(ids, lengths, self.size, self.max_length)
-        ended, found = self._in_context(self.context, ids, lengths)
-        return found.words, self.cell.h(_answer(ended).state)
+        ended, context = self._in_context(self.context, ids, lengths)
+        root = self.cell.h(_answer(ended).state)
+        return context.words, root
 
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """With ``in_context`` the trace has ``ancestors``, too (B, K, T, T - 1): how much each word attends to the node
-        that each merge of a beam made, beams in the order of the parse."""
+        """The result of a call. With ``in_context`` the trace has ``ancestors``, too (B, K, T, T - 1): how much each
+        word attends to the node that each merge of a beam made, beams in the order of the parse."""
         if self.context is None or not trace:
             return super().read(ids, lengths, trace)
         ended, context = self._in_context(self.context, ids, lengths)
-        found, best = _answer(ended), _best(ended.weights)[:, :, None, None]
+        answer = _answer(ended)
+        best = _best(ended.weights)[:, :, None, None]
         ancestors = context.attention.gather(1, best.expand_as(context.attention))
-        return Encoded(self.cell.h(found.state), found.parse, trace={**found.trace, "ancestors": ancestors})
+        kept = {**answer.trace, "ancestors": ancestors}
+        return Encoded(self.cell.h(answer.state), answer.parse, trace=kept)
 
     def _in_context(self, context: ParentAttention, ids: Tensor, lengths: Tensor) -> tuple[Ended, InContext]:
         items = self.items(ids, lengths)
         nodes = self._nodes(items.states)
-        ended = self._ended(nodes, Starts.of(items.rows, items.states), lengths)
+        starts = Starts.of(items.rows, items.states)
+        ended = self._ended(nodes, starts, lengths)
         return ended, words_in_context(context, nodes, ended, items.rows, lengths)

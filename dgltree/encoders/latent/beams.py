@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, leftmost_best, log_probabilities, shrink, tolerance
-from dgltree.encoders.latent.joining_core import Items, Level, levels
-from dgltree.encoders.latent.nodes import Nodes, Table, TableRows
+from dgltree.encoders.latent.joining_core import Items, Level, levels, sort_on_cpu
+from dgltree.encoders.latent.nodes import BeamNumbers, Choice, Nodes, Table, TableRows
 from dgltree.engine.autograd import once_differentiable
 from dgltree.engine.kernels.dispatch import step_kernel
 from dgltree.engine.kernels.kernel import are_taken
@@ -34,17 +34,6 @@ if TYPE_CHECKING:
 # A step of a search by beams by kernels: what is chosen, with gradients by hand, and the beams after it.
 #
 # In torch a step is some sixty short operations on small arrays, which take longer than the products of the cell.
-
-
-class Choice(NamedTuple):
-    """The K proposals of each of b sequences that become the next beams; on the CPU."""
-
-    at: Tensor
-    """(b, K) int64, the place of the pair that each joins."""
-    parent: Tensor
-    """(b, K) int64, the number of the beam that it is in."""
-    alive: Tensor
-    """(b, K) bool"""
 
 
 def beam_kernel(scores: Table) -> "type[BeamKernel] | None":
@@ -65,14 +54,25 @@ def choose(
     noise: bool,
 ) -> tuple[Choice, Tensor]:
     """The best ``count`` joins of beams (b, K'), and their totals (b, K); with the noise of torch's operations."""
-    beams, size = pairs.shape[1:]
-    each = min(count, size)
-    noises = total.new_empty(0, 0, 0), total.new_empty(0, 0)
+    sequences, beams, size = pairs.shape
+    proposals = beams * min(count, size)
+    of_pairs = total.new_empty(0, 0, 0)
+    of_proposals = total.new_empty(0, 0)
     if noise:
-        noises = gumbel(total.new_empty(pairs.shape)), gumbel(total.new_empty(len(pairs), beams * each))
-    given = pairs.contiguous(), candidates, usable, noises, min(count, beams * each)
-    new_total, *chosen = _Choose.apply(kernel, scores.order, total.contiguous(), scores.rows, *given)
-    return Choice(*chosen), new_total
+        of_pairs = gumbel(total.new_empty(pairs.shape))
+        of_proposals = gumbel(total.new_empty(sequences, proposals))
+    new_total, at, parent, alive = _Choose.apply(
+        kernel,
+        scores.order,
+        total.contiguous(),
+        scores.rows,
+        pairs.contiguous(),
+        candidates,
+        usable,
+        (of_pairs, of_proposals),
+        min(count, proposals),
+    )
+    return Choice(at, parent, alive), new_total
 
 
 class _Choose(torch.autograd.Function):
@@ -89,45 +89,53 @@ class _Choose(torch.autograd.Function):
         noise: tuple[Tensor, Tensor],
         count: int,
     ) -> tuple[Tensor, ...]:
-        shape = len(pairs), count
-        at, parent = (pairs.new_empty(shape) for _ in range(2))
-        alive, new_total = usable.new_empty(shape), total.new_empty(shape)
-        beams = pairs, candidates, total, usable.contiguous()
-        kernel.choose(tolerance(total.dtype), LOG_EPSILON, scores.buffer, beams, noise, (at, parent, alive, new_total))
+        at = pairs.new_empty(len(pairs), count)
+        parent = torch.empty_like(at)
+        alive = usable.new_empty(at.shape)
+        new_total = total.new_empty(at.shape)
+        beams = (pairs, candidates, total, usable.contiguous())
+        after = (at, parent, alive, new_total)
+        kernel.choose(tolerance(total.dtype), LOG_EPSILON, scores.buffer, beams, noise, after)
         ctx.save_for_backward(order, total)
         ctx.mark_non_differentiable(at, parent, alive)
-        ctx.kernel, ctx.scores, ctx.chosen = kernel, scores, (pairs, candidates, at, parent, alive)
+        ctx.kernel = kernel
+        ctx.scores = scores
+        ctx.chosen = (pairs, candidates, at, parent, alive)
         return new_total, at, parent, alive
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_total: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
         _, total = ctx.saved_tensors
+        d_order = d_total.new_zeros(())
         d_before = torch.zeros_like(total)
-        buffer, gradient = ctx.scores.buffer, ctx.scores.gradients()
-        ctx.kernel.choose_back(LOG_EPSILON, buffer, *ctx.chosen, d_total.contiguous(), gradient, d_before)
-        return None, d_total.new_zeros(()), d_before, *[None] * 6
+        d_scores = ctx.scores.gradients()
+        buffer = ctx.scores.buffer
+        ctx.kernel.choose_back(LOG_EPSILON, buffer, *ctx.chosen, d_total.contiguous(), d_scores, d_before)
+        return None, d_order, d_before, *[None] * 6
 
 
 class OpenBeams(NamedTuple):
     """K beams of each of b sequences, of S nodes at most."""
 
-    rows: Tensor
-    """(b, K, S) int64, the nodes."""
-    pairs: Tensor
-    """(b, K, S - 1) int64, the pairs of neighbours."""
-    gaps: Tensor
-    """(b, K, S - 1) int64, the gap between the words of the two."""
+    numbers: BeamNumbers
     total: Tensor
     """(b, K), the summed log probabilities of what was joined; on the model's device."""
     usable: Tensor
     """(b, K) bool, on the model's device: what a beam that is not holds has no meaning."""
     alive: Tensor
-    """The same on the CPU."""
+    """(b, K) bool, ``usable`` on the CPU."""
 
     def first(self, count: int) -> "OpenBeams":
-        """Of the first sequences."""
-        return self if count == len(self.rows) else OpenBeams(*(part[:count] for part in self))
+        """The beams of the first sequences."""
+        if count == len(self.alive):
+            return self
+        return OpenBeams(
+            numbers=self.numbers.first(count),
+            total=self.total[:count],
+            usable=self.usable[:count],
+            alive=self.alive[:count],
+        )
 
 
 class Starts(NamedTuple):
@@ -143,22 +151,34 @@ class Starts(NamedTuple):
     @classmethod
     def of(cls, rows: Tensor, like: Tensor) -> "Starts":
         """One beam each, of nodes (B, T), with totals of 0 of a dtype and on a device."""
-        return cls(rows.unsqueeze(1), like.new_zeros(len(rows), 1), torch.ones(len(rows), 1, dtype=torch.bool))
+        total = like.new_zeros(len(rows), 1)
+        alive = torch.ones(len(rows), 1, dtype=torch.bool)
+        return cls(rows.unsqueeze(1), total, alive)
 
 
 class Proposals(NamedTuple):
     """Candidates for the next step of the beams of b sequences: k joins each, P in all. On the model's device."""
 
     at: Tensor
-    """(b, P) int64, the place of the pair in its beam."""
+    """(b, P) int64, the index of the pair in its beam."""
     beam: Tensor
     """(b, P) int64"""
     total: Tensor
-    """(b, P), as of the beam that would be."""
+    """(b, P), the total of the beam that would be."""
     usable: Tensor
     """(b, P) bool"""
     ranked: Tensor
     """(b, P), by which they are kept, -inf of what is not usable."""
+
+
+class BeamStep(NamedTuple):
+    """The beams (b, K) after a step, and what it takes to read the merges of one backwards."""
+
+    beams: OpenBeams
+    parent: Tensor
+    """(b, K) int64, the number of the beam that each comes from."""
+    closed: Tensor
+    """(b, K) int64, the gap that each closed."""
 
 
 class Found(NamedTuple):
@@ -192,182 +212,217 @@ def search(
         noise: whether Gumbel noise chooses the proposals and, without ``soft``, the beams; it never enters ``total``.
         soft: whether all proposals but the K - 1 best become one beam (OneSoft, arXiv 2305.19999).
     """
-    longest, known = lengths[0], torch.tensor(lengths)
-    there = known.to(nodes.states.buffer.device, non_blocking=True)
-    beams = _begin(nodes, starts, known)
-    ended, history = [], []
+    longest = lengths[0]
+    lengths_on_cpu = torch.tensor(lengths)
+    beams = _begin(nodes, starts, lengths_on_cpu)
+    pairs = lengths_on_cpu - 1
+    pairs_on_device = pairs.to(nodes.states.buffer.device, non_blocking=True)
+    ended: list[tuple[Tensor, ...]] = []
+    steps: list[BeamStep] = []
     for t in range(longest - 1):
         count = sum(length > t + 1 for length in lengths)
         ended.append(_ended(beams, count, beam_size))
-        candidates = known[:count] - 1 - t, there[:count] - 1 - t
-        beams, parent, gap = _step(nodes, beams.first(count), candidates, beam_size, noise, soft)
-        history.append((parent, gap))
+        candidates = Candidates(pairs[:count] - t, pairs_on_device[:count] - t)
+        step = _step(nodes, beams.first(count), candidates, beam_size, noise, soft)
+        steps.append(step)
+        beams = step.beams
     ended.append(_ended(beams, 0, beam_size))
+
+    # Sequences end from the last to the first, because their lengths never rise.
     roots, total, usable, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
-    orders, start = _orders(history, alive)
+    orders, start = _orders(steps, alive)
     orders = pad(orders, (0, starts.rows.shape[2] - longest), value=CLOSED)
     return Found(roots, total, usable, orders.to(total.device, non_blocking=True), start)
 
 
+class Candidates(NamedTuple):
+    """How many pairs a beam of each sequence has, 1 at least."""
+
+    on_cpu: Tensor
+    """(b,) int64"""
+    on_device: Tensor
+    """(b,) int64"""
+
+
 def _begin(nodes: Nodes, starts: Starts, lengths: Tensor) -> OpenBeams:
-    rows = starts.rows[:, :, : int(lengths[0])]
-    gaps = torch.arange(rows.shape[2] - 1).expand(*rows.shape[:2], -1)
-    there = (gaps < lengths.view(-1, 1, 1) - 1) & starts.alive.unsqueeze(2)
+    longest = int(lengths[0])
+    rows = starts.rows[:, :, :longest]
+    left = rows[:, :, :-1]
+    right = rows[:, :, 1:]
+    gaps = torch.arange(longest - 1).expand(left.shape)
+    is_pair = (gaps < lengths.view(-1, 1, 1) - 1) & starts.alive.unsqueeze(2)
     pairs = torch.zeros_like(gaps)
-    pairs[there] = nodes.pairs(rows[:, :, :-1][there], rows[:, :, 1:][there])
+    pairs[is_pair] = nodes.pairs(left[is_pair], right[is_pair])
     usable = starts.alive.to(starts.total.device, non_blocking=True)
-    return OpenBeams(rows, pairs, gaps, starts.total, usable, starts.alive)
+    return OpenBeams(BeamNumbers(rows, pairs, gaps), starts.total, usable, starts.alive)
 
 
 def _ended(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
     """Roots, totals and whether there is a beam (twice), (b, K) each, of all but the first sequences."""
-    more = (0, beam_size - beams.total.shape[1])
-    return tuple(pad(part[count:], more) for part in (beams.rows[:, :, 0], *beams[3:]))
+    roots = beams.numbers.rows[:, :, 0]
+    parts = (roots, beams.total, beams.usable, beams.alive)
+    missing = beam_size - roots.shape[1]
+    return tuple(pad(part[count:], (0, missing)) for part in parts)
 
 
-def _step(
-    nodes: Nodes, beams: OpenBeams, candidates: tuple[Tensor, Tensor], beam_size: int, noise: bool, soft: bool
-) -> tuple[OpenBeams, Tensor, Tensor]:
-    """The next beams, the number of the one that each comes from, and the gap that it closed, (b, K) both.
-
-    Args:
-        candidates: (b,) how many pairs a beam of each sequence has, 1 at least; on the CPU and on the model's device.
-        nodes, beams, beam_size, noise, soft: as of :func:`search`.
-    """
-    known, there = candidates
+def _step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, noise: bool, soft: bool) -> BeamStep:
+    """Choose the joins that become the next beams, and join; the rest as of :func:`search`."""
     kernel = None if soft else beam_kernel(nodes.scores)
     if kernel is not None:
-        of = beams.pairs, known, beams.total, beams.usable
-        choice, total = choose(kernel, nodes.scores, *of, beam_size, noise)
-        joined, gap = _joined(nodes, beams, choice, (total, choice.alive), known)
-        return joined, choice.parent, gap
-    proposals = _proposed(nodes, beams, there, beam_size, noise, soft)
+        pairs = beams.numbers.pairs
+        choice, total = choose(
+            kernel, nodes.scores, pairs, candidates.on_cpu, beams.total, beams.usable, beam_size, noise
+        )
+        return _joined(nodes, beams, choice, candidates, total, usable=choice.alive)
+    proposals = _proposed(nodes, beams, candidates.on_device, beam_size, noise, soft)
     keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
-    rest = proposals.usable.scatter(1, keep[:, :-1], False) if soft else proposals.usable  # all but the K - 1 best
-    chosen, mixes = _chosen(proposals, keep, rest)
-    kept = proposals.total.gather(1, keep), proposals.usable.gather(1, keep)
+    rest = proposals.usable
+    if soft:  # all but the K - 1 best
+        rest = rest.scatter(1, keep[:, :-1], False)
+    choice, mixes = _chosen(proposals, keep, rest)
+    total = proposals.total.gather(1, keep)
+    usable = proposals.usable.gather(1, keep)
     if not soft or keep.shape[1] < beam_size:
-        joined, gap = _joined(nodes, beams, chosen, kept, known)
-        return joined, chosen.parent, gap
-    hard = chosen._replace(alive=chosen.alive & (torch.arange(beam_size) < beam_size - 1))
-    joined, gap = _joined(nodes, beams, hard, kept, known)
-    mixed = _mixed(nodes, beams, proposals, rest, mixes, known)
-    return _with_last(joined, *mixed), chosen.parent, gap
+        return _joined(nodes, beams, choice, candidates, total, usable)
+    is_hard = torch.arange(beam_size) < beam_size - 1
+    hard = choice._replace(alive=choice.alive & is_hard)
+    step = _joined(nodes, beams, hard, candidates, total, usable)
+    mixed = _mixed(nodes, beams, proposals, rest, mixes, candidates.on_cpu)
+    return step._replace(beams=_with_last(step.beams, mixed))
 
 
 def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> tuple[Choice, Tensor]:
     """The choice of ``keep`` (b, K), and whether there is anything of ``rest`` (b, P), read from the device at once."""
-    parts = [part.gather(1, keep).long() for part in (proposals.at, proposals.beam, proposals.usable)]
-    at, parent, alive, mixed = (
-        torch.cat([*parts, rest.any(1, keepdim=True).long()], 1).cpu().split([keep.shape[1]] * 3 + [1], 1)
-    )
-    return Choice(at, parent, alive.bool()), mixed.squeeze(1).bool()
+    at = proposals.at.gather(1, keep)
+    parent = proposals.beam.gather(1, keep)
+    alive = proposals.usable.gather(1, keep)
+    mixes = rest.any(1, keepdim=True)
+    on_cpu = torch.cat([at, parent, alive.long(), mixes.long()], 1).cpu()
+    at, parent, alive, mixes = on_cpu.split([keep.shape[1]] * 3 + [1], 1)
+    return Choice(at, parent, alive.bool()), mixes.squeeze(1).bool()
 
 
 def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool, soft: bool) -> Proposals:
-    """The best joins of each beam. In OneSoft the totals are sorted without noise, as in the authors' program."""
-    size = beams.pairs.shape[2]
-    there = (torch.arange(size, device=candidates.device) < candidates.unsqueeze(1)).unsqueeze(1)
-    scores, each = nodes.scores.read(beams.pairs).squeeze(3), min(beam_size, size)
-    noisy = scores + gumbel(scores) if noise else scores
-    at = leftmost_best(noisy.masked_fill(~there, -math.inf), each)
-    usable = (there.expand_as(scores).gather(2, at) & beams.usable.unsqueeze(2)).flatten(1)
-    total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
-    ranked = total + gumbel(total) if noise and not soft else total
-    beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
-    chosen = (candidates > 1).unsqueeze(1)  # the last join is not a choice: beams stay as they are
-    ranked = ranked.where(chosen, -beam.to(total.dtype)).masked_fill(~usable, -math.inf)
-    return Proposals(at.flatten(1), beam, total, usable, ranked)
+    """The best joins of each beam, with the totals a of equation (3) of
+    :class:`dgltree.encoders.latent.beam_tree.SequenceBeamTree`.
+
+    In OneSoft the totals are sorted without noise, as in the authors' program.
+    """
+    pairs = beams.numbers.pairs  # (b, K, S - 1)
+    size = pairs.shape[2]
+    per_beam = min(beam_size, size)
+    is_pair = torch.arange(size, device=candidates.device) < candidates.unsqueeze(1)
+    is_pair = is_pair.unsqueeze(1)  # (b, 1, S - 1)
+    s = nodes.scores.read(pairs).squeeze(3)
+    noisy = s
+    if noise:
+        noisy = s + gumbel(s)
+    at = leftmost_best(noisy.masked_fill(~is_pair, -math.inf), per_beam)  # (b, K, k)
+    usable = is_pair.expand_as(s).gather(2, at) & beams.usable.unsqueeze(2)
+    usable = usable.flatten(1)
+    log_p = log_probabilities(s, is_pair).gather(2, at)
+    a = (beams.total.unsqueeze(2) + log_p).flatten(1)  # (3), (b, P)
+    ranked = a
+    if noise and not soft:
+        ranked = a + gumbel(a)
+    beam = torch.arange(pairs.shape[1], device=at.device).repeat_interleave(per_beam)
+    beam = beam.expand_as(a)
+    is_choice = (candidates > 1).unsqueeze(1)  # the last join is not a choice: beams stay as they are
+    ranked = ranked.where(is_choice, -beam.to(a.dtype))
+    return Proposals(
+        at=at.flatten(1),
+        beam=beam,
+        total=a,
+        usable=usable,
+        ranked=ranked.masked_fill(~usable, -math.inf),
+    )
 
 
 def _joined(
-    nodes: Nodes, beams: OpenBeams, chosen: Choice, kept: tuple[Tensor, Tensor], candidates: Tensor
-) -> tuple[OpenBeams, Tensor]:
-    """The beams after a join each, two of whose pairs are new, and the gaps (b, K) that are closed.
+    nodes: Nodes, beams: OpenBeams, choice: Choice, candidates: Candidates, total: Tensor, usable: Tensor
+) -> BeamStep:
+    """Join the chosen pairs; the beams after it have these totals, and are usable so, (b, K) on the model's device."""
+    joined = nodes.join(beams.numbers, choice, candidates.on_cpu)
+    after = OpenBeams(joined.numbers, total, usable, choice.alive)
+    return BeamStep(after, choice.parent, joined.closed)
 
-    Args:
-        nodes, beams: as of :func:`search`, before.
-        chosen: what becomes of them.
-        kept: totals and which are usable, (b, K), on the model's device.
-        candidates: (b,) how many pairs a beam of each sequence has; on the CPU.
-    """
-    at, parent, alive = chosen
-    if nodes.joins:
-        joined = nodes.join(beams[:3], (*chosen, candidates))
-        return OpenBeams(joined.rows, joined.pairs, joined.gaps, *kept, alive), joined.closed
-    of = parent.unsqueeze(2)
-    rows, pairs, gaps = (part.gather(1, of.expand(-1, -1, part.shape[2])) for part in beams[:3])
-    gap = gaps.gather(2, at.unsqueeze(2)).squeeze(2)
-    pair = pairs.gather(2, at.unsqueeze(2)).squeeze(2)
-    node = torch.zeros_like(pair)
-    node[alive] = nodes.built(pair[alive])
-    rows = shrink(rows, at, node)
-    size = pairs.shape[2]
-    if size == 1:
-        return OpenBeams(rows, pairs[:, :, 1:], gaps[:, :, 1:], *kept, alive), gap
-    places = torch.arange(size - 1)
-    rest = places + (places >= at.unsqueeze(2))
-    before, after = (at - 1).clamp(min=0).unsqueeze(2), (at + 1).clamp(max=size - 1).unsqueeze(2)
-    left = torch.stack([rows.gather(2, before).squeeze(2), node])
-    right = torch.stack([node, rows.gather(2, after).squeeze(2)])
-    wanted = torch.stack([at > 0, at < candidates.unsqueeze(1) - 1]) & alive
-    new = torch.zeros_like(left)
-    new[wanted] = nodes.pairs(left[wanted], right[wanted])
-    pairs = pairs.gather(2, rest)
-    for side, place in enumerate((at - 1, at)):
-        here = (places == place.unsqueeze(2)) & wanted[side].unsqueeze(2)
-        pairs = new[side].unsqueeze(2).where(here, pairs)
-    return OpenBeams(rows, pairs, gaps.gather(2, rest), *kept, alive), gap
+
+class MixedBeam(NamedTuple):
+    """One beam of each of b sequences that is the mean of all proposals but the best."""
+
+    rows: Tensor
+    """(b, S - 1) int64"""
+    pairs: Tensor
+    """(b, S - 2) int64"""
+    total: Tensor
+    """(b,)"""
+    usable: Tensor
+    """(b,) bool, on the model's device."""
+    alive: Tensor
+    """(b,) bool, ``usable`` on the CPU."""
 
 
 def _mixed(
-    nodes: Nodes, beams: OpenBeams, proposals: Proposals, rest: Tensor, known: Tensor, candidates: Tensor
-) -> tuple[Tensor, ...]:
-    """Rows (b, S - 1), pairs (b, S - 2), total, usable and alive (b,) of the beam that the proposals ``rest`` (b, P)
-    become; ``known`` (b,) is whether there are any, on the CPU.
+    nodes: Nodes, beams: OpenBeams, proposals: Proposals, rest: Tensor, alive: Tensor, candidates: Tensor
+) -> MixedBeam:
+    """The beam that the proposals ``rest`` (b, P) become; ``alive`` (b,) is whether there are any, on the CPU.
 
     States, what pairs become, the selection and the total are averaged each by itself, as published, by the softmax of
     the totals; so this beam has new rows, and all its pairs are new.
     """
-    alive, total = rest.any(1), proposals.total
-    weights = total.masked_fill(~rest & alive.unsqueeze(1), -math.inf).softmax(1).masked_fill(~rest, 0)
-    of_beam = weights.unflatten(1, (beams.total.shape[1], -1)).sum(2)
-    h, merged = (
-        torch.einsum("bk,bksd->bsd", of_beam, nodes.states.read(rows))
-        for rows in (beams.rows, nodes.built(beams.pairs))
-    )
-    selected = torch.zeros_like(merged[:, :, 0]).scatter_add(1, proposals.at, weights)
-    states = shrink(h, selected, merged)
+    usable = rest.any(1)
+    total = proposals.total.masked_fill(~rest & usable.unsqueeze(1), -math.inf)
+    weights = total.softmax(1).masked_fill(~rest, 0)  # (b, P)
+    of_beam = weights.unflatten(1, (beams.total.shape[1], -1)).sum(2)  # (b, K)
+    h = nodes.states.read(beams.numbers.rows)
+    mean_h = torch.einsum("bk,bksd->bsd", of_beam, h)
+    merged = nodes.states.read(nodes.built(beams.numbers.pairs))
+    mean_merged = torch.einsum("bk,bksd->bsd", of_beam, merged)
+    selected = torch.zeros_like(mean_merged[:, :, 0])
+    selected = selected.scatter_add(1, proposals.at, weights)  # (b, S - 1)
+    states = shrink(mean_h, selected, mean_merged)
     rows = nodes.states.write(states.flatten(0, 1)).view(states.shape[:2])
-    places = torch.arange(states.shape[1] - 1)
-    wanted = (places < candidates.unsqueeze(1) - 1) & known.unsqueeze(1)
-    pairs = torch.zeros_like(rows[:, 1:])
-    pairs[wanted] = nodes.pairs(rows[:, :-1][wanted], rows[:, 1:][wanted])
-    return rows, pairs, (weights * total).sum(1), alive, known
+    left = rows[:, :-1]
+    right = rows[:, 1:]
+    is_pair = torch.arange(left.shape[1]) < candidates.unsqueeze(1) - 1
+    is_pair = is_pair & alive.unsqueeze(1)
+    pairs = torch.zeros_like(right)
+    pairs[is_pair] = nodes.pairs(left[is_pair], right[is_pair])
+    mean_total = (weights * proposals.total).sum(1)
+    return MixedBeam(rows, pairs, mean_total, usable, alive)
 
 
-def _with_last(
-    beams: OpenBeams, rows: Tensor, pairs: Tensor, total: Tensor, usable: Tensor, alive: Tensor
-) -> OpenBeams:
-    """The beams, of which the last has other rows, pairs and total."""
+def _with_last(beams: OpenBeams, mixed: MixedBeam) -> OpenBeams:
+    """The beams, of which the last is the mixed one."""
 
-    def last(part: Tensor, other: Tensor) -> Tensor:
-        return torch.cat([part[:, :-1], other.unsqueeze(1)], 1)
+    def replaced(part: Tensor, last: Tensor) -> Tensor:
+        return torch.cat([part[:, :-1], last.unsqueeze(1)], 1)
 
-    totals = last(beams.total, total), last(beams.usable, usable), last(beams.alive, alive)
-    return OpenBeams(last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, *totals)
+    numbers = beams.numbers
+    numbers = numbers._replace(
+        rows=replaced(numbers.rows, mixed.rows),
+        pairs=replaced(numbers.pairs, mixed.pairs),
+    )
+    return OpenBeams(
+        numbers=numbers,
+        total=replaced(beams.total, mixed.total),
+        usable=replaced(beams.usable, mixed.usable),
+        alive=replaced(beams.alive, mixed.alive),
+    )
 
 
-def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> tuple[Tensor, Tensor]:
+def _orders(steps: list[BeamStep], alive: Tensor) -> tuple[Tensor, Tensor]:
     """(B, K, T - 1), the gaps that each beam closed, read backwards from its end; (B, K), the start it came from."""
     beam = torch.arange(alive.shape[1]).repeat(len(alive), 1)
-    orders = torch.full((*alive.shape, len(history)), CLOSED)
-    for t in reversed(range(len(history))):
-        parent, gap = history[t]
-        here = beam[: len(gap)].clamp(max=gap.shape[1] - 1)
-        orders[: len(gap), :, t] = gap.gather(1, here)
-        beam[: len(gap)] = parent.gather(1, here)
-    return orders.masked_fill(~alive.unsqueeze(2), CLOSED), beam
+    orders = torch.full((*alive.shape, len(steps)), CLOSED)
+    for t in reversed(range(len(steps))):
+        step = steps[t]
+        count, beams = step.closed.shape
+        at_step = beam[:count].clamp(max=beams - 1)
+        orders[:count, :, t] = step.closed.gather(1, at_step)
+        beam[:count] = step.parent.gather(1, at_step)
+    orders = orders.masked_fill(~alive.unsqueeze(2), CLOSED)
+    return orders, beam
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -397,11 +452,32 @@ class Ended(NamedTuple):
     @property
     def weights(self) -> Tensor:
         """(C, K), the softmax of ``total``; 0 of beams that are not there."""
-        return self.total.masked_fill(~self.alive, -math.inf).softmax(1)
+        total = self.total.masked_fill(~self.alive, -math.inf)
+        return total.softmax(1)
+
+
+def search_in_order(
+    nodes: Nodes, starts: Starts, lengths: Tensor, beam_size: int, *, noise: bool = False, soft: bool = False
+) -> Ended:
+    """Search as :func:`search` does, for sequences of lengths (B,) in any order, on the device of the model."""
+    rows, falling, order = sort_on_cpu(starts.rows, lengths)
+    order_on_device = order.to(lengths.device, non_blocking=True)
+    back = order.argsort().to(lengths.device, non_blocking=True)
+    sorted_starts = Starts(rows, starts.total[order_on_device], starts.alive.cpu()[order])
+    found = search(nodes, sorted_starts, falling, beam_size, noise=noise, soft=soft)
+    roots = nodes.states.read(found.rows)
+    start = found.start.to(roots.device, non_blocking=True)
+    return Ended(
+        state=roots[back],
+        total=found.total[back],
+        alive=found.alive[back],
+        orders=found.orders[back],
+        start=start[back],
+    )
 
 
 Search = Callable[[Tensor, Starts, Tensor], Ended]
-"""Of states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
+"""A search over states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
 
 
 class Draws:
@@ -420,8 +496,18 @@ class Draws:
         if self.seed is None:
             return torch.rand(len(number), beams, dtype=torch.float64, device=number.device)
         generator = torch.Generator().manual_seed(self.seed * LEVELS + level)
-        table = torch.rand(int(number.max()) + 1, beams, dtype=torch.float64, generator=generator)
-        return table.to(number.device)[number]
+        chunks = int(number.max()) + 1
+        u = torch.rand(chunks, beams, dtype=torch.float64, generator=generator)
+        return u.to(number.device)[number]
+
+
+class EndedLevel(NamedTuple):
+    """A level of the recursion in recursion, of C chunks, once its beams have ended."""
+
+    level: Level
+    ended: Ended
+    kept: Tensor
+    """(C, K) int64, the beams that chunks hand on."""
 
 
 def join_beams(search: Search, items: Items, chunk_size: int, how: HandedOn, draws: Draws) -> Ended:
@@ -430,17 +516,21 @@ def join_beams(search: Search, items: Items, chunk_size: int, how: HandedOn, dra
     A chunk begins with as many beams as its members have; their beams are paired by number, and their totals add up.
     S states are cut where S is at least k + ⌊k / 2⌋, as in the authors' program.
     """
-    rows, words = items.rows.shape
-    every, history = levels(items.lengths, words, chunk_size, chunk_size + chunk_size // 2), []
-    states, start = items.states, Starts.of(items.rows.flatten()[every[0].members], items.states)
-    for number, level in enumerate(every):
-        ended = search(states, start, level.chunks.lengths)
+    words = items.rows.shape[1]
+    least = chunk_size + chunk_size // 2
+    all_levels = levels(items.lengths, words, chunk_size, least)
+    rows = items.rows.flatten()[all_levels[0].members]
+    states = items.states
+    starts = Starts.of(rows, states)
+    history: list[EndedLevel] = []
+    for number, level in enumerate(all_levels):
+        ended = search(states, starts, level.chunks.lengths)
         kept, alive = _aligned(ended, level, how, draws, number)
-        history.append((level, ended, kept))
-        if number + 1 < len(every):
+        history.append(EndedLevel(level, ended, kept))
+        if number + 1 < len(all_levels):
             states = ended.state.flatten(0, 1)
-            start = _next(ended, kept, alive, every[number + 1])
-    return ended._replace(orders=_whole(history, (rows, words)))
+            starts = _next(ended, kept, alive, all_levels[number + 1])
+    return ended._replace(orders=_whole(history, len(items.rows), words))
 
 
 def _aligned(ended: Ended, level: Level, how: HandedOn, draws: Draws, number: int) -> tuple[Tensor, Tensor]:
@@ -449,41 +539,51 @@ def _aligned(ended: Ended, level: Level, how: HandedOn, draws: Draws, number: in
     The chunks of a sequence hand on as many as that of them has that has the most. One that has fewer repeats them;
     if they are drawn, with replacement, the first is always the first.
     """
-    chunks, (count, beams) = level.chunks, ended.total.shape
-    there, places = ended.alive.sum(1), torch.arange(beams, device=ended.total.device).expand(count, -1)
-    most = torch.zeros_like(chunks.counts).scatter_reduce(0, chunks.sequence, there, "amax")[chunks.sequence]
-    alive, there = places < most.unsqueeze(1), there.unsqueeze(1)
+    chunks = level.chunks
+    beams = ended.total.shape[1]
+    index = torch.arange(beams, device=ended.total.device).expand_as(ended.total)
+    present = ended.alive.sum(1)
+    most = torch.zeros_like(chunks.counts).scatter_reduce(0, chunks.sequence, present, "amax")
+    alive = index < most[chunks.sequence].unsqueeze(1)
+    present = present.unsqueeze(1)
     if how == "ranked":
-        return places % there, alive
-    weights = ended.weights.detach().double() if how == "drawn" else ended.alive / there
+        return index % present, alive
+    weights = ended.weights.detach().double() if how == "drawn" else ended.alive / present
     u = draws.of(number, chunks.number, beams)
-    drawn = (weights.cumsum(1).unsqueeze(1) <= u.unsqueeze(2)).sum(2).minimum(there - 1)
-    stays = (places == 0) | (chunks.counts[chunks.sequence] == 1).unsqueeze(1)
-    return places.where(stays, drawn), alive
+    sums = weights.cumsum(1)
+    drawn = (sums.unsqueeze(1) <= u.unsqueeze(2)).sum(2).minimum(present - 1)
+    is_alone = chunks.counts[chunks.sequence] == 1
+    stays = (index == 0) | is_alone.unsqueeze(1)
+    return index.where(stays, drawn), alive
 
 
 def _next(ended: Ended, kept: Tensor, alive: Tensor, above: Level) -> Starts:
     """The starts of the level above, from the beams (C, K) that the chunks below hand on."""
-    count, beams = kept.shape
-    rows = torch.arange(count, device=kept.device).unsqueeze(1) * beams + kept
+    chunks, beams = kept.shape
+    first_row = torch.arange(chunks, device=kept.device) * beams
+    rows = first_row.unsqueeze(1) + kept
     members = above.members
-    inside = torch.arange(members.shape[1], device=members.device) < above.chunks.lengths.unsqueeze(1)
-    total = ended.total.gather(1, kept)[members].masked_fill(~inside.unsqueeze(2), 0).sum(1)
+    total = ended.total.gather(1, kept)[members]
+    total = total.masked_fill(~above.inside.unsqueeze(2), 0).sum(1)
     return Starts(rows[members].transpose(1, 2), total, alive[members[:, 0]])
 
 
-def _whole(history: list[tuple[Level, Ended, Tensor]], shape: tuple[int, int]) -> Tensor:
+def _whole(history: list[EndedLevel], rows: int, words: int) -> Tensor:
     """(B, K, T - 1), the merges of each beam of whole sequences, read from the last level down."""
-    (rows, words), beams = shape, history[-1][2].shape[1]
-    beam = torch.arange(beams, device=history[-1][2].device).expand(rows, -1)
+    last = history[-1]
+    beams = last.kept.shape[1]
+    beam = torch.arange(beams, device=last.kept.device).expand(rows, -1)
     order = beam.new_full((rows, beams, words - 1), CLOSED)
     for k in reversed(range(len(history))):
-        level, ended, _ = history[k]
-        level.write(order, ended.orders.gather(1, beam.unsqueeze(2).expand(-1, -1, ended.orders.shape[2])))
+        level = history[k].level
+        ended = history[k].ended
+        wide = beam.unsqueeze(2).expand(-1, -1, ended.orders.shape[2])
+        level.write(order, ended.orders.gather(1, wide))
         if k:
-            inside = torch.arange(level.members.shape[1], device=order.device) < level.chunks.lengths.unsqueeze(1)
+            inside = level.inside
             chunk, _ = inside.nonzero(as_tuple=True)
             below = level.members[inside]
             parent = torch.empty_like(below).scatter(0, below, chunk)
-            beam = history[k - 1][2].gather(1, ended.start.gather(1, beam)[parent])
-    return order.masked_fill(~history[-1][1].alive.unsqueeze(2), CLOSED)
+            start = ended.start.gather(1, beam)
+            beam = history[k - 1].kept.gather(1, start[parent])
+    return order.masked_fill(~last.ended.alive.unsqueeze(2), CLOSED)

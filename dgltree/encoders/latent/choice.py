@@ -35,7 +35,8 @@ class QueryScore(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(...) of what two states would become, (..., n)."""
         with without_autocast(h.device):
-            return h.to(self.query.dtype) @ self.query / self.divisor
+            h = h.to(self.query.dtype)
+            return h @ self.query / self.divisor
 
 
 class LinearScore(nn.Module):
@@ -54,7 +55,8 @@ class LinearScore(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(...) of (..., n)."""
         with without_autocast(h.device):
-            return self.linear(h.to(self.linear.weight.dtype)).squeeze(-1)
+            h = h.to(self.linear.weight.dtype)
+            return self.linear(h).squeeze(-1)
 
 
 class ChildrenScore(nn.Module):
@@ -75,9 +77,10 @@ class ChildrenScore(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of two states each, (..., 2, n)."""
-        both = h[..., : self.slice_size].flatten(-2)
+        both = h[..., : self.slice_size].flatten(-2)  # (..., 2 k)
         with without_autocast(both.device):
-            hidden = nn.functional.gelu(self.first(both.to(self.first.weight.dtype)))
+            both = both.to(self.first.weight.dtype)
+            hidden = nn.functional.gelu(self.first(both))
             return self.second(hidden).squeeze(-1)
 
 
@@ -88,51 +91,72 @@ SCORE_TOLERANCE = 1e-9
 """Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
 have equal scores except for rounding, which depends on what else is in a batch."""
 ROUNDINGS = 16
-"""The same if it is more than SCORE_TOLERANCE, in units of the last place: for float32."""
+"""The tolerance if that is more than SCORE_TOLERANCE, in units of the last place: for float32."""
 LOG_EPSILON = 1e-20
 """Added to a probability before its logarithm, as the published programs do."""
 
 
 def leftmost_best(scores: Tensor, count: int) -> Tensor:
-    """(..., count) int64, the places of the best of scores (..., S), best first; of equal ones the leftmost first.
+    """(..., count) int64, the indices of the best of scores (..., S), best first; of equal ones the leftmost first.
 
     Args:
-        scores: -inf if there is nothing to choose; such places come last.
+        scores: -inf if there is nothing to choose; such indices come last.
         count: 1 to S.
     """
-    left = scores.detach().nan_to_num(-math.inf, math.inf, -math.inf)  # a place all the same, inside the row
-    places = torch.arange(left.shape[-1], device=left.device)
-    margin = tolerance(left.dtype) * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
-    found: list[Tensor] = []
-    free = torch.ones_like(left, dtype=torch.bool)
-    for _ in range(count):
-        best = left.amax(-1, keepdim=True)
-        at = places.where((left >= best - margin) & free, len(places)).amin(-1, keepdim=True)
-        found.append(at)
-        if len(found) < count:
-            left, free = left.scatter(-1, at, -math.inf), free.scatter(-1, at, False)
-    return torch.cat(found, -1)
+    values = scores.detach().nan_to_num(-math.inf, math.inf, -math.inf)  # NaN has an index all the same, inside the row
+    indices = torch.arange(values.shape[-1], device=values.device)
+    magnitudes = values.masked_fill(values == -math.inf, 0).abs()
+    margin = tolerance(values.dtype) * magnitudes.amax(-1, keepdim=True)
+    is_free = torch.ones_like(values, dtype=torch.bool)
+    chosen: list[Tensor] = []
+    while True:
+        best = values.amax(-1, keepdim=True)
+        is_best = (values >= best - margin) & is_free
+        leftmost = indices.where(is_best, len(indices)).amin(-1, keepdim=True)
+        chosen.append(leftmost)
+        if len(chosen) == count:
+            return torch.cat(chosen, -1)
+        values = values.scatter(-1, leftmost, -math.inf)
+        is_free = is_free.scatter(-1, leftmost, False)
 
 
 def tolerance(dtype: torch.dtype) -> float:
-    """By how much scores of a dtype may differ and be equal, relative to the largest in size."""
+    """How much scores of a dtype may differ by and be equal, relative to the largest in size."""
     return max(SCORE_TOLERANCE, ROUNDINGS * torch.finfo(dtype).eps)
 
 
 def log_probabilities(scores: Tensor, there: Tensor) -> Tensor:
-    """(..., S), log(softmax(scores) + 1e-20) over the places that are ``there``; of no meaning at the others."""
-    return (scores.masked_fill(~there, -math.inf).softmax(-1) + LOG_EPSILON).log()
+    """(..., S), log(softmax(scores) + 1e-20) over the indices that are ``there``; of no meaning at the others."""
+    p = scores.masked_fill(~there, -math.inf).softmax(-1)
+    return (p + LOG_EPSILON).log()
 
 
 def gumbel(like: Tensor) -> Tensor:
     """Gumbel noise of a shape: -log(-log u) of uniform u."""
-    return -torch.empty_like(like).exponential_().log()
+    exponential = torch.empty_like(like).exponential_()
+    return -exponential.log()
 
 
 def straight_through(soft: Tensor, at: Tensor) -> Tensor:
     """One at place ``at`` (..., 1) of the last dimension, 0 elsewhere; its gradient is that of ``soft`` (..., S)."""
     hard = torch.zeros_like(soft).scatter(-1, at, 1.0)
     return hard + (soft - soft.detach())
+
+
+def without(values: Tensor, at: Tensor) -> Tensor:
+    """All S values but the one at an index: S - 1.
+
+    Args:
+        values: (..., S) or (..., S, D).
+        at: (...) int64, 0 to S - 1.
+    """
+    size = values.shape[at.dim()] - 1
+    indices = torch.arange(size, device=values.device)
+    source = indices + (indices >= at.unsqueeze(-1))
+    if values.dim() == source.dim():
+        return values.gather(-1, source)
+    wide = source.unsqueeze(-1).expand(*source.shape, values.shape[-1])
+    return values.gather(-2, wide)
 
 
 def shrink(h: Tensor, choice: Tensor, merged: Tensor) -> Tensor:
@@ -151,12 +175,13 @@ def shrink(h: Tensor, choice: Tensor, merged: Tensor) -> Tensor:
     """
     if choice.is_floating_point():
         m = choice.unsqueeze(-1)
-        sums = m.cumsum(-2)
-        return m * merged + (1 - sums) * h[..., :-1, :] + (sums - m) * h[..., 1:, :]
-    size, places = h.shape[choice.dim()] - 1, torch.arange(h.shape[choice.dim()] - 1, device=h.device)
-    source = places + (places > choice.unsqueeze(-1))
-    here = places == choice.unsqueeze(-1)
-    if h.dim() == choice.dim() + 1:
-        return merged.unsqueeze(-1).where(here, h.gather(-1, source))
-    rows = source.unsqueeze(-1).expand(*source.shape[:-1], size, h.shape[-1])
-    return merged.unsqueeze(-2).where(here.unsqueeze(-1), h.gather(-2, rows))
+        cum = m.cumsum(-2)
+        left = h[..., :-1, :]
+        right = h[..., 1:, :]
+        return m * merged + (1 - cum) * left + (cum - m) * right
+    rest = without(h, choice)
+    indices = torch.arange(rest.shape[choice.dim()], device=h.device)
+    is_merged = indices == choice.unsqueeze(-1)
+    if h.dim() == is_merged.dim():
+        return merged.unsqueeze(-1).where(is_merged, rest)
+    return merged.unsqueeze(-2).where(is_merged.unsqueeze(-1), rest)

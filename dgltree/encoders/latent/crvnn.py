@@ -4,12 +4,14 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.encoder import Merges
 from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult
 from dgltree.encoders.sequence.core import length_groups
 from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_choice
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Neighbours among nodes that exist in part: each is the nearer the less exists between.
@@ -30,29 +32,33 @@ def neighbours(e: Tensor, how: Neighbours = "cut") -> tuple[Tensor, Tensor]:
 
 
 def _cut(e: Tensor) -> tuple[Tensor, Tensor]:
-    """With K_ab what exists after place a up to place b, at most 1: R_ij = K_ij - K_i,j-1, which is e_j until 1 is used
-    up, and L_ij = K_j-1,i-1 - K_j,i-1.
+    """L and R by K_ab, what exists after place a up to place b, at most 1: R_ij = K_ij - K_i,j-1, which is e_j until 1
+    is used up, and L_ij = K_j-1,i-1 - K_j,i-1.
 
     In float64: differences of sums from the first place on lose a digit of float32 every ten places (at 300 places
     states were 1.3e-2 off).
     """
-    sums = torch.nn.functional.pad(e.double().cumsum(1), (1, 0))  # from before the first place
-    K = (sums.unsqueeze(1) - sums.unsqueeze(2)).clamp(max=1).triu()
-    left, right = (K[:, :-1, :-1] - K[:, 1:, :-1]).transpose(1, 2), K[:, 1:, 1:] - K[:, 1:, :-1]
-    return left.to(e.dtype), right.to(e.dtype)
+    sums = pad(e.double().cumsum(1), (1, 0))  # from before the first place
+    K = sums.unsqueeze(1) - sums.unsqueeze(2)
+    K = K.clamp(max=1).triu()
+    left = K[:, :-1, :-1] - K[:, 1:, :-1]
+    right = K[:, 1:, 1:] - K[:, 1:, :-1]
+    return left.transpose(1, 2).to(e.dtype), right.to(e.dtype)
 
 
 def _product(e: Tensor) -> tuple[Tensor, Tensor]:
-    return _right_product(e.flip(1)).flip(1, 2), _right_product(e)
+    mirrored = _right_product(e.flip(1))
+    return mirrored.flip(1, 2), _right_product(e)
 
 
 def _right_product(e: Tensor) -> Tensor:
     """R_ij: e_j times the product of 1 - e_k over i < k < j."""
     size = e.shape[1]
-    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
-    absent = (1 - e).unsqueeze(1).expand(-1, size, -1).masked_fill(~upper, 1)
-    between = torch.nn.functional.pad(absent.cumprod(2)[:, :, :-1], (1, 0), value=1.0)
-    return e.unsqueeze(1) * between * upper
+    is_right = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
+    absent = (1 - e).unsqueeze(1).expand(-1, size, -1)
+    up_to = absent.masked_fill(~is_right, 1).cumprod(2)
+    between = pad(up_to[:, :, :-1], (1, 0), value=1.0)
+    return e.unsqueeze(1) * between * is_right
 
 
 Version = Literal["first", "later"]
@@ -64,7 +70,7 @@ APPROXIMATIONS = {"erf": "none", "tanh": "tanh"}
 THRESHOLDS = {"first": 0.01, "later": 0.1}
 """The existence below which a node has gone."""
 FEATURES = 64
-"""Of "first": how many numbers say whether something was just merged into a node."""
+"""How many numbers say, in "first", whether something was just merged into a node."""
 MIN_PROBABILITY = 4e-8
 """Added to a denominator whose other terms can all be 0."""
 HALF = 0.5
@@ -96,21 +102,39 @@ class State(NamedTuple):
     """(b,) bool"""
 
     def taken(self, rows: Tensor) -> "State":
-        """Those with these numbers (b',) int64."""
-        return State(*(each[rows] for each in self))
+        """The sequences with these numbers (b',) int64."""
+        return State(*(part[rows] for part in self))
 
-    def places(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(b, S) bool: which places are not padding, which are words, and which of these have a right neighbour."""
-        places, last = torch.arange(self.e.shape[1], device=self.e.device), self.lengths.unsqueeze(1)
-        return places <= last + 1, (places > 0) & (places <= last), (places > 0) & (places < last)
+    def places(self) -> "PlaceKinds":
+        """The kinds of places."""
+        place = torch.arange(self.e.shape[1], device=self.e.device)
+        last = self.lengths.unsqueeze(1)
+        is_after_start = place > 0
+        return PlaceKinds(
+            real=place <= last + 1,
+            words=is_after_start & (place <= last),
+            merging=is_after_start & (place < last),
+        )
 
     def of_words(self) -> Tensor:
         """(b, S), the existence of words, 0 at other places."""
-        return self.e * self.places()[1]
+        return self.e * self.places().words
 
-    def at_last(self, each: Tensor) -> Tensor:
+    def at_last(self, values: Tensor) -> Tensor:
         """(b, ...) of (b, S, ...): what the last word has."""
-        return each[torch.arange(len(each), device=each.device), self.lengths]
+        sequence = torch.arange(len(values), device=values.device)
+        return values[sequence, self.lengths]
+
+
+class PlaceKinds(NamedTuple):
+    """The kinds of places of b sequences."""
+
+    real: Tensor
+    """(b, S) bool, START, words and END."""
+    words: Tensor
+    """(b, S) bool"""
+    merging: Tensor
+    """(b, S) bool, words that have a right neighbour."""
 
 
 class SequenceCRvNN(JoiningCore):
@@ -121,11 +145,14 @@ class SequenceCRvNN(JoiningCore):
     neighbours,
 
     .. math::
-        R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}), \; j > i; \; L \text{ mirrored} \\
-        s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b' \\
-        A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i) \\
-        p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8}), \quad q = L p \\
-        h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i, \quad e_i \leftarrow e_i (1 - p_i)
+        R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}), \; j > i; \; L \text{ mirrored}
+        \quad(1) \\
+        s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b'\quad(2) \\
+        A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i)\quad(3) \\
+        p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8})\quad(4) \\
+        q &= L p\quad(5) \\
+        h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i\quad(6) \\
+        e_i &\leftarrow e_i (1 - p_i)\quad(7)
 
     where p is the probability that a node is merged into its right neighbour; it is 0 for START, END and the last word,
     which is the answer. A sequence is done when one node other than START and END is above the threshold, or after T
@@ -176,144 +203,183 @@ class SequenceCRvNN(JoiningCore):
         merged_by: MergedBy = "probability",
         **shared: Any,
     ) -> None:
-        forms = (("version", version, VERSIONS), ("gelu", gelu, tuple(APPROXIMATIONS)))
-        ways = (("neighbours", neighbours, NEIGHBOURS), ("merged_by", merged_by, MERGED_BY))
-        for name, value, known in (*forms, *ways):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        check_choice("version", version, VERSIONS)
+        check_choice("gelu", gelu, APPROXIMATIONS)
+        check_choice("neighbours", neighbours, NEIGHBOURS)
+        check_choice("merged_by", merged_by, MERGED_BY)
         if gelu == "tanh" and (version != "first" or cell != "grc"):
             raise ValueError(
                 f"gelu is 'tanh', which needs the version 'first' and the cell grc, not {version!r} and {cell}"
             )
-        own = {"version": version, "gelu": gelu, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
-        super().__init__(
-            size, hidden_size, {**own, "neighbours": neighbours, "merged_by": merged_by}, cell=cell, **shared
-        )
-        self.gelu, self.merged_by = gelu, merged_by
+        own = {
+            "version": version,
+            "gelu": gelu,
+            "halt": halt,
+            "penalty": penalty,
+            "batch_maximum": batch_maximum,
+            "neighbours": neighbours,
+            "merged_by": merged_by,
+        }
+        super().__init__(size, hidden_size, own, cell=cell, **shared)
+        self.gelu = gelu
         if isinstance(self.cell, GELUGatedRecursive):
             self.cell.approximate = APPROXIMATIONS[gelu]
-        self.halt, self.batch_maximum, self.threshold = halt, batch_maximum, THRESHOLDS[version]
+        self.halt = halt
+        self.batch_maximum = batch_maximum
+        self.threshold = THRESHOLDS[version]
         self.neighbours = neighbours
-        self.penalty = penalty if version == "first" else 0.0
+        self.merged_by = merged_by
+        self.ends = nn.Parameter(torch.empty(2, self.width).normal_())
+        self.features: nn.Parameter | None = None
+        self.penalty = 0.0
+        window = 5 * self.cell.state_size
         if version == "first":
             self.leaf_norm = None  # the cell's serves leaves, too
-        self.ends = nn.Parameter(torch.empty(2, self.width).normal_())
-        features = FEATURES if version == "first" else 0
-        self.features = nn.Parameter(torch.empty(2, features).normal_()) if features else None
-        self.first = nn.Linear(5 * self.cell.state_size + features, hidden_size)
+            self.features = nn.Parameter(torch.empty(2, FEATURES).normal_())
+            self.penalty = penalty
+            window += FEATURES
+        self.first = nn.Linear(window, hidden_size)
         self.second = nn.Linear(hidden_size, 1)
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``existence`` (B, T) of each word at the end."""
-        (count, most), lengths = items.rows.shape, items.lengths
-        everything = [(torch.arange(count, device=lengths.device), most)]
-        groups = everything if self.batch_maximum else length_groups(lengths, lengths.device)
-        found = [self._pass(items.states[items.rows[rows, :longest]], lengths[rows]) for rows, longest in groups]
+        sequences, words = items.rows.shape
+        lengths = items.lengths
+        if self.batch_maximum:
+            groups = [(torch.arange(sequences, device=lengths.device), words)]
+        else:
+            groups = length_groups(lengths, lengths.device)
+        order = lengths.new_full((sequences, words - 1), CLOSED)
+        existence = items.states.new_zeros(sequences, words)
+        roots: list[Tensor] = []
+        left_over: list[Tensor] = []
+        for rows, longest in groups:
+            states = items.states[items.rows[rows, :longest]]
+            end = self._pass(states, lengths[rows])
+            order[rows, : longest - 1] = _order(end, self.merged_by)
+            existence[rows, :longest] = end.of_words()[:, 1:-1].detach()
+            roots.append(end.at_last(end.h))
+            left_over.append(_left_over(end))
         back = torch.cat([rows for rows, _ in groups]).argsort()
-        order, existence = lengths.new_full((count, most - 1), CLOSED), items.states.new_zeros(count, most)
-        for (rows, longest), of in zip(groups, found, strict=True):
-            order[rows, : longest - 1] = _order(of, self.merged_by)
-            existence[rows, :longest] = of.of_words()[:, 1:-1].detach()
-        root = torch.cat([of.at_last(of.h) for of in found])[back]
-        losses = {}
+        losses: dict[str, Tensor] = {}
         if self.penalty:
-            losses["halting"] = self.penalty * torch.cat([_left_over(of) for of in found])[back]
-        return JoinResult(root, Merges(order), losses, {"existence": existence})
+            losses["halting"] = self.penalty * torch.cat(left_over)[back]
+        return JoinResult(torch.cat(roots)[back], Merges(order), losses, {"existence": existence})
 
     def _pass(self, states: Tensor, lengths: Tensor) -> State:
         """All rounds over states (b, T, D), lengths (b,). What is done is left out of the rounds after it.
 
         A GPU is waited for once a round, to know what is done.
         """
-        now, ended = self._at_first(states, lengths), []
+        now = self._at_first(states, lengths)
+        ended: list[State] = []
         for t in range(states.shape[1]):
             going = ~now.done & (now.lengths + self.batch_maximum > t)
-            known = going.cpu()
-            if not known.any():
+            going_on_cpu = going.cpu()
+            if not going_on_cpu.any():
                 break
-            if not self.batch_maximum and not known.all():
-                done, more = (rows.nonzero().squeeze(1).to(going.device, non_blocking=True) for rows in (~known, known))
-                ended.append(now.taken(done))
-                now = now.taken(more)
+            if not self.batch_maximum and not going_on_cpu.all():
+                stops = (~going_on_cpu).nonzero().squeeze(1)
+                stays = going_on_cpu.nonzero().squeeze(1)
+                ended.append(now.taken(stops.to(going.device, non_blocking=True)))
+                now = now.taken(stays.to(going.device, non_blocking=True))
                 going = ~now.done
             now = self._round(now, going, t)
-        together = State(*map(torch.cat, zip(*ended, now, strict=True)))
-        return together.taken(together.rows.argsort())
+        every = State(*map(torch.cat, zip(*ended, now, strict=True)))
+        return every.taken(every.rows.argsort())
 
     def _at_first(self, states: Tensor, lengths: Tensor) -> State:
-        rows, words, _ = states.shape
-        places, end = torch.arange(words + 2, device=lengths.device), (lengths + 1).unsqueeze(1)
-        start, stop = self.leaves(self.ends.expand(rows, -1, -1)).split(1, 1)
-        h = stop.where((places == end).unsqueeze(2), torch.cat([start, states, stop], 1))
-        h = h.masked_fill((places > end).unsqueeze(2), 0)
-        e, gone = (places <= end).to(h.dtype), torch.full((rows, words + 2), words + 1, device=lengths.device)
+        sequences, words, _ = states.shape
+        place = torch.arange(words + 2, device=lengths.device)
+        end = (lengths + 1).unsqueeze(1)
+        start, stop = self.leaves(self.ends.expand(sequences, -1, -1)).split(1, 1)
+        h = torch.cat([start, states, stop], 1)
+        h = stop.where((place == end).unsqueeze(2), h)
+        h = h.masked_fill((place > end).unsqueeze(2), 0)
+        e = (place <= end).to(h.dtype)
         return State(
-            torch.arange(rows, device=lengths.device),
-            lengths,
-            h,
-            e,
-            torch.zeros_like(e),
-            gone,
-            torch.zeros_like(e),
-            lengths < 2,
-            lengths < 1,
+            rows=torch.arange(sequences, device=lengths.device),
+            lengths=lengths,
+            h=h,
+            e=e,
+            q=torch.zeros_like(e),
+            gone=torch.full((sequences, words + 2), words + 1, device=lengths.device),
+            sums=torch.zeros_like(e),
+            single=lengths < 2,
+            done=lengths < 1,
         )
 
     def _round(self, now: State, going: Tensor, t: int) -> State:
-        """Those that are ``going`` (b,) after round t."""
-        (real, words, merging), place = now.places(), going.unsqueeze(1)
-        L, R = neighbours(now.e, self.neighbours)
-        Lh, Rh = L @ now.h, R @ now.h
-        p = self._merged([L @ Lh, Lh, now.h, Rh, R @ Rh], now.q, L + R, real, merging)
-        q = (L @ p.unsqueeze(2)).squeeze(2).to(p.dtype) * words
+        """The sequences that are ``going`` (b,) after round t."""
+        places = now.places()
+        is_going = going.unsqueeze(1)
+        L, R = neighbours(now.e, self.neighbours)  # (1)
+        Lh = L @ now.h
+        Rh = R @ now.h
+        window = [L @ Lh, Lh, now.h, Rh, R @ Rh]
+        p = self._merged(window, now.q, L + R, places)
+        q = (L @ p.unsqueeze(2)).squeeze(2)  # (5)
+        q = q.to(p.dtype) * places.words
         share = q.unsqueeze(2)
-        h = share * self.cell(Lh, now.h, self.norm) + (1 - share) * now.h
-        e = (now.e * (1 - p)).where(place, now.e)
-        open_ = (now.gone >= e.shape[1] - 1) & merging & place
-        sums = now.sums + p.detach() * open_
-        merged = e < HALF if self.merged_by == "existence" else sums >= HALF
-        last_alone = ((e > self.threshold) & words).sum(1) <= 1
+        h = share * self.cell(Lh, now.h, self.norm) + (1 - share) * now.h  # (6)
+        e = now.e * (1 - p)  # (7)
+        e = e.where(is_going, now.e)
+
+        is_open = (now.gone >= e.shape[1] - 1) & places.merging & is_going
+        sums = now.sums + p.detach() * is_open
+        is_merged = e < HALF if self.merged_by == "existence" else sums >= HALF
+        remaining = (e > self.threshold) & places.words
+        last_alone = remaining.sum(1) <= 1
         return now._replace(
-            h=h.where(place.unsqueeze(2), now.h),
+            h=h.where(is_going.unsqueeze(2), now.h),
             e=e,
-            q=q.where(place, now.q),
-            gone=now.gone.masked_fill(open_ & merged, t),
+            q=q.where(is_going, now.q),
+            gone=now.gone.masked_fill(is_open & is_merged, t),
             sums=sums,
             single=now.single | (last_alone & going),
             done=now.done | last_alone if self.halt else now.done,
         )
 
-    def _merged(self, window: list[Tensor], q: Tensor, around: Tensor, real: Tensor, merging: Tensor) -> Tensor:
-        """p, (b, S)."""
+    def _merged(self, window: list[Tensor], q: Tensor, around: Tensor, places: PlaceKinds) -> Tensor:
+        """p, (b, S), from the five parts (b, S, D) of the window, q (b, S) of the last round, and L + R (b, S, S)."""
         if self.features is not None:
             share = q.unsqueeze(2)
-            window = [*window, share * self.features[0] + (1 - share) * self.features[1]]
-        hidden = nn.functional.gelu(self.first(torch.cat(window, 2)), approximate=APPROXIMATIONS[self.gelu])
-        s = self.second(hidden).squeeze(2).to(q.dtype)
-        M = (s.amax() if self.batch_maximum else s.masked_fill(~real, 0).amax(1, keepdim=True)).clamp(min=0)
-        A = (s - M).exp() * merging
+            just_merged, rests = self.features
+            window = [*window, share * just_merged + (1 - share) * rests]
+        hidden = self.first(torch.cat(window, 2))
+        hidden = nn.functional.gelu(hidden, approximate=APPROXIMATIONS[self.gelu])
+        s = self.second(hidden).squeeze(2).to(q.dtype)  # (2)
+        of_sequences = s.masked_fill(~places.real, 0).amax(1, keepdim=True)
+        largest = s.amax() if self.batch_maximum else of_sequences
+        M = largest.clamp(min=0)
+        A = (s - M).exp() * places.merging  # (3)
+        O = (-M).exp()  # noqa: E741 (the paper's name)
         beside = (around @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
-        return A / (A + (-M).exp() + beside + MIN_PROBABILITY)
+        return A / (A + O + beside + MIN_PROBABILITY)  # (4)
 
 
-def _left_over(of: State) -> Tensor:
+def _left_over(end: State) -> Tensor:
     """(b,), the logarithm of all existence over the last word's; 0 if that was alone once."""
-    return (of.of_words().sum(1) / of.at_last(of.e)).log().masked_fill(of.single, 0)
+    existence = end.of_words().sum(1)
+    ratio = existence / end.at_last(end.e)
+    return ratio.log().masked_fill(end.single, 0)
 
 
-def _order(of: State, merged_by: MergedBy) -> Tensor:
+def _order(end: State, merged_by: MergedBy) -> Tensor:
     """(b, T - 1) int64: the gap after each word by the round in which the word was merged.
 
     Of words merged in one round the one with the largest sum comes first, or by "existence" the left one; so too of
     those never merged, or by "existence" the one that exists least.
     """
-    gone, last, inner = of.gone[:, 1:-2], of.e.shape[1] - 2, slice(1, -2)
+    inner = slice(1, -2)  # words but the last place
+    last_round = end.e.shape[1] - 2
+    gone = end.gone[:, inner]
     if merged_by == "existence":
-        late = of.e[:, inner].detach().masked_fill(gone <= last, 0)
+        late = end.e[:, inner].detach().masked_fill(gone <= last_round, 0)
     else:
-        late = -(of.sums[:, inner] / SUM_UNIT).round()
+        late = -(end.sums[:, inner] / SUM_UNIT).round()
     first = late.argsort(dim=1, stable=True)
-    there = of.places()[2][:, inner]
-    rounds = gone.where(there, last + 2).gather(1, first)
-    order = first.gather(1, rounds.argsort(dim=1, stable=True))
-    return order.masked_fill(~there, CLOSED)
+    merging = end.places().merging[:, inner]
+    rounds = gone.where(merging, last_round + 2).gather(1, first)
+    by_round = rounds.argsort(dim=1, stable=True)
+    return first.gather(1, by_round).masked_fill(~merging, CLOSED)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,11 +17,12 @@ from dgltree.encoders.latent.nodes import Table
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.engine.contract import State
 from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_choice
 
 SPAN = 2**31
 """More than there are nodes."""
 NORM_EPSILON = 1e-8
-"""Of a vector's length, as in ``torch.nn.functional.cosine_similarity``."""
+"""The least length of a vector, as in ``torch.nn.functional.cosine_similarity``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class FoundGraph:
     """The nodes that a search made: words first, then what was joined, in the order in which it was."""
 
     batch: TreeBatch
-    """As one graph, its roots the nodes without a parent."""
+    """The nodes as one graph, its roots those without a parent."""
     up: State
     """Part name to (R, *shape), with its gradients."""
     words: Tensor
@@ -57,172 +58,230 @@ def easy_first(
     """
     _check(cell, ids, lengths, entangled, everywhere)
     device = next(cell.parameters()).device
-    order = np.argsort(-lengths.cpu().numpy(), kind="stable")
-    known, token = lengths.cpu().numpy()[order], ids.cpu().numpy()[order]
-    there = np.arange(token.shape[1]) < known[:, None]
+    counts = lengths.cpu().numpy()
+    order = np.argsort(-counts, kind="stable")  # the longest first
+    counts = counts[order]
+    token = ids.cpu().numpy()[order]
+    is_word = np.arange(token.shape[1]) < counts[:, None]
     rows = np.zeros_like(token)
     if entangled:
-        leaf_tokens, rows[there] = np.unique(token[there], return_inverse=True)
+        leaf_tokens, rows[is_word] = np.unique(token[is_word], return_inverse=True)
     else:
-        leaf_tokens = token[there]
-        rows[there] = np.arange(len(leaf_tokens))
+        leaf_tokens = token[is_word]
+        rows[is_word] = np.arange(len(leaf_tokens))
     nodes = _Nodes(cell, torch.from_numpy(leaf_tokens).to(device, non_blocking=True), entangled)
-    roots = _joined(nodes, rows[:, : known[0]], known, everywhere)
+    roots = _joined(nodes, rows[:, : counts[0]], counts, everywhere)
     back = np.argsort(order, kind="stable")
-    words = torch.from_numpy(rows[back]).to(device, non_blocking=True)
-    left = torch.from_numpy(roots[back]).to(device, non_blocking=True)
-    return FoundGraph(nodes.batch(), nodes.up(), words, left)
+    return FoundGraph(
+        batch=nodes.batch(),
+        up=nodes.up(),
+        words=torch.from_numpy(rows[back]).to(device, non_blocking=True),
+        roots=torch.from_numpy(roots[back]).to(device, non_blocking=True),
+    )
+
+
+class _Open(NamedTuple):
+    """b sentences that have two nodes or more, of S nodes at most."""
+
+    sentence: np.ndarray
+    """(b,) int64, their numbers."""
+    rows: np.ndarray
+    """(b, S) int64, their nodes."""
+    counts: np.ndarray
+    """(b,) int64, how many nodes each has."""
+    cosines: np.ndarray
+    """(b, S - 1) float64, of neighbours; -inf after the last pair."""
+
+    @property
+    def is_pair(self) -> np.ndarray:
+        """(b, S - 1) bool, the neighbours that there are."""
+        return np.arange(self.cosines.shape[1]) < self.counts[:, None] - 1
+
+    def where(self, here: np.ndarray) -> "_Open":
+        """The sentences where ``here`` (b,) is true, no wider than the longest of them."""
+        counts = self.counts[here]
+        width = int(counts.max())
+        rows = self.rows[here, :width]
+        return _Open(self.sentence[here], rows, counts, self.cosines[here, : width - 1])
 
 
 def _joined(nodes: "_Nodes", rows: np.ndarray, counts: np.ndarray, everywhere: bool) -> np.ndarray:
     """(B,) the node that is left of each sentence, of rows (B, T), the longest first."""
-    roots, counts = rows[:, 0].copy(), counts.copy()
+    roots = rows[:, 0].copy()
     cosines = np.full((len(rows), rows.shape[1] - 1), -np.inf)
-    pair = np.arange(cosines.shape[1]) < counts[:, None] - 1
-    cosines[pair] = nodes.cosines(rows[:, :-1][pair], rows[:, 1:][pair])
-    at_row = np.arange(len(rows))
+    now = _Open(np.arange(len(rows)), rows, counts, cosines)
+    is_pair = now.is_pair
+    cosines[is_pair] = nodes.cosines(rows[:, :-1][is_pair], rows[:, 1:][is_pair])
     while True:
-        done = counts == 1
-        roots[at_row[done]] = rows[done, 0]
+        done = now.counts == 1
+        roots[now.sentence[done]] = now.rows[done, 0]
         if done.all():
             return roots
-        rows, counts, cosines, at_row = rows[~done], counts[~done], cosines[~done], at_row[~done]
-        width = int(counts.max())
-        rows, cosines = rows[:, :width], cosines[:, : width - 1]
-        chosen = _chosen(rows, counts, cosines, everywhere)
+        now = now.where(~done)
+        chosen = _chosen(now, everywhere)
         sentence, place = np.nonzero(chosen)
-        made = nodes.joined(rows[sentence, place], rows[sentence, place + 1])
-        rows, counts, cosines = _shorter(nodes, rows, counts, cosines, chosen, made)
+        made = nodes.joined(now.rows[sentence, place], now.rows[sentence, place + 1])
+        now = _shorter(nodes, now, chosen, made)
 
 
-def _chosen(rows: np.ndarray, counts: np.ndarray, cosines: np.ndarray, everywhere: bool) -> np.ndarray:
+def _chosen(now: _Open, everywhere: bool) -> np.ndarray:
     """(b, S - 1) bool, the pairs of each sentence that are joined now; no two of them overlap."""
-    best = leftmost_best(torch.from_numpy(cosines), 1).numpy()
-    pairs = np.arange(cosines.shape[1])
+    best = leftmost_best(torch.from_numpy(now.cosines), 1).numpy()
     if not everywhere:
-        return pairs == best
-    left, right = np.take_along_axis(rows, best, 1), np.take_along_axis(rows, best + 1, 1)
-    chosen = (rows[:, :-1] == left) & (rows[:, 1:] == right) & (pairs < counts[:, None] - 1)
-    for t in range(1, chosen.shape[1]) if (left == right).any() else ():  # a a a: the second pair begins in the first
-        chosen[:, t] &= ~chosen[:, t - 1]
+        return np.arange(now.cosines.shape[1]) == best
+    left = np.take_along_axis(now.rows, best, 1)
+    right = np.take_along_axis(now.rows, best + 1, 1)
+    chosen = (now.rows[:, :-1] == left) & (now.rows[:, 1:] == right) & now.is_pair
+    if (left == right).any():  # a a a: the second pair begins in the first
+        for t in range(1, chosen.shape[1]):
+            chosen[:, t] &= ~chosen[:, t - 1]
     return chosen
 
 
-def _shorter(
-    nodes: "_Nodes", rows: np.ndarray, counts: np.ndarray, cosines: np.ndarray, chosen: np.ndarray, made: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, counts and cosines once the chosen pairs are joined."""
-    b, width = rows.shape
-    rows, fresh, gone = rows.copy(), np.zeros((b, width), bool), np.zeros((b, width), bool)
+def _shorter(nodes: "_Nodes", now: _Open, chosen: np.ndarray, made: np.ndarray) -> _Open:
+    """The sentences once the chosen pairs (b, S - 1) are joined; ``made`` are their nodes, row by row."""
+    rows = now.rows.copy()
     rows[:, :-1][chosen] = made
-    fresh[:, :-1], gone[:, 1:] = chosen, chosen
+    fresh = np.zeros(rows.shape, bool)
+    fresh[:, :-1] = chosen
+    gone = np.zeros(rows.shape, bool)
+    gone[:, 1:] = chosen
     source = np.argsort(gone, 1, kind="stable")  # what stays moves to the left
-    rows, fresh = np.take_along_axis(rows, source, 1), np.take_along_axis(fresh, source, 1)
-    counts = counts - chosen.sum(1)
-    cosines = np.take_along_axis(np.pad(cosines, ((0, 0), (0, 1)), constant_values=-np.inf), source, 1)[:, :-1]
-    pair = np.arange(width - 1) < counts[:, None] - 1
-    cosines[~pair] = -np.inf
-    changed = pair & (fresh[:, :-1] | fresh[:, 1:])
+    rows = np.take_along_axis(rows, source, 1)
+    fresh = np.take_along_axis(fresh, source, 1)
+    wide = np.pad(now.cosines, ((0, 0), (0, 1)), constant_values=-np.inf)
+    cosines = np.take_along_axis(wide, source, 1)[:, :-1]
+    shorter = _Open(now.sentence, rows, now.counts - chosen.sum(1), cosines)
+    is_pair = shorter.is_pair
+    cosines[~is_pair] = -np.inf
+    changed = is_pair & (fresh[:, :-1] | fresh[:, 1:])
     cosines[changed] = nodes.cosines(rows[:, :-1][changed], rows[:, 1:][changed])
-    return rows, counts, cosines
+    return shorter
 
 
 class _Nodes:
     """The nodes of a search, by number: their states, their children, and the direction of their h."""
 
     def __init__(self, cell: Cell, token: Tensor, entangled: bool) -> None:
-        self.cell, self.token, self.entangled = cell, token, entangled
+        self.cell = cell
+        self.token = token
+        self.entangled = entangled
         self.phrase = cell.vocabulary.function_id("phrase", 2)
         self.word = cell.vocabulary.function_id("word", 0)
         self.sizes = [int(np.prod(shape)) for shape in cell.state.values()]
-        self._known: dict[int, int] = {}
-        self._pairs: list[np.ndarray] = []
+        self._node_of_key: dict[int, int] = {}
+        self._pairs = [np.empty((0, 2), np.int64)]
         leaves = self._packed(self._leaf_states())
-        self._table = Table(sum(self.sizes), leaves, 2 * len(leaves))
+        self._states = Table(sum(self.sizes), leaves, 2 * len(leaves))
         self._unit = Table(cell.hidden_size, leaves.detach(), 2 * len(leaves))
         self._write(leaves)
 
-    def _leaf_states(self) -> State:
-        batch = _graph(self.cell, self.token, self.word, np.empty((0, 2), np.int64), self.phrase)
-        every = torch.arange(len(self.token), device=self.token.device)
-        states = self.cell.leaf_states(batch, every, [(self.word, 0, len(every))])
-        return {part: states[part] for part in self.cell.state}
-
-    def _packed(self, states: State) -> Tensor:
-        return torch.cat([states[part].flatten(1) for part in self.cell.state], 1)
-
-    def _unpacked(self, rows: Tensor) -> State:
-        parts = rows.split(self.sizes, 1)
-        return {
-            part: each.unflatten(1, shape) for each, (part, shape) in zip(parts, self.cell.state.items(), strict=True)
-        }
-
-    def _write(self, rows: Tensor) -> np.ndarray:
-        with torch.no_grad():
-            h = self._unpacked(rows)["h"]
-            self._unit.write(h / h.norm(dim=1, keepdim=True).clamp(min=NORM_EPSILON))
-        found: np.ndarray = self._table.write(rows).numpy()
-        return found
-
     def cosines(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(m,) of pairs of nodes (m,) and (m,)."""
-        unit = self._unit.buffer
-        places = (torch.from_numpy(side).to(unit.device, non_blocking=True) for side in (left, right))
-        a, b = (unit.index_select(0, place) for place in places)
-        found: np.ndarray = (a * b).sum(1).double().cpu().numpy()
-        return found
+        cosines = (self._unit_of(left) * self._unit_of(right)).sum(1)
+        in_double: np.ndarray = cosines.double().cpu().numpy()
+        return in_double
 
     def joined(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(m,) the nodes that pairs (m,) and (m,) become; entangled, an equal pair became one before or does now."""
         if not self.entangled:
             return self._compose(left, right)
         keys, first, inverse = np.unique(left * SPAN + right, return_index=True, return_inverse=True)
-        numbers = np.array([self._known.get(key, -1) for key in keys.tolist()])
-        new = numbers < 0
-        if new.any():
-            numbers[new] = self._compose(left[first[new]], right[first[new]])
-            self._known.update(zip(keys[new].tolist(), numbers[new].tolist(), strict=True))
-        found: np.ndarray = numbers[inverse]
-        return found
-
-    def _compose(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        both = self._table.read(torch.from_numpy(np.concatenate([left, right])))
-        l_states, r_states = self._unpacked(both[: len(left)]), self._unpacked(both[len(left) :])
-        children = {part: [l_states[part], r_states[part]] for part in l_states}
-        linear = self.cell.linear_for(2, [(self.phrase, 0, len(left))])
-        states = self.cell.compute(torch.cat(list(children["h"]), 1), None, children, linear)
-        self._pairs.append(np.stack([left, right], 1))
-        return self._write(self._packed({part: states[part] for part in self.cell.state}))
+        nodes = np.array([self._node_of_key.get(key, -1) for key in keys.tolist()])
+        is_new = nodes < 0
+        if is_new.any():
+            new = first[is_new]
+            nodes[is_new] = self._compose(left[new], right[new])
+            made = zip(keys[is_new].tolist(), nodes[is_new].tolist(), strict=True)
+            self._node_of_key.update(made)
+        of_pairs: np.ndarray = nodes[inverse]
+        return of_pairs
 
     def up(self) -> State:
-        return self._unpacked(self._table.read(torch.arange(self._table.count)))
+        """The states of all nodes."""
+        every = torch.arange(self._states.count)
+        return self._unpacked(self._states.read(every))
 
     def batch(self) -> TreeBatch:
-        pairs = np.concatenate([np.empty((0, 2), np.int64), *self._pairs])
+        """All nodes as one graph."""
+        pairs = np.concatenate(self._pairs)
         return _graph(self.cell, self.token, self.word, pairs, self.phrase)
+
+    def _leaf_states(self) -> State:
+        no_pairs = np.empty((0, 2), np.int64)
+        batch = _graph(self.cell, self.token, self.word, no_pairs, self.phrase)
+        count = len(self.token)
+        every = torch.arange(count, device=self.token.device)
+        states = self.cell.leaf_states(batch, every, [(self.word, 0, count)])
+        return {part: states[part] for part in self.cell.state}
+
+    def _packed(self, states: State) -> Tensor:
+        """(m, width) of the parts of m states."""
+        return torch.cat([states[part].flatten(1) for part in self.cell.state], 1)
+
+    def _unpacked(self, rows: Tensor) -> State:
+        """The parts of states (m, width)."""
+        columns = rows.split(self.sizes, 1)
+        states: dict[str, Tensor] = {}
+        for column, (part, shape) in zip(columns, self.cell.state.items(), strict=True):
+            states[part] = column.unflatten(1, shape)
+        return states
+
+    def _write(self, rows: Tensor) -> np.ndarray:
+        """(m,) the numbers of new nodes with states (m, width)."""
+        with torch.no_grad():
+            h = self._unpacked(rows)["h"]
+            length = h.norm(dim=1, keepdim=True)
+            self._unit.write(h / length.clamp(min=NORM_EPSILON))
+        numbers: np.ndarray = self._states.write(rows).numpy()
+        return numbers
+
+    def _unit_of(self, nodes: np.ndarray) -> Tensor:
+        """(m, n), the direction of the h of nodes (m,)."""
+        unit = self._unit.buffer
+        on_device = torch.from_numpy(nodes).to(unit.device, non_blocking=True)
+        return unit.index_select(0, on_device)
+
+    def _compose(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """(m,) the numbers of new nodes, made of pairs (m,) and (m,)."""
+        count = len(left)
+        both = self._states.read(torch.from_numpy(np.concatenate([left, right])))
+        left_states = self._unpacked(both[:count])
+        right_states = self._unpacked(both[count:])
+        children = {part: [left_states[part], right_states[part]] for part in left_states}
+        linear = self.cell.linear_for(2, [(self.phrase, 0, count)])
+        h = torch.cat([left_states["h"], right_states["h"]], 1)
+        states = self.cell.compute(h, None, children, linear)
+        self._pairs.append(np.stack([left, right], 1))
+        return self._write(self._packed({part: states[part] for part in self.cell.state}))
 
 
 def _graph(cell: Cell, token: Tensor, word: int, pairs: np.ndarray, phrase: int) -> TreeBatch:
     """Words with these tokens, then a node for each pair of nodes before it."""
-    leaves, count = len(token), len(token) + len(pairs)
-    level = np.zeros(count, np.int64)
-    for number, (left, right) in enumerate(pairs.tolist(), leaves):
+    words = len(token)
+    nodes = words + len(pairs)
+    level = np.zeros(nodes, np.int64)
+    for number, (left, right) in enumerate(pairs.tolist(), words):
         level[number] = max(level[left], level[right]) + 1
-    arity = np.repeat([0, 2], [leaves, len(pairs)])
-    function = np.repeat([word, phrase], [leaves, len(pairs)])
+    arity = np.zeros(nodes, np.int64)
+    arity[words:] = 2
+    function = np.full(nodes, word)
+    function[words:] = phrase
     child = pairs.reshape(-1)
-    made = TreeBatch(
+    is_root = np.bincount(child, minlength=nodes) == 0
+    no_tokens = torch.full((len(pairs),), NO_TOKEN)
+    graph = TreeBatch(
         function=torch.from_numpy(function),
-        token=torch.cat([token.cpu(), torch.full((len(pairs),), NO_TOKEN)]),
+        token=torch.cat([token.cpu(), no_tokens]),
         child_ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(arity)])),
         child_index=torch.from_numpy(child),
         level=torch.from_numpy(level),
-        roots=torch.from_numpy(np.flatnonzero(np.bincount(child, minlength=count) == 0)),
-        sizes=torch.tensor([count]),
-        label=torch.full((count,), NO_LABEL),
+        roots=torch.from_numpy(np.flatnonzero(is_root)),
+        sizes=torch.tensor([nodes]),
+        label=torch.full((nodes,), NO_LABEL),
         vocabulary=cell.vocabulary,
     )
-    return made.to(token.device, non_blocking=True)
+    return graph.to(token.device, non_blocking=True)
 
 
 def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere: bool) -> None:
@@ -230,16 +289,17 @@ def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere
         raise ValueError(
             f"ids are {tuple(ids.shape)} for lengths {tuple(lengths.shape)}; the shapes must be (B, T) and (B,)"
         )
-    if int(lengths.min()) < 1 or int(lengths.max()) > ids.shape[1]:
-        raise ValueError(
-            f"lengths are {int(lengths.min())} to {int(lengths.max())}; a sentence has 1 to {ids.shape[1]} words here"
-        )
-    there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
-    count, found = len(cell.vocabulary.tokens), ids[there]
-    if int(found.min()) < 0 or int(found.max()) >= count:
-        raise ValueError(
-            f"ids are {int(found.min())} to {int(found.max())}; the vocabulary has tokens 0 to {count - 1}"
-        )
+    T = ids.shape[1]
+    shortest = int(lengths.min())
+    longest = int(lengths.max())
+    if shortest < 1 or longest > T:
+        raise ValueError(f"lengths are {shortest} to {longest}; a sentence has 1 to {T} words here")
+    is_word = torch.arange(T, device=ids.device) < lengths.unsqueeze(1)
+    tokens = len(cell.vocabulary.tokens)
+    lowest = int(ids[is_word].min())
+    highest = int(ids[is_word].max())
+    if lowest < 0 or highest >= tokens:
+        raise ValueError(f"ids are {lowest} to {highest}; the vocabulary has tokens 0 to {tokens - 1}")
     if everywhere and not entangled:
         raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
 
@@ -292,8 +352,7 @@ class SequenceEasyFirst(InducingCore):
     ) -> None:
         own = {"cell": cell, "everywhere": everywhere, "dropout": dropout, "cell_dropout": cell_dropout}
         super().__init__(size, max_length, hidden_size=hidden_size, **own)
-        if cell not in UNITS:
-            raise ValueError(f"cell is {cell!r}; it must be one of {', '.join(UNITS)}")
+        check_choice("cell", cell, UNITS)
         if hidden_size < 1 or hidden_size % UNITS[cell]:
             raise ValueError(f"hidden_size is {hidden_size}; it must be a multiple of {UNITS[cell]} for {cell!r}")
         self.everywhere = everywhere
@@ -305,7 +364,8 @@ class SequenceEasyFirst(InducingCore):
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
         """There is nothing to trace."""
         found = self._found(ids, lengths)
-        return Encoded(found.up["h"][found.roots], Merges(_orders(found, ids.shape[1]).to(ids.device)))
+        orders = _orders(found, ids.shape[1]).to(ids.device)
+        return Encoded(found.up["h"][found.roots], Merges(orders))
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         found = self._found(ids, lengths)
@@ -318,8 +378,8 @@ class SequenceEasyFirst(InducingCore):
 def _orders(found: FoundGraph, longest: int) -> Tensor:
     """(B, T - 1) int64, the merges of each sentence."""
     pairs: dict[int, tuple[int, int]] = {}
-    start, child = found.batch.child_ptr.tolist(), found.batch.child_index.tolist()
-    for node, (first, end) in enumerate(pairwise(start)):
+    child = found.batch.child_index.tolist()
+    for node, (first, end) in enumerate(pairwise(found.batch.child_ptr.tolist())):
         if end > first:
             pairs[node] = (child[first], child[first + 1])
     orders = torch.full((len(found.roots), longest - 1), CLOSED)
@@ -332,14 +392,18 @@ def _orders(found: FoundGraph, longest: int) -> Tensor:
 def _order(pairs: dict[int, tuple[int, int]], root: int) -> list[int]:
     """The gaps of a tree: those of the nodes that were made first come first."""
     gaps: list[tuple[int, int]] = []
-    waiting, words = [(root, False)], 0
-    while waiting:
-        node, left_is_done = waiting.pop()
+    words = 0
+    pending = [(root, False)]  # a node, and whether all words of its left child are counted
+    while pending:
+        node, left_is_done = pending.pop()
         if node not in pairs:
             words += 1
-        elif left_is_done:
+            continue
+        left, right = pairs[node]
+        if left_is_done:
             gaps.append((node, words - 1))
-            waiting.append((pairs[node][1], False))
+            pending.append((right, False))
         else:
-            waiting += [(node, True), (pairs[node][0], False)]
+            pending.append((node, True))
+            pending.append((left, False))
     return [gap for _, gap in sorted(gaps)]

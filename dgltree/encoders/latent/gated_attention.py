@@ -4,11 +4,12 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import silu
 
 from dgltree.encoders.sequence.linearization import join_pairs
 
 MAX_KEY_WIDTH = 128
-"""Of questions and keys."""
+"""The largest width d of questions and keys."""
 
 
 class GatedAttention(nn.Module):
@@ -26,20 +27,29 @@ class GatedAttention(nn.Module):
 
     def __init__(self, hidden_size: int, dropout: float, relations: int) -> None:
         super().__init__()
-        self.hidden_size, d = hidden_size, min(MAX_KEY_WIDTH, hidden_size)
-        self.enter, self.norm = nn.Linear(hidden_size, hidden_size), nn.LayerNorm(hidden_size)
-        self.of_word, self.of_node = (nn.Linear(hidden_size, 2 * hidden_size) for _ in range(2))
-        self.common = nn.Linear(hidden_size, d)
-        self.scale, self.shift = nn.Parameter(torch.empty(3, d).normal_(std=0.02)), nn.Parameter(torch.zeros(3, d))
-        self.relations = nn.Parameter(torch.empty(relations, d).normal_())
-        self.out, self.drop = nn.Linear(2 * hidden_size, hidden_size), nn.Dropout(dropout)
-        self.gate = nn.Linear(2 * hidden_size, hidden_size)
+        n = hidden_size
+        d = min(MAX_KEY_WIDTH, n)
+        self.hidden_size = n
+        self.enter = nn.Linear(n, n)  # W_0
+        self.norm = nn.LayerNorm(n)
+        self.of_word = nn.Linear(n, 2 * n)  # W_u
+        self.of_node = nn.Linear(n, 2 * n)  # W_v
+        self.common = nn.Linear(n, d)  # W_z
+        self.scale = nn.Parameter(torch.empty(3, d).normal_(std=0.02))  # gamma
+        self.shift = nn.Parameter(torch.zeros(3, d))  # beta
+        self.relations = nn.Parameter(torch.empty(relations, d).normal_())  # E
+        self.out = nn.Linear(2 * n, n)  # W_o
+        self.drop = nn.Dropout(dropout)
+        self.gate = nn.Linear(2 * n, n)  # W_g
         self.divisor = math.sqrt(2 * d)
 
     def keys(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """K (R, P, d) and V (R, P, 2n) of what is asked, y (R, P, n)."""
-        silu, s = nn.functional.silu, self.norm(self.enter(y))
-        return silu(self.common(s)) * self.scale[2] + self.shift[2], silu(self.of_node(s))
+        s = self._entered(y)
+        V = silu(self.of_node(s))  # (3)
+        Z = silu(self.common(s))  # (4)
+        K = Z * self.scale[2] + self.shift[2]  # (6)
+        return K, V
 
     def step(self, x: Tensor, keys: tuple[Tensor, Tensor], relation: Tensor, asked: Tensor) -> tuple[Tensor, Tensor]:
         r"""x (R, T, n) after it has asked, and :math:`\alpha` (R, T, P), 0 where nobody is asked.
@@ -50,16 +60,25 @@ class GatedAttention(nn.Module):
             relation: int64 that expands to (R, T, P), which of E relates two of them.
             asked: bool that expands to (R, T, P), who asks whom; who asks nobody gets 0 for an answer.
         """
-        silu, (K, V) = nn.functional.silu, keys
-        s = self.norm(self.enter(x))
-        Z = silu(self.common(s))
-        Q, Q_E = (Z * self.scale[k] + self.shift[k] for k in range(2))
-        e = Q @ K.transpose(1, 2) + (Q_E @ self.relations.t()).gather(2, relation.expand(len(x), x.shape[1], -1))
+        K, V = keys
+        s = self._entered(x)
+        U = silu(self.of_word(s))  # (2), (R, T, 2n)
+        Z = silu(self.common(s))  # (4), (R, T, d)
+        Q = Z * self.scale[0] + self.shift[0]  # (5)
+        Q_E = Z * self.scale[1] + self.shift[1]
+        rows, T, _ = x.shape
+        by_relation = (Q_E @ self.relations.t()).gather(2, relation.expand(rows, T, -1))
+        e = Q @ K.transpose(1, 2) + by_relation  # (R, T, P)
         asks = asked.any(2, keepdim=True)
-        alpha = (e / self.divisor).masked_fill(~asked & asks, -math.inf).softmax(2) * asks
-        o = self.drop(self.out(silu(self.of_word(s)) * (alpha @ V))) * asks
-        g = self.gate(torch.cat([o, x], 2)).sigmoid()
-        return g * o + (1 - g) * x, alpha
+        e = (e / self.divisor).masked_fill(~asked & asks, -math.inf)
+        alpha = e.softmax(2) * asks  # (7)
+        o = self.drop(self.out(U * (alpha @ V))) * asks  # (8)
+        g = self.gate(torch.cat([o, x], 2)).sigmoid()  # (9)
+        return g * o + (1 - g) * x, alpha  # (10)
+
+    def _entered(self, x: Tensor) -> Tensor:
+        """s (..., n) of equation (1)."""
+        return self.norm(self.enter(x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -79,12 +98,16 @@ class ParentAttention(GatedAttention):
     longest way from p down to a word, p included,
 
     .. math::
-        s &= LN(W_0 x + b_0), \quad U_i = SiLU(W_u s_i), \quad V_p = SiLU(W_v s_p), \quad Z = SiLU(W_z s) \\
-        Q_i &= Z_i \odot \gamma_1 + \beta_1, \quad Q'_i = Z_i \odot \gamma_2 + \beta_2, \quad
-        K_p = Z_p \odot \gamma_3 + \beta_3 \\
-        \alpha_{ip} &= softmax_p((Q_i \cdot K_p + Q'_i \cdot E_{\min(height_p, 10)}) / \sqrt{2 d}) \\
-        o_i &= drop(W_o (U_i \odot \sum_p \alpha_{ip} V_p)), \quad g_i = \sigma(W_g [o_i; x_i]), \quad
-        x_i \leftarrow g_i \odot o_i + (1 - g_i) \odot x_i
+        s &= LN(W_0 x + b_0)\quad(1) \\
+        U_i &= SiLU(W_u s_i)\quad(2) \\
+        V_p &= SiLU(W_v s_p)\quad(3) \\
+        Z &= SiLU(W_z s)\quad(4) \\
+        Q_i &= Z_i \odot \gamma_1 + \beta_1, \quad Q'_i = Z_i \odot \gamma_2 + \beta_2\quad(5) \\
+        K_p &= Z_p \odot \gamma_3 + \beta_3\quad(6) \\
+        \alpha_{ip} &= softmax_p((Q_i \cdot K_p + Q'_i \cdot E_{\min(height_p, 10)}) / \sqrt{2 d})\quad(7) \\
+        o_i &= drop(W_o (U_i \odot \sum_p \alpha_{ip} V_p))\quad(8) \\
+        g_i &= \sigma(W_g [o_i; x_i])\quad(9) \\
+        x_i &\leftarrow g_i \odot o_i + (1 - g_i) \odot x_i\quad(10)
 
     The sum and the softmax are over the ancestors of i; of a word without any, o is 0. The nodes' vectors stay.
 
@@ -107,9 +130,11 @@ class ParentAttention(GatedAttention):
             below: (R, T, P) bool, whether a word is below a node.
             heights: (R, P) int64, of the nodes, 1 or more.
         """
-        keys, alpha = self.keys(nodes), below
+        keys = self.keys(nodes)
+        relation = heights.clamp(1, MAX_HEIGHT).unsqueeze(1) - 1
+        alpha = below
         for _ in range(PARENT_LAYERS):
-            x, alpha = self.step(x, keys, heights.clamp(1, MAX_HEIGHT).unsqueeze(1) - 1, below)
+            x, alpha = self.step(x, keys, relation, below)
         return x, alpha
 
 
@@ -144,7 +169,8 @@ class PairAttention(GatedAttention):
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__(hidden_size, dropout, 2 * FARTHEST + 1)
-        self.sentence, self.salience = _mlp(hidden_size, hidden_size), _mlp(hidden_size, 1)
+        self.sentence = _mlp(hidden_size, hidden_size)
+        self.salience = _mlp(hidden_size, 1)
         self.segment = nn.Parameter(torch.zeros(2, hidden_size))
         self.between = nn.Parameter(torch.empty(hidden_size).normal_())
 
@@ -158,15 +184,18 @@ class PairAttention(GatedAttention):
 
         Raises ``ValueError`` for an odd number of sentences.
         """
-        y = torch.cat([self.sentence(roots).unsqueeze(1), words], 1)
-        segment = self.segment[torch.arange(len(y), device=y.device) % 2]
-        x, count = join_pairs(y + segment.unsqueeze(1), lengths + 1, self.between)
+        y = torch.cat([self.sentence(roots).unsqueeze(1), words], 1)  # (2 P, T + 1, n)
+        side = torch.arange(len(y), device=y.device) % 2
+        y = y + self.segment[side].unsqueeze(1)
+        x, count = join_pairs(y, lengths + 1, self.between)  # (P, S, n)
         t = torch.arange(x.shape[1], device=x.device)
-        there = (t < count.unsqueeze(1)).unsqueeze(1)  # (P, 1, S)
-        apart = (t - t.unsqueeze(1)).clamp(-FARTHEST, FARTHEST) + FARTHEST
+        is_item = t < count.unsqueeze(1)
+        asked = is_item.unsqueeze(1).expand(-1, len(t), -1)
+        distance = (t - t.unsqueeze(1)).clamp(-FARTHEST, FARTHEST)
         for _ in range(PAIR_LAYERS):
-            x, _ = self.step(x, self.keys(x), apart, there.expand(-1, len(t), -1))
-        weights = self.salience(x).squeeze(2).masked_fill(~there.squeeze(1), -torch.inf).softmax(1)
+            x, _ = self.step(x, self.keys(x), distance + FARTHEST, asked)
+        salience = self.salience(x).squeeze(2)
+        weights = salience.masked_fill(~is_item, -torch.inf).softmax(1)
         return (weights.unsqueeze(2) * x).sum(1)
 
 

@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from dgltree.cells.compose import LSTMComposition
 from dgltree.encoders.encoder import Merges
-from dgltree.encoders.latent.beams import Starts, search
+from dgltree.encoders.latent.beams import Starts, search_in_order
 from dgltree.encoders.latent.choice import (
     ChildrenScore,
     LinearScore,
@@ -19,11 +19,13 @@ from dgltree.encoders.latent.choice import (
     leftmost_best,
     shrink,
     straight_through,
+    without,
 )
-from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult, longest_first, sort_on_cpu
+from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult, longest_first
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.sequence.padding import reverse_places
 from dgltree.induction.merges import CLOSED
+from dgltree.support.arguments import check_choice
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves of a Tree-LSTM that know their sentence: the states of an LSTM at each word.
@@ -51,28 +53,37 @@ class LeafLSTM(nn.Module):
         super().__init__()
         if both and hidden_size % 2:
             raise ValueError(f"hidden_size is {hidden_size}; it must be even, half of it for each direction")
-        self.cells = nn.ModuleList(nn.LSTMCell(input_size, hidden_size // (1 + both)) for _ in range(1 + both))
+        directions = 2 if both else 1
+        self.cells = nn.ModuleList(nn.LSTMCell(input_size, hidden_size // directions) for _ in range(directions))
         for name, parameter in self.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(parameter)
+            elif "_hh" in name:
+                nn.init.orthogonal_(parameter)
             else:
-                (nn.init.orthogonal_ if "_hh" in name else nn.init.kaiming_normal_)(parameter)
+                nn.init.kaiming_normal_(parameter)
             if "bias_ih" in name:
-                nn.init.ones_(parameter.detach().chunk(4)[FORGET])
+                forget = parameter.detach().chunk(4)[FORGET]
+                nn.init.ones_(forget)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning after a length. In the dtype of x."""
-        places = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
-        found = []
-        for cell, order in zip(self.cells, (places, reverse_places(lengths, x.shape[1])), strict=False):
-            back = order.unsqueeze(2)
-            states, state = [], None
-            for word in x.gather(1, back.expand_as(x)).unbind(1):
+        T = x.shape[1]
+        in_order = torch.arange(T, device=x.device).expand(len(x), -1)
+        directions = zip(self.cells, (in_order, reverse_places(lengths, T)), strict=False)
+        read: list[Tensor] = []
+        for cell, order in directions:
+            order = order.unsqueeze(2)
+            state = None
+            states: list[Tensor] = []
+            for word in x.gather(1, order.expand_as(x)).unbind(1):
                 state = cell(word, state)
                 states.append(torch.stack(state))
-            both = torch.stack(states, 2)  # h and c
-            found.append(both.gather(2, back.expand(2, *both.shape[1:])))
-        return torch.cat(list(torch.cat(found, 3)), 2).to(x.dtype)
+            h_and_c = torch.stack(states, 2)  # (2, B, T, n or n / 2)
+            back = order.expand(2, *h_and_c.shape[1:])
+            read.append(h_and_c.gather(2, back))
+        h, c = torch.cat(read, 3)
+        return torch.cat([h, c], 2).to(x.dtype)
 
 
 Scorer = Literal["query", "linear", "children"]
@@ -94,10 +105,8 @@ class Drawn(NamedTuple):
     """(b, T - 1) int64"""
     choices: Tensor
     """(b, T - 1, T - 1)"""
-    nodes: Tensor
-    """(b, 2 T - 1, n), for attention alone: h of the words and of what each step joined, 0 if there is none."""
-    joined: int
-    """Steps."""
+    nodes: list[Tensor]
+    """For attention alone: h of the words (b, T, n), then of what each step joined (b, 1, n), 0 if there is none."""
 
 
 class SequenceGumbelTree(JoiningCore):
@@ -106,15 +115,16 @@ class SequenceGumbelTree(JoiningCore):
     Until one state is left: all neighbours are composed and scored, and one pair is joined,
 
     .. math::
-        c_j &= cell(h_j, h_{j+1}), \quad s_j = q \cdot c_j / \sqrt n, \quad
-        y = softmax((s + \epsilon) / \tau), \quad \epsilon \sim Gumbel \\
-        m &= onehot(\arg\max y) \text{ with the gradient of } y, \quad
-        h' = shrink(h, m, c)
+        c_j &= cell(h_j, h_{j+1})\quad(1) \\
+        s_j &= q \cdot c_j / \sqrt n\quad(2) \\
+        y &= softmax((s + \epsilon) / \tau), \quad \epsilon \sim Gumbel\quad(3) \\
+        m &= onehot(\arg\max y) \text{ with the gradient of } y\quad(4) \\
+        h' &= shrink(h, m, c)\quad(5)
 
     With "children" the cell is called once a step, on the mixtures of the left and of the right states by m, as the
     program of EGT-GRC does; the states are the same as with all pairs composed, the gradient is not:
 
-    .. math:: c = cell(\sum_j m_j h_j, \sum_j m_j h_{j+1}), \quad h' = shrink(h, m, c)
+    .. math:: c = cell(\sum_j m_j h_j, \sum_j m_j h_{j+1})\quad(6)
 
     In evaluation m is the one of the best s, without noise; then only what a merge changes is computed, by
     :mod:`dgltree.encoders.latent.beams`. Of scores within 1e-9 of each other the leftmost wins.
@@ -134,9 +144,9 @@ class SequenceGumbelTree(JoiningCore):
         leaf: "linear"; "lstm", h and c of an LSTM at each word; "both", those of two LSTMs, one in each direction, with
             n / 2 columns each. The LSTMs are published for the cell "tree_lstm", which alone has a c.
         attention: whether the answer's h is the sum over all 2 T - 1 nodes, the words and what was joined at each step,
-            :math:`\sum_t softmax(k \cdot \bar k)_t \, k_t` with their mean :math:`\bar k` (the published program takes
-            the mean over the padded width of the batch, and it does not run as it is published: this is what it says).
-            Then evaluation composes all neighbours, too.
+            :math:`\sum_t softmax(k \cdot \bar k)_t \, k_t` (7) with their mean :math:`\bar k` (the published program
+            takes the mean over the padded width of the batch, and it does not run as it is published: this is what it
+            says). Then evaluation composes all neighbours, too.
         shared: as in :class:`dgltree.encoders.latent.joining_core.JoiningCore`; ``cell`` is "tree_lstm".
 
     Initialisation: embeddings N(0, 1), that of padding 0; q N(0, 0.01); "tree_lstm" orthogonal, its biases 0; torch's
@@ -165,13 +175,20 @@ class SequenceGumbelTree(JoiningCore):
     ) -> None:
         if composed is None:
             composed = "mixture" if score == "children" else "pairs"
-        drawing = {"score": score, "scaled": scaled, "temperature": temperature, "noise": noise}
-        own = {"composed": composed, "forget_bias": forget_bias, "leaf": leaf, "attention": attention}
-        super().__init__(size, hidden_size, {**drawing, **own}, cell=cell, **shared)
-        chosen = (("score", score, SCORERS), ("leaf", leaf, LEAVES), ("composed", composed, COMPOSED))
-        for name, value, known in chosen:
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        own = {
+            "score": score,
+            "scaled": scaled,
+            "temperature": temperature,
+            "noise": noise,
+            "composed": composed,
+            "forget_bias": forget_bias,
+            "leaf": leaf,
+            "attention": attention,
+        }
+        super().__init__(size, hidden_size, own, cell=cell, **shared)
+        check_choice("score", score, SCORERS)
+        check_choice("leaf", leaf, LEAVES)
+        check_choice("composed", composed, COMPOSED)
         if composed == "mixture" and score != "children":
             raise ValueError(f"composed is 'mixture', but the score {score!r} needs 'pairs'")
         if temperature <= 0:
@@ -180,7 +197,9 @@ class SequenceGumbelTree(JoiningCore):
             raise ValueError("attention reads all nodes of one tree; it must be False with a chunk_size")
         if leaf != "linear" and cell != "tree_lstm":
             raise ValueError(f"leaf is {leaf!r}, which gives h and c; it needs the cell tree_lstm, not {cell}")
-        self.temperature, self.noise, self.attention = temperature, noise, attention
+        self.temperature = temperature
+        self.noise = noise
+        self.attention = attention
         if isinstance(self.cell, LSTMComposition):
             self.cell.forget_bias = forget_bias
         if leaf != "linear":
@@ -190,86 +209,98 @@ class SequenceGumbelTree(JoiningCore):
         self.score = _made(score, hidden_size, math.sqrt(root) if scaled else 1.0)
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
-        """With an LSTM every word has a row of its own."""
+        """The words of ids (B, T); with an LSTM every word has a row of its own."""
         if not isinstance(self.leaf, LeafLSTM):
             return super().items(ids, lengths)
-        states = self.leaf(self.dropout(self.embedding(ids)), lengths)
-        return Items(states.flatten(0, 1), torch.arange(ids.numel(), device=ids.device).view(ids.shape), lengths)
+        x = self.dropout(self.embedding(ids))
+        return Items.of_places(self.leaf(x, lengths), lengths)
 
     def join(self, items: Items) -> JoinResult:
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
         if not self.training and not self.attention:
-            rows, known, order = sort_on_cpu(items.rows, items.lengths)
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
-            found = search(nodes, Starts.of(rows, items.states), known, 1)
-            back = order.argsort().to(items.states.device, non_blocking=True)
-            return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
+            ended = search_in_order(nodes, Starts.of(items.rows, items.states), items.lengths, 1)
+            return JoinResult(ended.state[:, 0], Merges(ended.orders[:, 0]))
         order = longest_first(items.lengths)
-        back, rows, lengths = order.argsort(), items.rows[order], items.lengths[order]
-        drawn = self._drawn(items.states[rows], lengths)
+        back = order.argsort()
+        lengths = items.lengths[order]
+        drawn = self._drawn(items.states[items.rows[order]], lengths)
         state = self._attended(drawn, lengths) if self.attention else drawn.state
         return JoinResult(state[back], Merges(drawn.merges[back]), trace={"choices": drawn.choices[back]})
 
     def _drawn(self, h: Tensor, lengths: Tensor) -> Drawn:
-        """Of words (B, T, D), the longest first."""
-        rows, longest = h.shape[:2]  # padding may be wider than what is longest
-        known = lengths.tolist()
-        gaps = torch.arange(longest - 1, device=h.device).expand(rows, -1)
+        """The tree of each sequence of words h (B, T, D), the longest first."""
+        sequences, longest, _ = h.shape  # padding may be wider than what is longest
+        falling = lengths.tolist()
+        gaps = torch.arange(longest - 1, device=h.device).expand(sequences, -1)
         merges = torch.full_like(gaps, CLOSED)
-        choices = h.new_zeros(rows, longest - 1, longest - 1)
-        ended, nodes = [], [self.cell.h(h)] if self.attention else []
-        for t in range(known[0] - 1):
-            count = sum(length > t + 1 for length in known)
-            ended.append(h[count:, 0])
-            h, gaps = h[:count], gaps[:count]
-            candidates = lengths[:count].unsqueeze(1) - 1 - t
-            left, right = h[:, :-1], h[:, 1:]
-            composed = None if self.mixes else self.cell(left, right, self.norm)
+        choices = h.new_zeros(sequences, longest - 1, longest - 1)
+        ended: list[Tensor] = []
+        nodes = [self.cell.h(h)] if self.attention else []
+        for t in range(falling[0] - 1):
+            going = sum(length > t + 1 for length in falling)
+            ended.append(h[going:, 0])
+            h = h[:going]
+            gaps = gaps[:going]
+            left = h[:, :-1]
+            right = h[:, 1:]
+            composed = None if self.mixes else self.cell(left, right, self.norm)  # (1)
+            candidates = lengths[:going].unsqueeze(1) - 1 - t
             scores = self._scores(left, right, composed, candidates)
-            soft, at = (scores / self.temperature).softmax(1), leftmost_best(scores, 1)
-            merges[:count, t] = gaps.gather(1, at).squeeze(1)
-            choices[:count, t, : soft.shape[1]] = soft.detach()
-            m = straight_through(soft if self.training else soft.detach(), at)
-            h = shrink(h, m, self._mixture(left, right, m) if composed is None else composed)
+            y = (scores / self.temperature).softmax(1)  # (3)
+            at = leftmost_best(scores, 1)
+            merges[:going, t] = gaps.gather(1, at).squeeze(1)
+            choices[:going, t, : y.shape[1]] = y.detach()
+            m = straight_through(y if self.training else y.detach(), at)  # (4)
+            if composed is None:
+                composed = self._mixture(left, right, m)
+            h = shrink(h, m, composed)  # (5)
+            gaps = without(gaps, at.squeeze(1))
             if self.attention:
                 joined = (m.unsqueeze(2) * self.cell.h(h)).sum(1, keepdim=True)
-                nodes.append(pad(joined, (0, 0, 0, 0, 0, rows - count)))
-            places = torch.arange(gaps.shape[1] - 1, device=gaps.device)
-            gaps = gaps.gather(1, places + (places >= at))
+                nodes.append(pad(joined, (0, 0, 0, 0, 0, sequences - going)))
         ended.append(h[:, 0])
-        return Drawn(torch.cat(ended[::-1]), merges, choices, torch.cat(nodes, 1) if nodes else h[:, :0], known[0] - 1)
+        return Drawn(torch.cat(ended[::-1]), merges, choices, nodes)
 
     def _attended(self, drawn: Drawn, lengths: Tensor) -> Tensor:
-        """(b, D), with h the sum over all nodes, weighed by how they agree with their mean."""
-        words = drawn.nodes.shape[1] - drawn.joined  # padding may be wider
-        places = torch.arange(drawn.nodes.shape[1], device=lengths.device)
-        step = places - words + 1
-        there = torch.where(places < words, places < lengths.unsqueeze(1), step < lengths.unsqueeze(1))
-        k = drawn.nodes * there.unsqueeze(2)
-        mean = k.sum(1) / (2 * lengths - 1).unsqueeze(1)
-        weights = (k @ mean.unsqueeze(2)).squeeze(2).masked_fill(~there, -math.inf).softmax(1)
+        """(b, D), with h the sum over all nodes (7), weighed by how they agree with their mean."""
+        nodes = torch.cat(drawn.nodes, 1)
+        words = drawn.nodes[0].shape[1]  # padding may be wider
+        index = torch.arange(nodes.shape[1], device=lengths.device)
+        step = index - words + 1
+        is_node = torch.where(index < words, index < lengths.unsqueeze(1), step < lengths.unsqueeze(1))
+        k = nodes * is_node.unsqueeze(2)
+        k_mean = k.sum(1) / (2 * lengths - 1).unsqueeze(1)
+        agreement = (k @ k_mean.unsqueeze(2)).squeeze(2)
+        weights = agreement.masked_fill(~is_node, -math.inf).softmax(1)
         h = (weights.unsqueeze(2) * k).sum(1)
-        return torch.cat([h, drawn.state[:, h.shape[1] :]], 1)
+        rest = drawn.state[:, h.shape[1] :]
+        return torch.cat([h, rest], 1)
 
     def _mixture(self, left: Tensor, right: Tensor, m: Tensor) -> Tensor:
-        """(b, 1, D), what the left and right states (b, S - 1, D), each averaged by m (b, S - 1), become."""
-        both = (m.unsqueeze(1) @ side for side in (left, right))
-        return self.cell(*both, self.norm)
+        """(b, 1, D), what the left and right states (b, S - 1, D), each averaged by m (b, S - 1), become (6)."""
+        mean_left = m.unsqueeze(1) @ left
+        mean_right = m.unsqueeze(1) @ right
+        return self.cell(mean_left, mean_right, self.norm)
 
     def _scores(self, left: Tensor, right: Tensor, composed: Tensor | None, candidates: Tensor) -> Tensor:
-        """(b, S - 1), of the pairs, with noise; -inf after the last of each sequence."""
+        """(b, S - 1), of the pairs (2), with noise; -inf after the last of each sequence."""
         h = self.cell.h
         if isinstance(self.score, ChildrenScore):
-            scores = self.score(torch.stack([h(left), h(right)], -2))
+            both = torch.stack([h(left), h(right)], -2)
+            scores = self.score(both)
         else:
             assert composed is not None
             scores = self.score(h(composed))
-        scores = scores + gumbel(scores) if self.noise and self.training else scores
-        there = torch.arange(scores.shape[1], device=scores.device) < candidates
-        return scores.masked_fill(~there, -math.inf)
+        if self.noise and self.training:
+            scores = scores + gumbel(scores)
+        is_pair = torch.arange(scores.shape[1], device=scores.device) < candidates
+        return scores.masked_fill(~is_pair, -math.inf)
 
 
 def _made(score: Scorer, hidden_size: int, divisor: float) -> Score:
     if score == "query":
         return QueryScore(hidden_size, divisor)
-    return LinearScore(hidden_size) if score == "linear" else ChildrenScore(hidden_size, SLICE)
+    if score == "linear":
+        return LinearScore(hidden_size)
+    return ChildrenScore(hidden_size, SLICE)

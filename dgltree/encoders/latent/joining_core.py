@@ -28,6 +28,12 @@ class Items(NamedTuple):
     lengths: Tensor
     """(B,) int64, 1 to S."""
 
+    @classmethod
+    def of_places(cls, states: Tensor, lengths: Tensor) -> "Items":
+        """States (B, S, D) that have a row for each place, from lengths (B,)."""
+        rows = torch.arange(states.shape[0] * states.shape[1], device=states.device)
+        return cls(states.flatten(0, 1), rows.view(states.shape[:2]), lengths)
+
 
 class JoinResult(NamedTuple):
     """The results of B sequences of states."""
@@ -35,9 +41,9 @@ class JoinResult(NamedTuple):
     state: Tensor
     """(B, D)"""
     parse: Merges | Beams
-    """Of S - 1 gaps between states."""
+    """The merges over the S - 1 gaps between states."""
     losses: Mapping[str, Tensor] = {}
-    """As of :class:`dgltree.encoders.encoder.Encoded`."""
+    """The losses of :class:`dgltree.encoders.encoder.Encoded`."""
     trace: Mapping[str, Tensor] = {}
 
 
@@ -57,13 +63,16 @@ class Chunks(NamedTuple):
 
     @classmethod
     def of(cls, lengths: Tensor, chunk_size: int, least: int) -> "Chunks":
-        """From the lengths (B,) of the sequences: chunks of ``chunk_size``, or one of fewer than ``least``."""
+        """The chunks of sequences of lengths (B,): of ``chunk_size`` states each, or one of fewer than ``least``."""
         sizes = lengths.masked_fill(lengths >= least, chunk_size)
         counts = (lengths + sizes - 1) // sizes
         sequence = torch.arange(len(lengths), device=lengths.device).repeat_interleave(counts)
-        number = torch.arange(len(sequence), device=lengths.device) - (counts.cumsum(0) - counts)[sequence]
-        starts = number * sizes[sequence]
-        return cls(counts, sequence, number, starts, sizes[sequence].minimum(lengths[sequence] - starts))
+        first_chunk = counts.cumsum(0) - counts
+        number = torch.arange(len(sequence), device=lengths.device) - first_chunk[sequence]
+        sizes = sizes[sequence]
+        starts = number * sizes
+        left = lengths[sequence] - starts
+        return cls(counts=counts, sequence=sequence, number=number, starts=starts, lengths=sizes.minimum(left))
 
 
 class Level(NamedTuple):
@@ -80,29 +89,43 @@ class Level(NamedTuple):
 
     def write(self, order: Tensor, gaps: Tensor) -> None:
         """Into merges of whole sequences, (B, ..., T - 1), those of chunks: gaps between members (C, ..., k - 1)."""
-        there = gaps != CLOSED
-        chunk, *beam, place = there.nonzero(as_tuple=True)
-        closed = self.ends[chunk, gaps[there]]
-        order[(self.chunks.sequence[chunk], *beam, self.first[chunk] + place)] = closed
+        is_merge = gaps != CLOSED
+        chunk, *beam, step = is_merge.nonzero(as_tuple=True)
+        sequence = self.chunks.sequence[chunk]
+        order[(sequence, *beam, self.first[chunk] + step)] = self.ends[chunk, gaps[is_merge]]
+
+    @property
+    def inside(self) -> Tensor:
+        """(C, k) bool, which members there are."""
+        index = torch.arange(self.members.shape[1], device=self.members.device)
+        return index < self.chunks.lengths.unsqueeze(1)
 
 
 def levels(lengths: Tensor, words: int, chunk_size: int, least: int) -> list[Level]:
     """Levels of sequences of these lengths (B,) up to ``words``, the lowest first; at the last each is one chunk."""
-    numbers = torch.arange(len(lengths) * words, device=lengths.device).view(-1, words)
-    ends, closed, found = numbers % words, torch.zeros_like(lengths), list[Level]()
+    device = lengths.device
+    numbers = torch.arange(len(lengths) * words, device=device).view(-1, words)  # (B, S), of each sequence's members
+    ends = numbers % words  # (B, S), the last word of each member
+    closed = torch.zeros_like(lengths)  # merges of lower levels
+    made: list[Level] = []
     while True:
-        cut = Chunks.of(lengths, chunk_size, least)
-        at = cut.starts.unsqueeze(1) + torch.arange(int(cut.lengths.max()), device=lengths.device)
-        of, at = cut.sequence.unsqueeze(1), at.clamp(max=ends.shape[1] - 1)
-        first = closed[cut.sequence] + cut.starts - cut.number  # a chunk of k states has k - 1 merges
-        found.append(Level(cut, numbers[of, at], ends[of, at], first))
-        if len(cut.sequence) == len(lengths):
-            return found
-        closed = closed + lengths - cut.counts
-        last = ends[cut.sequence, cut.starts + cut.lengths - 1]
-        each = torch.arange(int(cut.counts.max()), device=lengths.device)
-        numbers = ((cut.counts.cumsum(0) - cut.counts).unsqueeze(1) + each).clamp(max=len(last) - 1)
-        lengths, ends = cut.counts, last[numbers]
+        chunks = Chunks.of(lengths, chunk_size, least)
+        within = torch.arange(int(chunks.lengths.max()), device=device)
+        member = chunks.starts.unsqueeze(1) + within
+        member = member.clamp(max=ends.shape[1] - 1)
+        sequence = chunks.sequence.unsqueeze(1)
+        first = closed[chunks.sequence] + chunks.starts - chunks.number  # a chunk of k states has k - 1 merges
+        made.append(Level(chunks, numbers[sequence, member], ends[sequence, member], first))
+        if len(chunks.sequence) == len(lengths):
+            return made
+        closed = closed + lengths - chunks.counts
+        last_member = chunks.starts + chunks.lengths - 1
+        last_word = ends[chunks.sequence, last_member]  # (C,)
+        within = torch.arange(int(chunks.counts.max()), device=device)
+        first_chunk = chunks.counts.cumsum(0) - chunks.counts
+        numbers = (first_chunk.unsqueeze(1) + within).clamp(max=len(last_word) - 1)
+        ends = last_word[numbers]
+        lengths = chunks.counts
 
 
 def join_chunks(join: Callable[[Items], JoinResult], items: Items, chunk_size: int) -> JoinResult:
@@ -112,16 +135,22 @@ def join_chunks(join: Callable[[Items], JoinResult], items: Items, chunk_size: i
     The parse has the merges of the lowest level first; of beams, those of the best in each chunk. Losses are the sums
     over chunks.
     """
-    rows, words = items.rows.shape
-    order, losses = items.rows.new_full((rows, words - 1), CLOSED), dict[str, Tensor]()
-    states, below = items.states, items.rows.flatten()
-    for level in levels(items.lengths, words, chunk_size, (3 * chunk_size + 1) // 2):
-        found = join(Items(states, below[level.members], level.chunks.lengths))
-        for name, loss in found.losses.items():
-            before = losses.get(name, loss.new_zeros(rows))
+    sequences, words = items.rows.shape
+    order = items.rows.new_full((sequences, words - 1), CLOSED)
+    losses: dict[str, Tensor] = {}
+    states = items.states
+    rows = items.rows.flatten()
+    least = (3 * chunk_size + 1) // 2
+    for level in levels(items.lengths, words, chunk_size, least):
+        joined = join(Items(states, rows[level.members], level.chunks.lengths))
+        for name, loss in joined.losses.items():
+            before = losses.get(name, loss.new_zeros(sequences))
             losses[name] = before.index_add(0, level.chunks.sequence, loss)
-        level.write(order, found.parse.order if isinstance(found.parse, Merges) else found.parse.orders[:, 0])
-        states, below = found.state, torch.arange(len(found.state), device=order.device)
+        parse = joined.parse
+        merges = parse.order if isinstance(parse, Merges) else parse.orders[:, 0]
+        level.write(order, merges)
+        states = joined.state
+        rows = torch.arange(len(states), device=order.device)
     return JoinResult(states, Merges(order), losses)
 
 
@@ -190,32 +219,39 @@ class JoiningCore(InducingCore):
         """There is no trace of what was joined in chunks, but of beams that are handed on."""
         items = self.items(ids, lengths)
         if self.chunk_size is not None and (self.training or self.chunks_in_evaluation):
-            found = self.in_chunks(items, self.chunk_size)
+            joined = self.in_chunks(items, self.chunk_size)
         else:
-            found = self.join(items)
-        return Encoded(self.cell.h(found.state), found.parse, found.losses, (found.trace or None) if trace else None)
+            joined = self.join(items)
+        kept = None
+        if trace and joined.trace:
+            kept = joined.trace
+        return Encoded(self.cell.h(joined.state), joined.parse, joined.losses, kept)
 
     def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
-        """The same in levels of chunks, each of which hands on one state."""
+        """One state of each sequence, joined in levels of chunks, each of which hands on one state."""
         return join_chunks(self.join, items, chunk_size)
 
     def leaves(self, x: Tensor) -> Tensor:
         """(..., D) of embeddings (..., width) that the dropout has acted on; in their dtype under autocast, too."""
-        return (self.leaf_norm or self.norm)(self.leaf(x)).to(x.dtype)
+        norm = self.leaf_norm or self.norm
+        h = norm(self.leaf(x))
+        return h.to(x.dtype)
 
     def words(self, ids: Tensor) -> Tensor:
         """(..., D) of ids (...)."""
-        return self.leaves(self.dropout(self.embedding(ids)))
+        x = self.dropout(self.embedding(ids))
+        return self.leaves(x)
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
         """The words of ids (B, T): one row for equal words, unless their dropout differs."""
-        present = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
+        is_word = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         if self.training and self.drops:
-            places = present.flatten().nonzero().squeeze(1)
+            places = is_word.flatten().nonzero().squeeze(1)
             rows = torch.zeros_like(ids).flatten()
             rows[places] = torch.arange(len(places), device=ids.device)
-            return Items(self.words(ids.flatten()[places]), rows.view(ids.shape), lengths)
-        distinct, rows = ids.masked_fill(~present, PADDING).unique(return_inverse=True)
+            states = self.words(ids.flatten()[places])
+            return Items(states, rows.view(ids.shape), lengths)
+        distinct, rows = ids.masked_fill(~is_word, PADDING).unique(return_inverse=True)
         return Items(self.words(distinct), rows, lengths)
 
 
@@ -224,9 +260,11 @@ def sort_on_cpu(rows: Tensor, lengths: Tensor) -> tuple[Tensor, list[int], Tenso
 
     A GPU is waited for once.
     """
-    known, flat = torch.cat([lengths.unsqueeze(1), rows.flatten(1)], 1).cpu().split([1, rows[0].numel()], 1)
-    order = longest_first(known.squeeze(1))
-    return flat[order].view(rows.shape), known[order, 0].tolist(), order
+    table = torch.cat([lengths.unsqueeze(1), rows.flatten(1)], 1).cpu()
+    order = longest_first(table[:, 0])
+    table = table[order]
+    falling = table[:, 0].tolist()
+    return table[:, 1:].reshape(rows.shape), falling, order
 
 
 def longest_first(lengths: Tensor) -> Tensor:

@@ -1,6 +1,17 @@
 """The nodes that beams are made of: each is computed once, and known by the numbers of its two children.
 
-Numbers of rows and pairs are on the CPU, states and scores where the model is.
+The words of this package:
+
+- A **node** is a state that stands for a span of words: a word, or what two neighbouring nodes were joined to. Its
+  number is its row in the table of states (:class:`Table`).
+- A **pair** is a candidate for a join: two nodes that were neighbours in some beam, with the score of joining them. Its
+  number is its row in the table of pairs (:class:`PairTable`), which also says which node it becomes.
+- A **gap** is the split between two words at which the spans of a pair meet; joining the pair closes it. The gaps in
+  the order in which they are closed are a tree.
+- A **beam** is a sequence of nodes that covers the sentence, with the sum of the log probabilities of its joins.
+
+So all beams share one chart of nodes, of which only what some beam asks for is computed. Numbers of nodes and pairs are
+on the CPU, states and scores where the model is.
 """
 
 from typing import Any, NamedTuple
@@ -9,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells.compose import Compose
-from dgltree.encoders.latent.choice import Score
+from dgltree.encoders.latent.choice import Score, shrink, without
 from dgltree.engine.autograd import once_differentiable
 from dgltree.engine.kernels.dispatch import step_kernel
 
@@ -43,16 +54,20 @@ class Table:
 
     def write(self, values: Tensor) -> Tensor:
         """(m,) int64, the numbers of new rows (m, width); on the CPU, as all numbers of rows are."""
-        start, stop = self.count, self.count + len(values)
+        start = self.count
+        stop = start + len(values)
         while stop > len(self.buffer):
-            self.rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
-        self.order = _Write.apply(values.to(self.buffer.dtype), self.order, self.rows, start)
+            more = torch.empty_like(self.buffer)
+            self.rows.buffer = torch.cat([self.buffer, more])
+        values = values.to(self.buffer.dtype)
+        self.order = _Write.apply(values, self.order, self.rows, start)
         self.count = stop
         return torch.arange(start, stop)
 
     def read(self, rows: Tensor) -> Tensor:
         """(..., width) of numbers (...) int64."""
-        return _Read.apply(self.order, self.rows, rows.to(self.buffer.device, non_blocking=True))
+        rows = rows.to(self.buffer.device, non_blocking=True)
+        return _Read.apply(self.order, self.rows, rows)
 
 
 class TableRows:
@@ -77,8 +92,10 @@ class _Write(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, order: Tensor, table: TableRows, start: int) -> Tensor:
-        table.buffer[start : start + len(values)] = values
-        ctx.table, ctx.start, ctx.rows = table, start, len(values)
+        stop = start + len(values)
+        table.buffer[start:stop] = values
+        ctx.table = table
+        ctx.written = slice(start, stop)
         after = torch.zeros_like(order)
         ctx.save_for_backward(after)  # it depends on all that an error of a second derivative must lie on the way to
         return after
@@ -89,9 +106,9 @@ class _Write(torch.autograd.Function):
         gradient = ctx.table.gradient
         if gradient is None:  # nobody read a row
             return None, d_order, None, None
-        own = gradient[ctx.start : ctx.start + ctx.rows]
-        d_values = own.clone()
-        own.zero_()  # for another backward pass
+        d_written = gradient[ctx.written]
+        d_values = d_written.clone()
+        d_written.zero_()  # for another backward pass
         return d_values, d_order, None, None
 
 
@@ -99,14 +116,18 @@ class _Read(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, order: Tensor, table: TableRows, rows: Tensor) -> Tensor:
         ctx.save_for_backward(order)
-        ctx.table, ctx.rows = table, rows
-        return table.buffer.index_select(0, rows.flatten()).view(*rows.shape, -1)
+        ctx.table = table
+        ctx.rows = rows.flatten()
+        values = table.buffer.index_select(0, ctx.rows)
+        return values.view(*rows.shape, -1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_values: Tensor) -> tuple[Tensor | None, ...]:
-        ctx.table.gradients().index_add_(0, ctx.rows.flatten(), d_values.flatten(0, -2))
-        return d_values.new_zeros(()), None, None
+        gradient = ctx.table.gradients()
+        gradient.index_add_(0, ctx.rows, d_values.flatten(0, -2))
+        d_order = d_values.new_zeros(())
+        return d_order, None, None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,15 +140,37 @@ UNBUILT, NODE = -1, 2
 """The mark of a pair that is not composed yet, and its column; the kernel has the same, and cannot be imported here."""
 
 
-class JoinedBeams(NamedTuple):
-    """Beams after a join each: K of each of b sequences, of S - 1 nodes."""
+class BeamNumbers(NamedTuple):
+    """K beams of each of b sequences, of S nodes at most, as numbers; on the CPU."""
 
     rows: Tensor
-    """(b, K, S - 1) int64"""
+    """(b, K, S) int64, the nodes."""
     pairs: Tensor
-    """(b, K, S - 2) int64, some of which are new."""
+    """(b, K, S - 1) int64, the pairs of neighbours."""
     gaps: Tensor
-    """(b, K, S - 2) int64"""
+    """(b, K, S - 1) int64, the gap between the words of the two."""
+
+    def first(self, count: int) -> "BeamNumbers":
+        """The beams of the first sequences."""
+        return BeamNumbers(self.rows[:count], self.pairs[:count], self.gaps[:count])
+
+
+class Choice(NamedTuple):
+    """The K proposals of each of b sequences that become the next beams; on the CPU."""
+
+    at: Tensor
+    """(b, K) int64, the index of the pair that each joins."""
+    parent: Tensor
+    """(b, K) int64, the number of the beam that it is in."""
+    alive: Tensor
+    """(b, K) bool"""
+
+
+class JoinedBeams(NamedTuple):
+    """Beams after a join each."""
+
+    numbers: BeamNumbers
+    """The beams, of S - 1 nodes; some pairs are new."""
     closed: Tensor
     """(b, K) int64, the gap that each closed."""
     missing: Tensor
@@ -146,7 +189,7 @@ class PairTable:
         self._table = torch.empty(max(rows, 1), 3, dtype=torch.int64)
         self.kernel = step_kernel("pairs", (), torch.empty(0), backward=False)
         """None where Numba is not installed."""
-        self._known: dict[int, int] = {}  # without a kernel
+        self._numbers_by_key: dict[int, int] = {}  # without a kernel
         self._keys, self._numbers = _hash_table(2 * len(self._table) if self.kernel else 0)
 
     @property
@@ -159,67 +202,103 @@ class PairTable:
         self._reserve(len(left))
         if self.kernel is None:
             return self._look_up(left, right)
-        found = torch.empty_like(left)
-        self.count = self.kernel.number(self._all, self.count, left.contiguous(), right.contiguous(), found)
-        return found
+        numbers = torch.empty_like(left)
+        self.count = self.kernel.number(self._all, self.count, left.contiguous(), right.contiguous(), numbers)
+        return numbers
 
-    def join(
-        self,
-        before: tuple[Tensor, Tensor, Tensor],
-        chosen: tuple[Tensor, Tensor, Tensor, Tensor],
-        next_row: int,
-    ) -> JoinedBeams:
-        """By the kernel, which must be there.
+    def join(self, before: BeamNumbers, chosen: Choice, candidates: Tensor, next_row: int) -> JoinedBeams:
+        """The beams after a join each, in which the pairs on both sides of the new node are new.
 
         Args:
-            before: rows (b, K', S), pairs and gaps (b, K', S - 1) of the beams.
-            chosen: places and parents (b, K) int64, which are alive (b, K) bool, and (b,) how many pairs each beam of a
-                sequence has.
+            before: beams (b, K') of S nodes.
+            chosen: the join of each beam after it.
+            candidates: (b,) int64, how many pairs each beam of a sequence has.
             next_row: the number that the next node will have.
         """
+        of_parent = chosen.parent.unsqueeze(2)
+        rows, pairs, gaps = (part.gather(1, of_parent.expand(-1, -1, part.shape[2])) for part in before)
+        joined = pairs.gather(2, chosen.at.unsqueeze(2)).squeeze(2)
+        closed = gaps.gather(2, chosen.at.unsqueeze(2)).squeeze(2)
+        joined_alive = joined[chosen.alive]
+        nodes = self.table[:, NODE]
+        missing = joined_alive[nodes[joined_alive] == UNBUILT].unique()
+        nodes[missing] = torch.arange(next_row, next_row + len(missing))
+        node = torch.zeros_like(joined)
+        node[chosen.alive] = nodes[joined_alive]
+
+        rows = shrink(rows, chosen.at, node)
+        pairs = without(pairs, chosen.at)
+        gaps = without(gaps, chosen.at)
+        last = candidates.unsqueeze(1) - 1
+        for left in (chosen.at - 1, chosen.at):
+            is_new = chosen.alive & (left >= 0) & (left < last)
+            sequence, beam = is_new.nonzero(as_tuple=True)
+            index = left[is_new]
+            pairs[sequence, beam, index] = self.number(rows[sequence, beam, index], rows[sequence, beam, index + 1])
+        return JoinedBeams(BeamNumbers(rows, pairs, gaps), closed, missing)
+
+    def join_by_kernel(self, before: BeamNumbers, chosen: Choice, candidates: Tensor, next_row: int) -> JoinedBeams:
+        """The beams that :meth:`join` gives, by the kernel, which must be there."""
         assert self.kernel is not None
-        at, size = chosen[0], before[1].shape[2]
+        at = chosen.at
+        size = before.pairs.shape[2]
         self._reserve(2 * at.numel())
-        rows, pairs, gaps = (at.new_empty(*at.shape, width) for width in (size, size - 1, size - 1))
-        closed, missing = torch.empty_like(at), at.new_empty(at.numel())
-        given = tuple(part.contiguous() for part in before), tuple(part.contiguous() for part in chosen)
+        rows = at.new_empty(*at.shape, size)
+        pairs = at.new_empty(*at.shape, size - 1)
+        gaps = torch.empty_like(pairs)
+        closed = torch.empty_like(at)
+        missing = at.new_empty(at.numel())
         made, self.count = self.kernel.join(
-            *given, self._all, self.count, next_row, missing, (rows, pairs, gaps, closed)
+            tuple(part.contiguous() for part in before),
+            tuple(part.contiguous() for part in (*chosen, candidates)),
+            self._all,
+            self.count,
+            next_row,
+            missing,
+            (rows, pairs, gaps, closed),
         )
-        return JoinedBeams(rows, pairs, gaps, closed, missing[:made])
+        return JoinedBeams(BeamNumbers(rows, pairs, gaps), closed, missing[:made])
 
     @property
     def _all(self) -> tuple[Tensor, Tensor, Tensor]:
         return self._keys, self._numbers, self._table
 
     def _look_up(self, left: Tensor, right: Tensor) -> Tensor:
-        known, found, fresh = self._known, [], []
+        known = self._numbers_by_key
+        numbers: list[int] = []
+        fresh: list[int] = []
         for i, key in enumerate((left * SPAN + right).tolist()):
-            number = known.get(key)
-            if number is None:
-                number = known[key] = len(known)
+            if key not in known:
+                known[key] = len(known)
                 fresh.append(i)
-            found.append(number)
-        start, self.count = self.count, len(known)
+            numbers.append(known[key])
+        start = self.count
+        self.count = len(known)
         at = torch.tensor(fresh, dtype=torch.int64)
         self.table[start:] = torch.stack([left[at], right[at], torch.full_like(at, UNBUILT)], 1)
-        return torch.tensor(found, dtype=torch.int64)
+        return torch.tensor(numbers, dtype=torch.int64)
 
     def _reserve(self, more: int) -> None:
         """Room for as many pairs more; half of the hash table stays empty."""
         while self.count + more > len(self._table):
             self._table = torch.cat([self._table, torch.empty_like(self._table)])
-        if self.kernel is not None and 2 * len(self._table) > len(self._keys):
-            self._keys, self._numbers = _hash_table(2 * len(self._table))
-            left, right, nodes = self.table.clone().unbind(1)  # the kernel writes the rows as new ones
-            self.kernel.number(self._all, 0, left.contiguous(), right.contiguous(), torch.empty_like(left))
-            self.table[:, NODE] = nodes
+        needed = 2 * len(self._table)
+        if self.kernel is None or needed <= len(self._keys):
+            return
+        self._keys, self._numbers = _hash_table(needed)
+        left, right, nodes = self.table.clone().unbind(1)  # the kernel writes the rows as new ones
+        left = left.contiguous()
+        self.kernel.number(self._all, 0, left, right.contiguous(), torch.empty_like(left))
+        self.table[:, NODE] = nodes
 
 
 def _hash_table(least: int) -> tuple[Tensor, Tensor]:
     """Keys, all -1, and numbers; as many as the next power of two."""
-    size = 1 << max(least - 1, 0).bit_length() if least else 0
-    return torch.full((size,), -1), torch.empty(size, dtype=torch.int64)
+    size = 0
+    if least:
+        size = 1 << (least - 1).bit_length()
+    keys = torch.full((size,), -1)
+    return keys, torch.empty(size, dtype=torch.int64)
 
 
 class Nodes:
@@ -234,61 +313,65 @@ class Nodes:
     """
 
     def __init__(self, cell: Compose, norm: nn.Module, score: Score, leaves: Tensor) -> None:
-        self.cell, self.norm, self.score = cell, norm, score
-        # Per leaf, room for itself and the three compositions of one beam; with more beams the tables grow.
-        self.states = Table(cell.state_size, leaves, 4 * len(leaves))
-        self.scores = Table(1, leaves, 4 * len(leaves))
-        self._pairs = PairTable(4 * len(leaves))
+        self.cell = cell
+        self.norm = norm
+        self.score = score
+        expected = 4 * len(leaves)  # a leaf and the three compositions of one beam; with more beams the tables grow
+        self.states = Table(cell.state_size, leaves, expected)
+        self.scores = Table(1, leaves, expected)
+        self._pairs = PairTable(expected)
         self.states.write(leaves)
 
     @property
     def joins(self) -> bool:
-        """Whether there is a kernel for :meth:`join`."""
+        """Whether :meth:`join` is by a kernel."""
         return self._pairs.kernel is not None
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """(m,) int64, the numbers of pairs of rows (m,) and (m,)."""
-        start = self._pairs.count
-        found = self._pairs.number(left, right)
-        self._score(start)
-        return found
+        first_new = self._pairs.count
+        numbers = self._pairs.number(left, right)
+        self._score(first_new)
+        return numbers
 
     def built(self, pairs: Tensor) -> Tensor:
         """The row (...) of what each pair (...) becomes, which is composed if it was not yet."""
-        table = self._pairs.table
-        rows = table[:, NODE][pairs]
-        missing = pairs[rows == UNBUILT].unique()
-        if not len(missing):
-            return rows
-        table[missing, NODE] = self._compose(*table[missing, :NODE].unbind(1))[0]
-        return table[:, NODE][pairs]
+        nodes = self._pairs.table[:, NODE]
+        missing = pairs[nodes[pairs] == UNBUILT].unique()
+        if len(missing):
+            nodes[missing] = self.states.write(self._compose(missing))
+        return nodes[pairs]
 
-    def join(self, before: tuple[Tensor, Tensor, Tensor], chosen: tuple[Tensor, Tensor, Tensor, Tensor]) -> JoinedBeams:
-        """As :meth:`dgltree.encoders.latent.nodes.PairTable.join`, with all that is new composed and scored."""
-        start = self._pairs.count
-        joined = self._pairs.join(before, chosen, self.states.count)
+    def join(self, before: BeamNumbers, chosen: Choice, candidates: Tensor) -> JoinedBeams:
+        """The beams after a join each, as :meth:`PairTable.join` has them, with all that is new composed and scored."""
+        first_new = self._pairs.count
+        join = self._pairs.join_by_kernel if self.joins else self._pairs.join
+        joined = join(before, chosen, candidates, self.states.count)
         if len(joined.missing):
-            self._compose(*self._pairs.table[joined.missing, :NODE].unbind(1))
-        self._score(start)
+            self.states.write(self._compose(joined.missing))
+        self._score(first_new)
         return joined
 
-    def _score(self, start: int) -> None:
-        """The pairs from one on, which are new."""
-        fresh = self._pairs.table[start:]
-        if not len(fresh):
+    def _score(self, first_new: int) -> None:
+        """Score the pairs from number ``first_new`` on."""
+        new = torch.arange(first_new, self._pairs.count)
+        if not len(new):
             return
-        left, right, _ = fresh.unbind(1)
         if self.score.of_children:
-            scores = self.score(self.cell.h(self._children(left, right)))
+            h = self.cell.h(self._children(new))
         else:
-            fresh[:, NODE], states = self._compose(left, right)
-            scores = self.score(self.cell.h(states))
-        self.scores.write(scores.unsqueeze(1))
+            states = self._compose(new)
+            self._pairs.table[first_new:, NODE] = self.states.write(states)
+            h = self.cell.h(states)
+        s = self.score(h)  # (2) of SequenceBeamTree
+        self.scores.write(s.unsqueeze(1))
 
-    def _compose(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-        states = self.cell(*self._children(left, right).unbind(1), self.norm)
-        return self.states.write(states), states
+    def _compose(self, pairs: Tensor) -> Tensor:
+        """(m, D), the states that pairs (m,) become."""
+        left, right = self._children(pairs).unbind(1)
+        return self.cell(left, right, self.norm)  # (1) of SequenceBeamTree
 
-    def _children(self, left: Tensor, right: Tensor) -> Tensor:
-        """(m, 2, D)"""
-        return self.states.read(torch.stack([left, right], 1))
+    def _children(self, pairs: Tensor) -> Tensor:
+        """(m, 2, D), the states of both nodes of pairs (m,)."""
+        rows = self._pairs.table[pairs, :NODE]
+        return self.states.read(rows)

@@ -1,6 +1,7 @@
 """ON-LSTM over a sequence."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -30,7 +31,8 @@ from dgltree.support.arguments import check_size
 from dgltree.support.torch_internals import without_autocast
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The steps of one ON-LSTM layer, and their gradients by hand: as autograd's, in a third of its operations.
+# The steps of one ON-LSTM layer, and their gradients by hand: as autograd's, in a third of its operations. Numbers in
+# brackets are those of the equations of ONLSTMLayer.
 
 
 aten = torch.ops.aten
@@ -53,55 +55,87 @@ class Kept(NamedTuple):
     tanh_c: Tensor
 
 
-def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, Kept]:
-    """h_t, c_t (B, D), f~_t (B, D_m) and what gradients need, of pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D).
+class Stepped(NamedTuple):
+    """The results of one step of B rows."""
+
+    h: Tensor
+    """(B, D), h_t."""
+    c: Tensor
+    """(B, D), c_t."""
+    f_tilde: Tensor
+    """(B, D_m), f~_t."""
+    kept: Kept
+
+
+def step(pre: Tensor, c: Tensor, chunks: int) -> Stepped:
+    """One step from pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D).
 
     As few operations as it takes, since each is short; a master gate is not repeated for the units of its chunk.
     """
     rows, n = c.shape
-    by_chunk = (rows, chunks, n // chunks)
+    units = n // chunks
+    before = c.view(rows, chunks, units)
     master_pre, gate_pre, c_hat_pre = pre.split([2 * chunks, 3 * n, n], 1)
-    soft, masters = open_gates(master_pre, chunks)
-    gates = gate_pre.sigmoid().view(rows, 3, *by_chunk[1:])
-    f_master, i_master = masters.unsqueeze(3).unbind(1)
-    omega = f_master * i_master
-    f_hat = torch.addcmul(f_master - omega, gates[:, 0], omega)
-    i_hat = torch.addcmul(i_master - omega, gates[:, 1], omega)
-    c_hat, before = c_hat_pre.tanh().view(by_chunk), c.view(by_chunk)
-    now = torch.addcmul(f_hat * before, i_hat, c_hat)
-    tanh_c = now.tanh()
-    h = gates[:, 2] * tanh_c
-    kept = Kept(soft, masters, gates, c_hat, f_hat, i_hat, before, tanh_c)
-    return h.view(rows, n), now.view(rows, n), masters[:, 0], kept
+
+    soft, masters = open_gates(master_pre, chunks)  # (1), (2)
+    f_master, i_master = masters.unsqueeze(3).unbind(1)  # (B, D_m, 1)
+    gates = gate_pre.sigmoid().view(rows, 3, chunks, units)
+    f, i, o = gates.unbind(1)
+    c_hat = c_hat_pre.tanh().view_as(before)
+
+    omega = f_master * i_master  # (3)
+    f_hat = torch.addcmul(f_master - omega, f, omega)  # (4)
+    i_hat = torch.addcmul(i_master - omega, i, omega)  # (5)
+    c_t = torch.addcmul(f_hat * before, i_hat, c_hat)  # (6)
+    tanh_c = c_t.tanh()
+    h_t = o * tanh_c  # (7)
+    kept = Kept(
+        soft=soft,
+        masters=masters,
+        gates=gates,
+        c_hat=c_hat,
+        f_hat=f_hat,
+        i_hat=i_hat,
+        before=before,
+        tanh_c=tanh_c,
+    )
+    return Stepped(h_t.view(rows, n), c_t.view(rows, n), masters[:, 0], kept)
 
 
 def open_gates(master_pre: Tensor, chunks: int) -> tuple[Tensor, Tensor]:
     """The softmax in both cumax, and the master gates f~ and i~, both (R, 2, D_m), of pre-activations (R, 2 D_m)."""
     soft = master_pre.view(-1, 2, chunks).softmax(2)
     f_tilde, i_complement = cumulate(soft).unbind(1)
-    return soft, torch.stack([f_tilde, 1 - i_complement], 1)
+    masters = torch.stack([f_tilde, 1 - i_complement], 1)
+    return soft, masters
 
 
 def step_backward(kept: Kept, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre: Tensor) -> Tensor:
     """The gradient of c_{t-1} (B, D) from those of h_t, c_t and f~_t; that of the pre-activations goes into d_pre."""
     rows, n = d_h.shape
     chunks = kept.soft.shape[2]
-    by_chunk = kept.before.shape
     d_masters_pre, d_gates_pre, d_c_hat_pre = d_pre.split([2 * chunks, 3 * n, n], 1)
-    d_gates_pre, d_h = d_gates_pre.view(rows, 3, *by_chunk[1:]), d_h.view(by_chunk)
-    f_and_i, o = kept.gates[:, :2], kept.gates[:, 2]
-    d_c = d_c.view(by_chunk) + aten.tanh_backward(d_h * o, kept.tanh_c)
-    d_gates_pre[:, 2] = aten.sigmoid_backward(d_h * kept.tanh_c, o)
-    d_c_hat_pre.view(by_chunk).copy_(aten.tanh_backward(d_c * kept.i_hat, kept.c_hat))
-    d_hats = torch.stack([d_c * kept.before, d_c * kept.c_hat], 1)
+    d_gates_pre = d_gates_pre.view_as(kept.gates)
+    d_h = d_h.view_as(kept.before)
+    f_and_i = kept.gates[:, :2]
+    o = kept.gates[:, 2]
+
+    d_gates_pre[:, 2] = aten.sigmoid_backward(d_h * kept.tanh_c, o)  # (7)
+    d_c = d_c.view_as(kept.before) + aten.tanh_backward(d_h * o, kept.tanh_c)
+    d_c_hat = aten.tanh_backward(d_c * kept.i_hat, kept.c_hat)  # (6)
+    d_c_hat_pre.view_as(kept.before).copy_(d_c_hat)
+    d_hats = torch.stack([d_c * kept.before, d_c * kept.c_hat], 1)  # (B, 2, D_m, C), of f^ and i^
+
     omega = kept.masters.prod(1).view(rows, 1, chunks, 1)
-    d_gates_pre[:, :2] = aten.sigmoid_backward(d_hats * omega, f_and_i)
+    d_gates_pre[:, :2] = aten.sigmoid_backward(d_hats * omega, f_and_i)  # (4), (5)
     d_omega = (f_and_i - 1).mul_(d_hats).sum((1, 3)).unsqueeze(1)
-    d_masters = torch.addcmul(d_hats.sum(3), d_omega, kept.masters.flip(1))
+    d_masters = torch.addcmul(d_hats.sum(3), d_omega, kept.masters.flip(1))  # (3)
     d_masters[:, 0] += d_f_tilde
     d_masters[:, 1].neg_()  # i~ is 1 - cumax
-    d_masters_pre.view_as(kept.soft).copy_(cumax_backward(d_masters, kept.soft))
-    return (d_c * kept.f_hat).view(rows, n)
+    d_soft_pre = cumax_backward(d_masters, kept.soft)  # (1), (2)
+    d_masters_pre.view_as(kept.soft).copy_(d_soft_pre)
+    d_before = d_c * kept.f_hat
+    return d_before.view(rows, n)
 
 
 def cumulate(soft: Tensor) -> Tensor:
@@ -112,27 +146,65 @@ def cumulate(soft: Tensor) -> Tensor:
 
 def cumax_backward(d: Tensor, soft: Tensor) -> Tensor:
     """The gradient of z, from that of ``cumulated(softmax(z))``; the last sum is 1 up to rounding."""
-    later = d.flip(-1).cumsum(-1).flip(-1) * soft
-    return torch.addcmul(later, soft, later.sum(-1, keepdim=True), value=-1)
+    d_soft = d.flip(-1).cumsum(-1).flip(-1)
+    later = d_soft * soft
+    total = later.sum(-1, keepdim=True)
+    return torch.addcmul(later, soft, total, value=-1)
+
+
+class LayerStep(NamedTuple):
+    """Where the rows of one step are, with the B states that the first step continues from in front of all others."""
+
+    start: int
+    """The first packed row."""
+    stop: int
+    """The packed row after the last."""
+    first: int
+    """The row of the first state after the step."""
+    earlier: int
+    """The row of the first state before the step."""
+
+    @property
+    def packed(self) -> slice:
+        """The rows of words."""
+        return slice(self.start, self.stop)
+
+    @property
+    def after(self) -> slice:
+        """The rows of the states after the step."""
+        return slice(self.first, self.first + self.stop - self.start)
+
+    @property
+    def before(self) -> slice:
+        """The rows of the states before the step."""
+        return slice(self.earlier, self.earlier + self.stop - self.start)
 
 
 class TorchSteps:
     """The steps of a layer by torch's operations, with the methods of its kernels."""
 
     def __init__(self, rows: LayerRows) -> None:
-        self._rows, self._kept = rows, dict[int, Kept]()
+        self._rows = rows
+        self._steps = [LayerStep(*bounds) for bounds in rows.bounds]
+        self._kept: dict[int, Kept] = {}
 
     def forward(self, t: int) -> None:
         """The states, cells and f~ of step t from its pre-activations."""
-        rows, (start, stop, first, earlier) = self._rows, self._rows.bounds[t]
-        h, c = (part[earlier : earlier + stop - start] for part in (rows.states, rows.cells))
-        h_t, c_t, f_tilde, self._kept[t] = step(rows.gates[start:stop], c, rows.masters.shape[1])
+        rows = self._rows
+        at = self._steps[t]
+        h = rows.states[at.before]
+        c = rows.cells[at.before]
+        stepped = step(rows.gates[at.packed], c, rows.masters.shape[1])
+        h_t = stepped.h
+        c_t = stepped.c
         if not rows.complete[t]:
-            here = rows.present[start:stop, None]
-            h_t, c_t = h_t.where(here, h), c_t.where(here, c)
-        for part, into in zip((h_t, c_t), (rows.states, rows.cells), strict=True):
-            into[first : first + stop - start] = part
-        rows.masters[start:stop] = f_tilde
+            is_word = rows.present[at.packed, None]
+            h_t = h_t.where(is_word, h)
+            c_t = c_t.where(is_word, c)
+        rows.states[at.after] = h_t
+        rows.cells[at.after] = c_t
+        rows.masters[at.packed] = stepped.f_tilde
+        self._kept[t] = stepped.kept
 
     def start_backward(self, given: LayerGradients) -> None:
         """A backward pass begins, from the last step to the first."""
@@ -140,16 +212,20 @@ class TorchSteps:
 
     def backward(self, t: int) -> None:
         """The gradients of the pre-activations of step t, and of c before it; of h before it those of absent words."""
-        rows, given, (start, stop, first, earlier) = self._rows, self._given, self._rows.bounds[t]
-        count = stop - start
-        h, c = (part[first : first + count] for part in (given.states, given.cells))
-        earlier_h, earlier_c = (part[earlier : earlier + count] for part in (given.states, given.cells))
+        rows = self._rows
+        given = self._given
+        at = self._steps[t]
+        d_h = given.states[at.after]
+        d_c = given.cells[at.after]
+        d_c_before = given.cells[at.before]
         if not rows.complete[t]:  # what an absent word passes on as it is
-            here = rows.present[start:stop, None]
-            earlier_h.add_(h.masked_fill(here, 0))
-            earlier_c.add_(c.masked_fill(here, 0))
-            h, c = h * here, c * here
-        earlier_c.add_(step_backward(self._kept[t], h, c, given.masters[start:stop], given.gates[start:stop]))
+            is_word = rows.present[at.packed, None]
+            given.states[at.before].add_(d_h.masked_fill(is_word, 0))
+            d_c_before.add_(d_c.masked_fill(is_word, 0))
+            d_h = d_h * is_word
+            d_c = d_c * is_word
+        d_c_step = step_backward(self._kept[t], d_h, d_c, given.masters[at.packed], given.gates[at.packed])
+        d_c_before.add_(d_c_step)
 
 
 class Recurrence(torch.autograd.Function):
@@ -184,55 +260,74 @@ class Recurrence(torch.autograd.Function):
             present: (R,) bool, whether there is a word; if there is none, h and c stay what they were.
             chunks: D_m.
         """
-        shapes = [LayerShape(h.shape[1], chunks)]
-        kernel = step_kernel("on_lstm", (), weight, any(ctx.needs_input_grad), shapes)
-        batch, n, columns = len(h), h.shape[1], weight.t()
-        states, cells = (torch.cat([part, pre.new_empty(len(pre), n)]) for part in (h.detach(), c.detach()))
-        masters, gates = pre.new_empty(len(pre), chunks), torch.empty_like(pre, memory_format=torch.contiguous_format)
-        rows = LayerRows(gates, states, cells, masters, present, _bounds(ends), ends.complete)
-        steps = TorchSteps(rows) if kernel is None else kernel(rows)
+        batch, n = h.shape
+        shape = LayerShape(n, chunks)
+        kernel = step_kernel("on_lstm", (), weight, any(ctx.needs_input_grad), [shape])
+        steps = _steps(ends)
+        new_states = pre.new_empty(len(pre), n)
+        rows = LayerRows(
+            gates=torch.empty_like(pre, memory_format=torch.contiguous_format),
+            states=torch.cat([h.detach(), new_states]),
+            cells=torch.cat([c.detach(), new_states]),
+            masters=pre.new_empty(len(pre), chunks),
+            present=present,
+            bounds=steps,
+            complete=ends.complete,
+        )
+        compute = TorchSteps(rows) if kernel is None else kernel(rows)
+        columns = weight.t()
         with torch.cuda.device_of(pre):
-            for t, (start, stop, _, earlier) in enumerate(rows.bounds):
-                torch.addmm(pre[start:stop], states[earlier : earlier + stop - start], columns, out=gates[start:stop])
-                steps.forward(t)
-        ctx.rows, ctx.steps, ctx.ends = rows, steps, ends
-        outputs = states[batch:].detach(), cells[batch:].detach(), masters
-        ctx.save_for_backward(weight, source, *outputs[:2])
-        return outputs
+            for t, at in enumerate(steps):
+                torch.addmm(pre[at.packed], rows.states[at.before], columns, out=rows.gates[at.packed])
+                compute.forward(t)
+        ctx.rows = rows
+        ctx.compute = compute
+        ctx.steps = steps
+        h_t = rows.states[batch:].detach()
+        c_t = rows.cells[batch:].detach()
+        ctx.save_for_backward(weight, source, h_t, c_t)
+        return h_t, c_t, rows.masters
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor) -> tuple[Tensor | None, ...]:
-        weight, rows, batch = ctx.saved_tensors[0], ctx.rows, ctx.ends.counts[0]
-        d_states, d_cells = (torch.cat([part.new_zeros(batch, part.shape[1]), part]) for part in (d_h, d_c))
-        d_pre = torch.empty_like(rows.gates)
-        ctx.steps.start_backward(LayerGradients(d_states, d_cells, operand(d_f_tilde), d_pre))
+        weight = ctx.saved_tensors[0]
+        rows = ctx.rows
+        batch = len(rows.states) - len(d_h)
+        none = d_h.new_zeros(batch, d_h.shape[1])
+        given = LayerGradients(
+            states=torch.cat([none, d_h]),
+            cells=torch.cat([none, d_c]),
+            masters=operand(d_f_tilde),
+            gates=torch.empty_like(rows.gates),
+        )
+        ctx.compute.start_backward(given)
         with torch.cuda.device_of(d_h):
-            for t, (start, stop, _, earlier) in reversed(list(enumerate(rows.bounds))):
-                ctx.steps.backward(t)
-                d_states[earlier : earlier + stop - start].addmm_(d_pre[start:stop], weight)
-        before = torch.cat([rows.states[earlier : earlier + stop - start] for start, stop, _, earlier in rows.bounds])
-        return d_pre, d_pre.t() @ before, d_states[:batch], d_cells[:batch], None, None, None, None
+            for t, at in reversed(list(enumerate(ctx.steps))):
+                ctx.compute.backward(t)
+                given.states[at.before].addmm_(given.gates[at.packed], weight)
+        h_before = torch.cat([rows.states[at.before] for at in ctx.steps])
+        d_weight = given.gates.t() @ h_before
+        return given.gates, d_weight, given.states[:batch], given.cells[:batch], None, None, None, None
 
 
-def _bounds(ends: Ragged) -> list[tuple[int, int, int, int]]:
-    """Of each step the first packed row and the one after the last, where the first row's state is, and the one before
-    it, with the B states that the first step continues from in front.
-    """
-    starts, batch = ends.starts, ends.counts[0]
-    earlier = [0, *(batch + start for start in starts[:-2])]
-    return [
-        (start, stop, batch + start, before) for start, stop, before in zip(starts, starts[1:], earlier, strict=False)
-    ]
+def _steps(ends: Ragged) -> list[LayerStep]:
+    """The rows of each step."""
+    batch = ends.counts[0]
+    steps: list[LayerStep] = []
+    earlier = 0
+    for start, stop in pairwise(ends.starts):
+        steps.append(LayerStep(start, stop, batch + start, earlier))
+        earlier = batch + start
+    return steps
 
 
 def recur(
     pre: Tensor, weight: Tensor, h: Tensor, c: Tensor, ends: Ragged, present: Tensor, chunks: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As :meth:`Recurrence.forward`."""
-    packed: tuple[Tensor, Tensor, Tensor] = Recurrence.apply(
-        pre, weight, h, c, origin(pre, h, c), ends, present, chunks
-    )
+    """h_t and c_t (R, D) and f~_t (R, D_m) by :meth:`Recurrence.forward`, of whose arguments these are."""
+    source = origin(pre, h, c)
+    packed: tuple[Tensor, Tensor, Tensor] = Recurrence.apply(pre, weight, h, c, source, ends, present, chunks)
     return packed
 
 
@@ -243,10 +338,13 @@ class ONLSTMLayer(nn.Module):
     :math:`cumax(z) = cumsum(softmax(z))`,
 
     .. math::
-        \tilde f &= cumax(W x_t + U h_{t-1} + b), \quad \tilde i = 1 - cumax(W' x_t + U' h_{t-1} + b'), \quad
-        \omega = \tilde f \odot \tilde i \\
-        \hat f &= f \odot \omega + (\tilde f - \omega), \quad \hat i = i \odot \omega + (\tilde i - \omega) \\
-        c_t &= \hat f \odot c_{t-1} + \hat i \odot \hat c, \quad h_t = o \odot \tanh(c_t)
+        \tilde f &= cumax(W x_t + U h_{t-1} + b)\quad(1) \\
+        \tilde i &= 1 - cumax(W' x_t + U' h_{t-1} + b')\quad(2) \\
+        \omega &= \tilde f \odot \tilde i\quad(3) \\
+        \hat f &= f \odot \omega + (\tilde f - \omega)\quad(4) \\
+        \hat i &= i \odot \omega + (\tilde i - \omega)\quad(5) \\
+        c_t &= \hat f \odot c_{t-1} + \hat i \odot \hat c\quad(6) \\
+        h_t &= o \odot \tanh(c_t)\quad(7)
 
     The master gates have D_m = D / C values, each for C neighbouring units. The last chunk has f~ = 1 and i~ = 0, so
     its C units are always 0.
@@ -279,10 +377,13 @@ class ONLSTMLayer(nn.Module):
                 f"chunk_size is {chunk_size}, all units; the gates of the last chunk are always 0, so "
                 f"use smaller chunks"
             )
-        self.hidden_size, self.chunk_size, self.weight_dropout = hidden_size, chunk_size, weight_dropout
+        self.hidden_size = hidden_size
+        self.chunk_size = chunk_size
+        self.weight_dropout = weight_dropout
         self.chunks = hidden_size // chunk_size
         gates = 4 * hidden_size + 2 * self.chunks
-        self.input, self.hidden = nn.Linear(input_size, gates), nn.Linear(hidden_size, gates)
+        self.input = nn.Linear(input_size, gates)
+        self.hidden = nn.Linear(hidden_size, gates)
 
     def forward(
         self, x: Tensor, padding: Tensor | None = None, state: LayerState | None = None, trace: bool = False
@@ -291,23 +392,34 @@ class ONLSTMLayer(nn.Module):
 
         Where ``padding`` (B, T) bool is true, the state stays what it was. With ``trace`` there are master gates, too.
         """
+        rows, length, _ = x.shape
         weight = drop_weights(self.hidden.weight, self.weight_dropout, self.training)
-        ends = Ragged.none(*x.shape[:2]) if padding is None else Ragged.of(padding)
-        present = x.new_ones(x.shape[:2], dtype=torch.bool) if padding is None else ~padding
-        h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
+        if padding is None:
+            ends = Ragged.none(rows, length)
+            present = x.new_ones(rows, length, dtype=torch.bool)
+        else:
+            ends = Ragged.of(padding)
+            present = ~padding
+        if state is None:
+            h = c = x.new_zeros(rows, self.hidden_size)
+        else:
+            h, c = map(ends.sorted, state)
         pre = linear(ends.packed(x), self.input.weight, self.input.bias + self.hidden.bias)
         with without_autocast(x.device):
             pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
             states, cells, f_tilde = recur(pre, weight, h, c, ends, ends.packed(present), self.chunks)
-        d = self.chunks - ends.padded(f_tilde, x.shape[1]).sum(2, keepdim=True)
+        d = self.chunks - ends.padded(f_tilde, length).sum(2, keepdim=True)
         masters = None
         if trace:  # once more, because the recurrence keeps one of both
-            steps = zip((h, *states.split(ends.counts)), ends.counts, strict=False)
+            starts = (h, *states.split(ends.counts))
+            steps = zip(starts, ends.counts, strict=False)
             before = torch.cat([front(part, count) for part, count in steps])
-            master_pre = pre[:, : 2 * self.chunks] + linear(before, weight[: 2 * self.chunks])
-            gates = open_gates(master_pre, self.chunks)[1].flatten(1)
-            masters = ends.padded(gates, x.shape[1]).unflatten(2, (2, self.chunks))
-        return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d, masters)
+            width = 2 * self.chunks
+            master_pre = pre[:, :width] + linear(before, weight[:width])
+            _, gates = open_gates(master_pre, self.chunks)
+            masters = ends.padded(gates.flatten(1), length).unflatten(2, (2, self.chunks))
+        last = (ends.last(states), ends.last(cells))
+        return LayerSteps(ends.padded(states, length), last, d, masters)
 
 
 class ONLSTM(RecurrentLayers):
@@ -334,7 +446,8 @@ class ONLSTM(RecurrentLayers):
         weight_dropout: float = 0.0,
     ) -> None:
         below = [input_size, *check_sizes(sizes)]
-        layers = [ONLSTMLayer(*of, chunk_size, weight_dropout) for of in zip(below, sizes, strict=False)]
+        widths = zip(below, sizes, strict=False)
+        layers = [ONLSTMLayer(width, size, chunk_size, weight_dropout) for width, size in widths]
         super().__init__(input_size, layers, dropout)
 
 
@@ -384,10 +497,12 @@ class SequenceONLSTM(InducingCore):
         The trace has the ``states`` (B, T, n) of the last layer, and of all layers the ``distances`` (B, T, layers) and
         the ``master_gates`` (B, T, layers, 2, D_m), f~ and i~.
         """
-        steps, kept = self._read(ids, lengths, trace=trace), None
+        steps = self._read(ids, lengths, trace=trace)
+        kept = None
         if steps.master_gates is not None:
             kept = {"states": steps.states, "distances": steps.d, "master_gates": steps.master_gates}
-        return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2], lengths), trace=kept)
+        middle = steps.d.shape[2] // 2
+        return Encoded(steps.root, Distances(steps.d[:, :, middle], lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
@@ -398,4 +513,5 @@ class SequenceONLSTM(InducingCore):
         return self._read(ids, lengths, state)
 
     def _read(self, ids: Tensor, lengths: Tensor, state: State | None = None, trace: bool = False) -> RecurrentSteps:
-        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths), state, trace)
+        x = self.dropout(self.embedding(ids))
+        return self.lstm(x, padding_mask(ids, lengths), state, trace)

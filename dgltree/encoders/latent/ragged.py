@@ -29,25 +29,35 @@ class Ragged:
 
     @classmethod
     def of(cls, padding: Tensor) -> Self:
-        """Of B sequences, from their padding mask (B, T). Waits for a GPU once, so that the loop need not."""
+        """The rows of B sequences, from their padding mask (B, T). Waits for a GPU once, so that the loop need not."""
         present = ~padding
         rows, length = present.shape
-        steps = torch.arange(length, device=present.device)
-        end = (present * steps).amax(1)
-        going = end.unsqueeze(1) >= steps
-        count = going.sum(0)
-        facts = torch.stack([count, (present | ~going).all(0).long()]).tolist()
-        counts = [count for count in facts[0] if count]
+        device = present.device
+        steps = torch.arange(length, device=device)
+        end = (present * steps).amax(1)  # (B,), the last step of each
+        going = end.unsqueeze(1) >= steps  # (B, T)
+        count = going.sum(0)  # (T,)
+        complete = (present | ~going).all(0)
+        counts_on_cpu, complete_on_cpu = torch.stack([count, complete.long()]).tolist()
+        counts = [count for count in counts_on_cpu if count]
+
         order = end.argsort(descending=True, stable=True)
-        there = torch.arange(rows, device=end.device) < count.unsqueeze(1)  # (T, B) in the order of the loop
-        packed = there.flatten().to(torch.uint8).argsort(descending=True, stable=True)[: sum(counts)]
-        places = (order * length + steps.unsqueeze(1)).flatten()[packed]
-        ends = (count.cumsum(0) - count)[end] + order.argsort()
-        return cls(order, counts, [bool(all_) for all_ in facts[1][: len(counts)]], places, ends)
+        is_packed = torch.arange(rows, device=device) < count.unsqueeze(1)  # (T, B) in the order of the loop
+        first_packed = is_packed.flatten().to(torch.uint8).argsort(descending=True, stable=True)
+        place = order * length + steps.unsqueeze(1)
+        first_row = count.cumsum(0) - count
+        rank = order.argsort()
+        return cls(
+            order=order,
+            counts=counts,
+            complete=[bool(all_) for all_ in complete_on_cpu[: len(counts)]],
+            places=place.flatten()[first_packed[: sum(counts)]],
+            ends=first_row[end] + rank,
+        )
 
     @classmethod
     def none(cls, rows: int, steps: int) -> Self:
-        """Of sequences that all have a word at every step."""
+        """The rows of sequences that all have a word at every step."""
         return cls(None, [rows] * steps, [True] * steps)
 
     @property
@@ -57,7 +67,9 @@ class Ragged:
 
     def sorted(self, part: Tensor) -> Tensor:
         """(B, ...) in the order of the loop, from that of the batch."""
-        return part if self.order is None else part.index_select(0, self.order)
+        if self.order is None:
+            return part
+        return part.index_select(0, self.order)
 
     def packed(self, part: Tensor) -> Tensor:
         """(R, ...) from (B, T, ...)."""
@@ -70,12 +82,15 @@ class Ragged:
         rows = self.counts[0]
         if self.places is None:
             return packed.unflatten(0, (length, rows)).transpose(0, 1)
-        whole = packed.new_zeros(rows * length, *packed.shape[1:])
-        return whole.index_copy(0, self.places, packed).unflatten(0, (rows, length))
+        zeros = packed.new_zeros(rows * length, *packed.shape[1:])
+        padded = zeros.index_copy(0, self.places, packed)
+        return padded.unflatten(0, (rows, length))
 
     def last(self, packed: Tensor) -> Tensor:
         """(B, ...) in the batch's own order: of (R, ...), what each row had at its last step."""
-        return packed[-self.counts[-1] :] if self.ends is None else packed.index_select(0, self.ends)
+        if self.ends is None:
+            return packed[-self.counts[-1] :]
+        return packed.index_select(0, self.ends)
 
 
 def front(part: Tensor, count: int) -> Tensor:

@@ -31,12 +31,15 @@ def in_groups(
         more: what else there is for each id, (B, T, ...).
         known: the lengths on the CPU, if they are there.
     """
-    groups = length_groups(lengths if known is None else known, ids.device)
-    found = []
+    if known is None:
+        known = lengths
+    groups = length_groups(known, ids.device)
+    vectors: list[Tensor] = []
     for rows, longest in groups:
-        parts = [column[rows, :longest] for column in (ids, *more)]
-        found.append(encode(parts[0], lengths[rows], *parts[1:]))
-    return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
+        columns = [column[rows, :longest] for column in more]
+        vectors.append(encode(ids[rows, :longest], lengths[rows], *columns))
+    back = torch.cat([rows for rows, _ in groups]).argsort()
+    return torch.cat(vectors)[back]
 
 
 def length_groups(lengths: Tensor, device: torch.device) -> list[tuple[Tensor, int]]:
@@ -44,8 +47,10 @@ def length_groups(lengths: Tensor, device: torch.device) -> list[tuple[Tensor, i
     known = lengths.cpu()
     doublings = known.double().log2().ceil()
     groups = [torch.nonzero(doublings == d).squeeze(1) for d in doublings.unique().tolist()]
-    every = torch.cat(groups).to(device, non_blocking=True).split(list(map(len, groups)))  # one copy for all groups
-    return [(rows, int(known[own].max())) for rows, own in zip(every, groups, strict=True)]
+    longest = [int(known[group].max()) for group in groups]
+    sizes = [len(group) for group in groups]
+    on_device = torch.cat(groups).to(device, non_blocking=True)  # one copy for all groups
+    return list(zip(on_device.split(sizes), longest, strict=True))
 
 
 class SequenceCore(nn.Module, ABC):
@@ -103,7 +108,7 @@ class SequenceCore(nn.Module, ABC):
         return in_groups(self.encode, ids, lengths, *more, known=known)
 
     def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """As a call, with all that :class:`dgltree.encoders.Encoded` has. Raises as a call does."""
+        """The result of a call, with all that :class:`dgltree.encoders.Encoded` has. Raises as a call does."""
         return Encoded(self(ids, lengths))
 
 
@@ -122,6 +127,6 @@ class InducingCore(SequenceCore):
 
     @exclude_from_compile
     def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """As a call, with the parse, the losses, and the trace that :meth:`read` documents."""
+        """The result of a call, with the parse, the losses, and the trace that :meth:`read` documents."""
         check_sequences(ids, lengths, self.size, self.max_length)
         return self.read(ids, lengths, trace)

@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 from dgltree.batching.moving import Movable
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.support.arguments import check_choice
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A batch as plain trees in preorder, whatever its numbering and its shared children.
@@ -39,7 +40,8 @@ def unfold(batch: TreeBatch) -> Unfolded:
 
     A loop over the nodes, not over levels: a chain may have as many levels as nodes.
     """
-    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
+    pointer = batch.child_ptr.tolist()
+    child = batch.child_index.tolist()
     node: list[int] = []
     parent: list[int] = []
     slot: list[int] = []
@@ -57,12 +59,19 @@ def unfold(batch: TreeBatch) -> Unfolded:
             parent.append(above)
             slot.append(position)
             depth.append(d)
-            first, stop = pointer[j], pointer[j + 1]
+            first = pointer[j]
+            stop = pointer[j + 1]
             for e in range(stop - 1, first - 1, -1):
                 stack.append((child[e], here, e - first, d + 1))
         ends.append(len(node))
     sizes = torch.tensor([0, *ends]).diff()
-    return Unfolded(torch.tensor(node), torch.tensor(parent), torch.tensor(slot), torch.tensor(depth), sizes)
+    return Unfolded(
+        node=torch.tensor(node),
+        parent=torch.tensor(parent),
+        slot=torch.tensor(slot),
+        depth=torch.tensor(depth),
+        sizes=sizes,
+    )
 
 
 Order = Literal["leaves", "bracketed", "unlabelled", "preorder"]
@@ -132,15 +141,17 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
 
 def sequences_of(flat: TreeBatch, trees: Unfolded, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
     """:func:`linearize` of a batch on the CPU, and of what it unfolds to."""
-    symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
-    before = torch.nn.functional.pad(inner.cumsum(0), (1, 0))  # inner nodes before each node
+    symbol = symbols(flat, vocabulary)[trees.node]
+    is_inner = flat.arity[trees.node] > 0
+    inner_before = torch.nn.functional.pad(is_inner.cumsum(0), (1, 0))
     ends = trees.sizes.cumsum(0)
-    inner_counts = before[ends] - before[ends - trees.sizes]
+    inner_counts = inner_before[ends] - inner_before[ends - trees.sizes]
     lengths = trees.sizes + EXTRA_IDS[order] * inner_counts
     row = torch.repeat_interleave(lengths)
+    start = lengths.cumsum(0) - lengths
+    column = torch.arange(len(row)) - start[row]
     ids = torch.full((len(lengths), int(lengths.max())), PADDING)
-    column = torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row]
-    ids[row, column] = _flattened(symbol, inner, trees.depth, order)
+    ids[row, column] = _flattened(symbol, is_inner, trees.depth, order)
     return ids, lengths
 
 
@@ -155,8 +166,7 @@ def _flattened(symbol: Tensor, inner: Tensor, depth: Tensor, order: Order) -> Te
 
 def check_order(order: str) -> None:
     """``ValueError`` for an order that is not there."""
-    if order not in ORDERS:
-        raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
+    check_choice("order", order, ORDERS)
 
 
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:
@@ -186,8 +196,10 @@ def _refuse(batch: TreeBatch, wrong: Tensor, what: str) -> None:
 # The plan of a sequence encoder: sequences of ids.
 
 
-ROOT, NO_WORD = -1, -2
-"""In place of the place of a node's word."""
+ROOT = -1
+"""The place of the word of a root that is not a word."""
+NO_WORD = -2
+"""The place of the word of any other node that is not a word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,14 +233,17 @@ def nodes_of(batch: TreeBatch) -> Tensor:
     """:attr:`Sequences.nodes` of a batch that is read by its leaves."""
     flat = batch.to("cpu")
     trees = unfold(flat)
-    leaf, root = flat.arity[trees.node] == 0, trees.parent < 0
+    is_leaf = flat.arity[trees.node] == 0
+    is_root = trees.parent < 0
     tree = torch.arange(len(trees.sizes)).repeat_interleave(trees.sizes)
-    before = leaf.cumsum(0) - leaf.long()
-    place = before - before[root][tree]
-    found = torch.full((flat.num_nodes, 2), NO_WORD)
-    found[trees.node] = torch.stack([tree, place.where(leaf, torch.where(root, ROOT, NO_WORD))], 1)
-    found[trees.node.bincount(minlength=flat.num_nodes) > 1, 1] = NO_WORD
-    return found.to(batch.device)
+    leaves_before = is_leaf.cumsum(0) - is_leaf.long()
+    of_leaf = leaves_before - leaves_before[is_root][tree]
+    of_other = torch.where(is_root, ROOT, NO_WORD)
+    nodes = torch.full((flat.num_nodes, 2), NO_WORD)
+    nodes[trees.node] = torch.stack([tree, of_leaf.where(is_leaf, of_other)], 1)
+    has_several_parents = trees.node.bincount(minlength=flat.num_nodes) > 1
+    nodes[has_several_parents, 1] = NO_WORD
+    return nodes.to(batch.device)
 
 
 def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
@@ -243,10 +258,14 @@ def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple
     """
     if len(lengths) % 2:
         raise ValueError(f"a batch of {len(lengths)} trees; pairs need an even number")
-    first, second = lengths[::2], lengths[1::2]
-    row, t = (torch.arange(items.shape[1], device=items.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    first = lengths[::2]
+    second = lengths[1::2]
+    joined = first + 1 + second
+    place = torch.arange(items.shape[1], device=items.device)
+    row, t = (place < lengths.unsqueeze(1)).nonzero(as_tuple=True)
     start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()
-    pairs = items.new_full((len(first), int((first + second).max()) + 1, *items.shape[2:]), PADDING)
+    pairs = items.new_full((len(first), int(joined.max()), *items.shape[2:]), PADDING)
     pairs[row // 2, start[row] + t] = items[row, t]
-    pairs[torch.arange(len(first), device=items.device), first] = separator
-    return pairs, first + 1 + second
+    every = torch.arange(len(first), device=items.device)
+    pairs[every, first] = separator
+    return pairs, joined

@@ -51,21 +51,22 @@ class LSTMLayer(nn.LSTM):
         h, c = (zero, zero) if state is None else state
         if padding is None:
             states, h, c = self._read(x, None, h, c)
-        else:
-            packed = pack_padded_sequence(x, _lengths(padding).cpu(), batch_first=True, enforce_sorted=False)
-            order = packed.sorted_indices
-            data, h, c = self._read(packed.data, packed.batch_sizes, h[order], c[order])
-            found = PackedSequence(data, packed.batch_sizes, order, packed.unsorted_indices)
-            states, _ = pad_packed_sequence(found, batch_first=True, total_length=x.shape[1])
-            h, c = h[packed.unsorted_indices], c[packed.unsorted_indices]
-        return LayerSteps(states, (h, c), states[:, :, :0])
+            return LayerSteps(states, (h, c), states[:, :, :0])
+        packed = pack_padded_sequence(x, _lengths(padding).cpu(), batch_first=True, enforce_sorted=False)
+        order = packed.sorted_indices
+        back = packed.unsorted_indices
+        data, h, c = self._read(packed.data, packed.batch_sizes, h[order], c[order])
+        read_by_step = PackedSequence(data, packed.batch_sizes, order, back)
+        states, _ = pad_packed_sequence(read_by_step, batch_first=True, total_length=x.shape[1])
+        return LayerSteps(states, (h[back], c[back]), states[:, :, :0])
 
     def _read(self, x: Tensor, batch_sizes: Tensor | None, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """torch's own call, with the weights of this pass."""
         inputs, recurrent, *biases = self.all_weights[0]
         drawn = drop_weights(recurrent, self.weight_dropout, self.training)
         weights = [inputs, drawn, *biases]
-        hidden, how = [h.unsqueeze(0), c.unsqueeze(0)], (True, 1, 0.0, self.training, False)
+        hidden = [h.unsqueeze(0), c.unsqueeze(0)]
+        how = (True, 1, 0.0, self.training, False)
         if batch_sizes is None:
             states, h, c = torch.lstm(x, hidden, weights, *how, True)
         else:
@@ -98,7 +99,8 @@ class LSTM(RecurrentLayers):
         self, input_size: int, sizes: Sequence[int], *, dropout: float = 0.0, weight_dropout: float = 0.0
     ) -> None:
         below = [input_size, *check_sizes(sizes)]
-        layers = [LSTMLayer(*of, weight_dropout) for of in zip(below, sizes, strict=False)]
+        widths = zip(below, sizes, strict=False)
+        layers = [LSTMLayer(width, size, weight_dropout) for width, size in widths]
         super().__init__(input_size, layers, dropout)
 
 
@@ -133,7 +135,9 @@ class SequenceLSTM(SequenceCore):
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n). Padding comes after the end, so no state up to the last one depends on it."""
-        return self._read(ids, None, None).states[torch.arange(len(ids), device=ids.device), lengths - 1]
+        states = self._read(ids, None, None).states
+        sequence = torch.arange(len(ids), device=ids.device)
+        return states[sequence, lengths - 1]
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
@@ -144,4 +148,5 @@ class SequenceLSTM(SequenceCore):
         return self._read(ids, padding_mask(ids, lengths), state)
 
     def _read(self, ids: Tensor, padding: Tensor | None, state: State | None) -> RecurrentSteps:
-        return read(self.layers, self.dropout(self.embedding(ids)), padding, state, self.dropout)
+        x = self.dropout(self.embedding(ids))
+        return read(self.layers, x, padding, state, self.dropout)

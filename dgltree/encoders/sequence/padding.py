@@ -9,13 +9,15 @@ from torch import Tensor
 
 def padding_mask(ids: Tensor, lengths: Tensor) -> Tensor:
     """(B, T) bool, true after the end of a sequence, from ids (B, T) and lengths (B,)."""
-    return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
+    place = torch.arange(ids.shape[1], device=ids.device)
+    return place >= lengths.unsqueeze(1)
 
 
 def reverse_places(lengths: Tensor, width: int) -> Tensor:
     """(B, T) int64, the places of each sequence's words from the last to the first; padding stays where it is."""
-    places = torch.arange(width, device=lengths.device).expand(len(lengths), -1)
-    return (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
+    place = torch.arange(width, device=lengths.device).expand(len(lengths), -1)
+    end = lengths.unsqueeze(1)
+    return (end - 1 - place).where(place < end, place)
 
 
 def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> Tensor:
@@ -24,19 +26,23 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
     Raises ``ValueError`` for what is not a batch of sequences of ids below ``size``, or has one longer than
     ``max_length``.
     """
-    whole = not any(of.is_floating_point() or of.dtype == torch.bool for of in (ids, lengths))
-    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not whole:
+    are_whole = _is_whole(ids) and _is_whole(lengths)
+    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not are_whole:
         raise ValueError(
             f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
             "the shapes must be (B, T) and (B,), whole numbers"
         )
     if not len(ids):
         raise ValueError("an empty batch: give at least one sequence")
-    read = torch.cat([lengths, torch.stack(ids.aminmax())]).cpu()
-    known, (lowest, highest) = read[:-2], read[-2:].tolist()
-    shortest, longest = (int(most) for most in known.aminmax())
-    if shortest < 1 or longest > ids.shape[1]:
-        raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {ids.shape[1]}) allow 1 to {ids.shape[1]}")
+    extremes = torch.stack(ids.aminmax())
+    on_cpu = torch.cat([lengths, extremes]).cpu()
+    known = on_cpu[:-2]
+    lowest, highest = on_cpu[-2:].tolist()
+    shortest = int(known.min())
+    longest = int(known.max())
+    T = ids.shape[1]
+    if shortest < 1 or longest > T:
+        raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {T}) allow 1 to {T}")
     if max_length is not None and longest > max_length:
         raise ValueError(
             f"sequence {int(known.argmax())} has length {longest}; this encoder takes max_length={max_length}"
@@ -44,6 +50,10 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
     if lowest < 0 or highest >= size:
         raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
     return known
+
+
+def _is_whole(numbers: Tensor) -> bool:
+    return not numbers.is_floating_point() and numbers.dtype != torch.bool
 
 
 def check_vectors(x: Tensor, padding: Tensor | None, input_size: int) -> None:

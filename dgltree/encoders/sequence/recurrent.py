@@ -40,7 +40,7 @@ class RecurrentSteps(NamedTuple):
     """(B, T, layers), the distances D_m - sum_k f~_k of an ON-LSTM, from 0 to D_m, of which a tree can be read; 0 at
     padding. (B, T, 0) of an LSTM, which has none."""
     state: State
-    """Of each layer after the last word: with it, what follows is read as if all were read at once."""
+    """The state of each layer after the last word: with it, what follows is read as if all were read at once."""
     master_gates: Tensor | None = None
     """(B, T, layers, 2, D_m), f~ and i~ of an ON-LSTM with layers of one size, if they are traced; 0 at padding."""
 
@@ -103,20 +103,29 @@ def read(
     """
     layers = list(layers)
     _check_state(layers, len(x), state)
-    steps, after, distances, opened = None, [], [], []
+    before: Sequence[LayerState | None] = [None] * len(layers) if state is None else state
+    states = x
+    after: list[LayerState] = []
+    distances: list[Tensor] = []
+    opened: list[Tensor] = []
     for i, layer in enumerate(layers):
-        below = x if steps is None else dropout(steps.states)
-        steps = layer(below, padding, None if state is None else state[i], **how)
+        below = dropout(states) if i else states
+        steps: LayerSteps = layer(below, padding, before[i], **how)
+        states = steps.states
         after.append(steps.state)
         distances.append(steps.d)
-        opened += [] if steps.master_gates is None else [steps.master_gates]
-    assert steps is not None
-    states, d = steps.states, torch.cat(distances, 2)
+        if steps.master_gates is not None:
+            opened.append(steps.master_gates)
+    d = torch.cat(distances, 2)
+    master_gates = torch.stack(opened, 2) if opened else None
     if padding is not None:
         absent = padding.unsqueeze(2)
-        states, d = states.masked_fill(absent, 0), d.masked_fill(absent, 0)
-        opened = [gates.masked_fill(absent.unsqueeze(3), 0) for gates in opened]
-    return RecurrentSteps(after[-1][0], states, d, tuple(after), torch.stack(opened, 2) if opened else None)
+        states = states.masked_fill(absent, 0)
+        d = d.masked_fill(absent, 0)
+        if master_gates is not None:
+            master_gates = master_gates.masked_fill(absent[..., None, None], 0)
+    root, _ = after[-1]
+    return RecurrentSteps(root, states, d, tuple(after), master_gates)
 
 
 def drop_weights(weight: Tensor, p: float, training: bool) -> Tensor:
@@ -126,7 +135,10 @@ def drop_weights(weight: Tensor, p: float, training: bool) -> Tensor:
     """
     if not p:
         return weight
-    return weight * (torch.empty_like(weight).bernoulli_(1 - p) if training else 1 - p)
+    if not training:
+        return weight * (1 - p)
+    mask = torch.empty_like(weight).bernoulli_(1 - p)
+    return weight * mask
 
 
 def check_layer(input_size: int, hidden_size: int, weight_dropout: float) -> None:
@@ -137,10 +149,12 @@ def check_layer(input_size: int, hidden_size: int, weight_dropout: float) -> Non
 
 
 def _check_state(layers: Sequence[nn.Module], rows: int, state: State | None) -> None:
+    if state is None:
+        return
     expected = [(rows, layer.hidden_size) for layer in layers]
-    found = None if state is None else [tuple(part.shape) for h_and_c in state for part in h_and_c]
-    if found is not None and found != [shape for shape in expected for _ in range(2)]:
-        raise ValueError(f"the state has {found}; it has h and c of each layer: {expected}")
+    shapes = [tuple(part.shape) for h_and_c in state for part in h_and_c]
+    if shapes[::2] != expected or shapes[1::2] != expected:
+        raise ValueError(f"the state has {shapes}; it has h and c of each layer: {expected}")
 
 
 class LockedDropout(nn.Module):
@@ -159,4 +173,5 @@ class LockedDropout(nn.Module):
         """(B, T, n) to the same; the mask is (B, 1, n)."""
         if not self.training or not self.p:
             return x
-        return x * nn.functional.dropout(torch.ones_like(x[:, :1]), self.p)
+        mask = nn.functional.dropout(torch.ones_like(x[:, :1]), self.p)
+        return x * mask

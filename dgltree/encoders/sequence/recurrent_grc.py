@@ -14,9 +14,9 @@ class SequenceRecurrentGRC(SequenceCore):
     r"""RecurrentGRC: two GRCs of n / 2 each, one per direction (Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
 
     .. math::
-        [x_t; y_t] &= LN(W_0 \, drop(e_t) + b_0), \quad
-        f_t = GRC(f_{t-1}, x_t), \quad b_t = GRC'(b_{t+1}, y_t), \quad f_0 = b_{T+1} = 0 \\
-        g &= \frac 1 T \sum_t (W [f_t; b_t] + b)
+        [x_t; y_t] &= LN(W_0 \, drop(e_t) + b_0)\quad(1) \\
+        f_t &= GRC(f_{t-1}, x_t), \quad b_t = GRC'(b_{t+1}, y_t), \quad f_0 = b_{T+1} = 0\quad(2) \\
+        g &= \frac 1 T \sum_t (W [f_t; b_t] + b)\quad(3)
 
     Args:
         size: the number of ids.
@@ -51,10 +51,12 @@ class SequenceRecurrentGRC(SequenceCore):
             raise ValueError(f"hidden_size is {hidden_size}; it must be even, half of it for each direction")
         for p in drops.values():
             check_dropout(p)
-        self.padded_mean, half = padded_mean, hidden_size // 2
+        self.padded_mean = padded_mean
+        half = hidden_size // 2
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.dropout = nn.Dropout(dropout)
-        self.leaf, self.norm = nn.Linear(hidden_size, hidden_size), nn.LayerNorm(hidden_size)
+        self.leaf = nn.Linear(hidden_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size)
         self.cells = nn.ModuleList(GELUGatedRecursive(half, cell_dropout) for _ in range(2))
         self.norms = nn.ModuleList(nn.LayerNorm(half) for _ in range(2))
         self.out = nn.Linear(hidden_size, hidden_size)
@@ -62,19 +64,26 @@ class SequenceRecurrentGRC(SequenceCore):
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
         padding = padding_mask(ids, lengths).unsqueeze(2)
-        x, y = self.norm(self.leaf(self.dropout(self.embedding(ids)))).chunk(2, 2)
-        y = y.gather(1, reverse_places(lengths, ids.shape[1]).unsqueeze(2).expand_as(y))
-        states = [self._states(side, words, padding) for side, words in enumerate((x, y))]
-        if not self.padded_mean:
-            mean = torch.cat([f.masked_fill(padding, 0).sum(1) for f in states], 1) / lengths.unsqueeze(1)
+        e = self.dropout(self.embedding(ids))
+        x, y = self.norm(self.leaf(e)).chunk(2, 2)  # (1)
+        reverse = reverse_places(lengths, ids.shape[1]).unsqueeze(2)
+        f = self._states(0, x, padding)  # (2)
+        b = self._states(1, y.gather(1, reverse.expand_as(y)), padding)
+        b = b.masked_fill(padding, 0)
+        if self.padded_mean:
+            mean = torch.cat([f.mean(1), b.mean(1)], 1)
         else:
-            mean = torch.cat([states[0].mean(1), states[1].masked_fill(padding, 0).mean(1)], 1)
-        return self.out(mean)  # which is linear, so that the mean may come first
+            sums = torch.cat([f.masked_fill(padding, 0).sum(1), b.sum(1)], 1)
+            mean = sums / lengths.unsqueeze(1)
+        return self.out(mean)  # (3), which is linear, so that the mean may come first
 
-    def _states(self, side: int, words: Tensor, padding: Tensor) -> Tensor:
+    def _states(self, direction: int, words: Tensor, padding: Tensor) -> Tensor:
         """(B, T, n / 2) of words in the order of the direction; after an end the last one stays."""
-        h, found = torch.zeros_like(words[:, 0]), []
+        cell = self.cells[direction]
+        norm = self.norms[direction]
+        h = torch.zeros_like(words[:, 0])
+        states: list[Tensor] = []
         for word, ended in zip(words.unbind(1), padding.unbind(1), strict=True):
-            h = h.where(ended, self.cells[side](h, word, self.norms[side]))
-            found.append(h)
-        return torch.stack(found, 1)
+            h = h.where(ended, cell(h, word, norm))
+            states.append(h)
+        return torch.stack(states, 1)

@@ -44,17 +44,22 @@ class TreePositions(nn.Module):
                 f"hidden_size is {size}; the branch choices of {path_length} edges (path_length) with {branching} "
                 f"branches each need {branching * path_length} columns"
             )
-        self.size, self.branching, self.path_length = size, branching, path_length
-        self.p = nn.Parameter(torch.empty(size // (branching * path_length)).uniform_(0.7, 0.999))
+        self.size = size
+        self.branching = branching
+        self.path_length = path_length
+        copies = size // (branching * path_length)
+        self.p = nn.Parameter(torch.empty(copies).uniform_(0.7, 0.999))
 
     def forward(self, path: Tensor) -> Tensor:
         """(..., d) from branch choices (..., k) int64, nearest first, -1 past the root; columns by (i, branch, q)."""
         p = self.p.tanh()
-        powers = p ** torch.arange(self.path_length, device=p.device).unsqueeze(1)  # (k, copies)
-        weights = powers * ((1 - p**2) * self.size / 2).sqrt()
+        i = torch.arange(self.path_length, device=p.device).unsqueeze(1)
+        scale = ((1 - p**2) * self.size / 2).sqrt()
+        weights = p**i * scale  # (k, copies)
         chosen = path.unsqueeze(-1) == torch.arange(self.branching, device=path.device)  # (..., k, b)
         encoding = (chosen.unsqueeze(-1) * weights.unsqueeze(1)).flatten(-3)
-        return nn.functional.pad(encoding, (0, self.size - encoding.shape[-1]))
+        rest = self.size - encoding.shape[-1]
+        return nn.functional.pad(encoding, (0, rest))
 
 
 class TreeTransformer(SequenceCore):
@@ -129,9 +134,11 @@ class TreeTransformer(SequenceCore):
         Raises ``ValueError`` for a node with more children than ``branching``, and as
         :func:`dgltree.encoders.linearize` does.
         """
-        flat, b = batch.to("cpu"), self.positions.branching
-        if (wide := flat.arity > b).any():
-            j = int(torch.nonzero(wide)[0])
+        flat = batch.to("cpu")
+        b = self.positions.branching
+        is_wide = flat.arity > b
+        if is_wide.any():
+            j = int(torch.nonzero(is_wide)[0])
             raise ValueError(f"{place(flat, j)} has {int(flat.arity[j])} children; this encoder takes branching={b}")
         trees = unfold(flat)
         ids, lengths = sequences_of(flat, trees, order, vocabulary)
@@ -143,14 +150,17 @@ class TreeTransformer(SequenceCore):
         """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
         [path] = more
         states = self.dropout(self.embedding(ids) + self.positions(path))
-        return self.output(self.attention.normalized(self.attention(states, padding_mask(ids, lengths))[:, 0]))
+        states = self.attention(states, padding_mask(ids, lengths))
+        root = self.attention.normalized(states[:, 0])
+        return self.output(root)
 
 
 def paths(trees: Unfolded, length: int) -> Tensor:
     """(M, length) int64: the positions among siblings of a node, its parent and so on up to the root, then -1."""
-    at, rows = torch.arange(len(trees.node)), []
+    at = torch.arange(len(trees.node))
+    columns: list[Tensor] = []
     for _ in range(length):
-        below_root = at >= 0
-        rows.append(torch.where(below_root, trees.slot[at], -1))
-        at = torch.where(below_root, trees.parent[at], -1)
-    return torch.stack(rows, 1)
+        is_node = at >= 0
+        columns.append(torch.where(is_node, trees.slot[at], -1))
+        at = torch.where(is_node, trees.parent[at], -1)
+    return torch.stack(columns, 1)

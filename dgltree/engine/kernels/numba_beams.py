@@ -1,5 +1,6 @@
 """Numba: a step of a search by beams, which is numbers of rows and a few exponentials, in one compiled call each for
-what is chosen and for the beams after it; see ``dgltree/encoders/latent/beams.py``, which says the same in torch.
+what is chosen and for the beams after it; see ``beams.py`` and ``nodes.py`` in ``dgltree/encoders/latent``, which say
+the same in torch.
 
 A table of pairs has a row ``[left, right, node]`` each, with a hash table of keys and numbers.
 """

@@ -41,7 +41,7 @@ NAMES = (
     "norm.weight",
     "norm.bias",
 )
-"""Of the parameters, in the order of ``MemoryWeights``."""
+"""The names of the parameters, in the order of ``MemoryWeights``."""
 
 
 class Plan(NamedTuple):
@@ -55,6 +55,19 @@ class Plan(NamedTuple):
     num_slots: int
 
 
+class WordsRead(NamedTuple):
+    """The results of all R words."""
+
+    states: Tensor
+    """(R, D), the state after each word."""
+    p: Tensor
+    """(R, num_slots), the attention."""
+    computed: int
+    """For how many rows and slots the cell ran."""
+    kept: list[Any]
+    """The slots after each step, if they are traced."""
+
+
 class WordReader(nn.Module, ABC):
     """A memory whose words a kernel may read, with the parts that it knows."""
 
@@ -64,11 +77,8 @@ class WordReader(nn.Module, ABC):
     allowed_maximum: bool
 
     @abstractmethod
-    def read(
-        self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False
-    ) -> tuple[Tensor, Tensor, int, list[Any]]:
-        """The state after each word, (R, D), the attention, (R, num_slots), for how many rows and slots the cell ran,
-        and with ``trace`` the slots after each word, from x~ and the attention's queries, (R, D).
+    def read(self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False) -> WordsRead:
+        """The results of all words, from x~ and the attention's queries, (R, D); with ``trace`` all slots.
 
         By operations of torch and the kernel of a CPU.
         """
@@ -80,7 +90,8 @@ def read_by_kernel(memory: WordReader, x: Tensor, queries: Tensor, plan: Plan) -
 
     None where these compute: a CPU, other equations, transforms, autocast, other tensors.
     """
-    shape, weights = _shape(memory, x, plan.num_slots), _weights(memory)
+    shape = _shape(memory, x, plan.num_slots)
+    weights = _weights(memory)
     if shape is None or weights is None or not _are_taken((x, queries), weights, shape):
         return None
     given = [x, queries, *(weight for weight in weights if weight is not None)]
@@ -95,10 +106,13 @@ def read_by_kernel(memory: WordReader, x: Tensor, queries: Tensor, plan: Plan) -
 
 def _shape(memory: WordReader, x: Tensor, num_slots: int) -> MemoryShape | None:
     """The options of the kernels; None if a call of the memory has other equations than they."""
-    cell, norm, form = memory.cell, memory.norm, memory.attention
+    cell = memory.cell
+    norm = memory.norm
+    form = memory.attention
     if not is_as_published(cell, norm, cell.horizontal) or not _attends_as_published(form):
         return None
-    scored, active = (drop.training and drop.p > 0 for drop in (form.drop, cell.drop))
+    scored = form.drop.training and form.drop.p > 0
+    active = cell.drop.training and cell.drop.p > 0
     inputs = active and cell.drops_inputs
     return MemoryShape(
         n=x.shape[1],
@@ -115,24 +129,27 @@ def _shape(memory: WordReader, x: Tensor, num_slots: int) -> MemoryShape | None:
 
 def _attends_as_published(form: nn.Module) -> bool:
     """Whether a call of the attention has the kernels' equations: no subclass, no function set on it, no hook."""
-    modules: list[tuple[nn.Module, type[nn.Module]]]
-    if type(form) is PublishedAttention:
-        modules = [(form.key, nn.Linear), (form.w, nn.Linear), (form.drop, nn.Dropout), (form.key_norm, nn.LayerNorm)]
-    elif type(form) is PaperAttention:
-        modules = [(form.key, nn.Linear), (form.w, nn.Linear), (form.drop, nn.Dropout)]
-    else:
+    if type(form) not in (PublishedAttention, PaperAttention):
         return False
-    return not hooks_of(form) and "forward" not in vars(form) and all(is_plain(*pair) for pair in modules)
+    assert isinstance(form, PublishedAttention | PaperAttention)
+    if hooks_of(form) or "forward" in vars(form):
+        return False
+    if isinstance(form, PublishedAttention) and not is_plain(form.key_norm, nn.LayerNorm):
+        return False
+    return is_plain(form.key, nn.Linear) and is_plain(form.w, nn.Linear) and is_plain(form.drop, nn.Dropout)
 
 
 def _weights(memory: WordReader) -> MemoryWeights | None:
-    """Those of the memory; None if one is missing, or there is a bias that kernels do not know."""
-    weights = MemoryWeights._make(_attribute(memory, name) for name in NAMES)
-    missing = [weight is None for weight in weights]
-    paper, more = isinstance(memory.attention, PaperAttention), ("attention.w.bias", "cell.vertical.bias")
-    if any(_attribute(memory, name) is not None for name in more):
-        return None
-    return weights if missing == [paper and 1 <= place <= 3 for place in range(len(weights))] else None
+    """The weights of the memory; None if one is missing, or there is a bias that kernels do not know."""
+    for name in ("attention.w.bias", "cell.vertical.bias"):
+        if _attribute(memory, name) is not None:
+            return None
+    absent = NAMES[1:4] if isinstance(memory.attention, PaperAttention) else ()
+    weights = [_attribute(memory, name) for name in NAMES]
+    for name, weight in zip(NAMES, weights, strict=True):
+        if (weight is None) != (name in absent):
+            return None
+    return MemoryWeights._make(weights)
 
 
 def _attribute(memory: WordReader, name: str) -> Any:
@@ -146,20 +163,26 @@ def _are_taken(read: Sequence[Tensor], weights: MemoryWeights, shape: MemoryShap
     """Whether kernels take the tensors: they read by address, so no weight whose shape differs may reach them."""
     n = shape.n
     sizes = (n, n), (n,), (n,), (n,), (1, n), (4 * n, n), (4 * n, n), (4 * n,), (4 * n, 4 * n), (4 * n,), (n,), (n,)
-    given = [(weight, size) for weight, size in zip(weights, sizes, strict=True) if weight is not None]
-    tensors = [weight for weight, _ in given]
-    if not are_taken(tensors) or any(weight.shape != size for weight, size in given):
+    tensors: list[Tensor] = []
+    for weight, size in zip(weights, sizes, strict=True):
+        if weight is None:
+            continue
+        if weight.shape != size:
+            return False
+        tensors.append(weight)
+    if not are_taken(tensors):
         return False
     if 16 * n * n >= 2**31:  # places in W_2 are 32-bit numbers
         return False
     if len({(tensor.dtype, tensor.device) for tensor in (*read, *tensors)}) > 1:
         return False
-    device = read[0].device.type
-    return not (inside_transform() or torch.compiler.is_compiling() or torch.is_autocast_enabled(device))
+    if inside_transform() or torch.compiler.is_compiling():
+        return False
+    return not torch.is_autocast_enabled(read[0].device.type)
 
 
 class WordsByHand(torch.autograd.Function):
-    """All words by a kernel; as ``WordReader.read`` computes them."""
+    """All words by a kernel, which computes what ``WordReader.read`` does."""
 
     @staticmethod
     def forward(
@@ -189,40 +212,53 @@ class WordsByHand(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_states: Tensor, d_p: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors
+        no_gradients = (None,) * 5
         if torch.is_grad_enabled():
-            return None, None, None, None, None, *_differentiable(ctx, saved, (d_states, d_p))
+            return *no_gradients, *_differentiable(ctx, saved, (d_states, d_p))
         with torch.cuda.device_of(d_states):
             d_x, d_queries, d_weights = ctx.words.backward(operand(d_states), operand(d_p))
-        return None, None, None, None, None, d_x, d_queries, *d_weights
+        return *no_gradients, d_x, d_queries, *d_weights
 
 
 def _words(plan: Plan) -> list[MemoryWord]:
     """Where each word is; one more slot is open at each, up to all."""
-    words, base = list[MemoryWord](), 0
+    words: list[MemoryWord] = []
+    base = 0
     for t, (start, count) in enumerate(zip(plan.ends.starts, plan.ends.counts, strict=False)):
-        words.append(MemoryWord(start, count, min(t, plan.num_slots), base))
-        base += words[-1].slots * count
+        slots = min(t, plan.num_slots)
+        words.append(MemoryWord(start, count, slots, base))
+        base += slots * count
     return words
 
 
 def _masks(memory: WordReader, shape: MemoryShape, words: list[MemoryWord], x: Tensor) -> MemoryMasks:
     """The masks of dropout, drawn as the operations of torch draw them, word by word: up to five operations a word."""
-    n, cell, drop = shape.n, memory.cell, memory.attention.drop
-    parts: list[list[Tensor]] = [[x.new_empty(0, width)] for width in (n, n, n, n, 4 * n)]
-    key, score, right, below, active = parts
-    # Without gaps, as what torch drops: on a GPU the numbers drawn depend on the layout.
-    ones = x.new_ones(max(word.slots * word.sequences for word in words) if any(shape.dropped) else 0, n)
-    for _, count, slots, _ in words if any(shape.dropped) else ():
-        rows = ones[: slots * count]
-        if shape.dropped[0] and slots:
-            for masks in (key, score):
-                masks.append(drop(rows.view(count, slots, n)).transpose(0, 1).flatten(0, 1))
-        if shape.dropped[2] and slots:
-            right.append(cell.drop(rows))
-        if slots:
-            for masks, drawn in zip((below, active), draw_masks(cell, rows), strict=True):
-                masks.append(drawn)
-    return MemoryMasks._make(map(torch.cat, parts))
+    n = shape.n
+    key = [x.new_empty(0, n)]
+    score = [x.new_empty(0, n)]
+    right = [x.new_empty(0, n)]
+    below = [x.new_empty(0, n)]
+    active = [x.new_empty(0, 4 * n)]
+    drop = memory.attention.drop
+    cell = memory.cell
+    drops_scores, _, drops_right, *_ = shape.dropped
+    if any(shape.dropped):
+        # Without gaps, as what torch drops: on a GPU the numbers drawn depend on the layout.
+        ones = x.new_ones(max(word.slots * word.sequences for word in words), n)
+        for _, count, slots, _ in words:
+            if not slots:
+                continue
+            rows = ones[: slots * count]
+            if drops_scores:
+                for masks in (key, score):
+                    mask = drop(rows.view(count, slots, n))
+                    masks.append(mask.transpose(0, 1).flatten(0, 1))
+            if drops_right:
+                right.append(cell.drop(rows))
+            below_mask, active_mask = draw_masks(cell, rows)
+            below.append(below_mask)
+            active.append(active_mask)
+    return MemoryMasks._make(map(torch.cat, (key, score, right, below, active)))
 
 
 class _Reader(nn.Module):
@@ -233,8 +269,8 @@ class _Reader(nn.Module):
         self.memory = memory
 
     def forward(self, x: Tensor, queries: Tensor, plan: Plan) -> tuple[Tensor, Tensor]:
-        states, p, *_ = self.memory.read(x, queries, plan)
-        return states, p
+        made = self.memory.read(x, queries, plan)
+        return made.states, made.p
 
 
 def _differentiable(ctx: Any, saved: tuple[Tensor | None, ...], given: tuple[Tensor, Tensor]) -> list[Tensor | None]:

@@ -8,17 +8,16 @@ from torch.nn.functional import pad
 
 from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.encoder import Attention, Encoded
-from dgltree.encoders.latent.ordered_memory.gpu_words import Plan, WordReader, read_by_kernel
+from dgltree.encoders.latent.ordered_memory.gpu_words import Plan, WordReader, WordsRead, read_by_kernel
 from dgltree.encoders.latent.ordered_memory.slots import ATTENTIONS, allocate, write_slots
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, check_vectors, padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout
-from dgltree.support.arguments import check_dropout, check_size
+from dgltree.support.arguments import check_choice, check_dropout, check_size
 
 
-# Memory that Ordered Memory hands from one word to the next.
 class Slots(NamedTuple):
     """The state of b sequences before a step: of the k slots that can have been reached, the last."""
 
@@ -38,28 +37,35 @@ class Slots(NamedTuple):
 
     def all_slots(self, count: int) -> Tensor:
         """(b, count, D), M_hat of those that cannot have been reached, too."""
-        return torch.cat([self.x.unsqueeze(1).expand(-1, count - self.M_hat.shape[1], -1), self.M_hat], 1)
+        unreached = count - self.M_hat.shape[1]
+        x = self.x.unsqueeze(1).expand(-1, unreached, -1)
+        return torch.cat([x, self.M_hat], 1)
 
     def first(self, count: int) -> "Slots":
-        """Of the first sequences; the others have ended."""
+        """The slots of the first sequences; the others have ended."""
         return Slots(*(front(part, count) for part in self))
 
     def where(self, here: Tensor, other: "Slots") -> "Slots":
-        """Where ``here`` (b,) is true; ``other`` elsewhere."""
+        """These slots where ``here`` (b,) is true; ``other`` elsewhere."""
         return Slots(
-            *(part.where(here.view(-1, *[1] * (part.dim() - 1)), old) for part, old in zip(self, other, strict=True))
+            M=self.M.where(here.view(-1, 1, 1), other.M),
+            M_hat=self.M_hat.where(here.view(-1, 1, 1), other.M_hat),
+            pi=self.pi.where(here.view(-1, 1), other.pi),
+            x=self.x.where(here.view(-1, 1), other.x),
         )
 
     def opened(self, slots: int) -> "Slots":
-        """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
+        """So many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
         if slots == self.M.shape[1]:
             return self
-        M, pi = pad(self.M, (0, 0, 1, 0)), pad(self.pi, (1, 0))
-        return Slots(M, torch.cat([self.x.unsqueeze(1), self.M_hat], 1), pi, self.x)
+        M = pad(self.M, (0, 0, 1, 0))
+        M_hat = torch.cat([self.x.unsqueeze(1), self.M_hat], 1)
+        pi = pad(self.pi, (1, 0))
+        return Slots(M, M_hat, pi, self.x)
 
 
 OPERATORS = ("tree_cell", "grc", "tree_rnn")
-"""Those of the compositions that the papers run in it."""
+"""The compositions that the papers run in it."""
 
 
 class MemorySteps(NamedTuple):
@@ -97,14 +103,14 @@ class OrderedMemory(WordReader):
 
     Slots i = 1 ... N; memories M and :math:`\hat M`, (N, D), at first 0; :math:`\tilde x_t = LN(W x_t + b)`. At each
     step the attention over the slots of :math:`\hat M_{t-1}`
-    (:mod:`dgltree.encoders.latent.ordered_memory.slots`) gives p; at the first word p = 0.
+    (:mod:`dgltree.encoders.latent.ordered_memory.slots`, equations 1 to 4) gives p; at the first word p = 0.
     Then, for i = 1 ... N in order,
 
     .. math::
-        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j \\
-        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i \\
-        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t \\
-        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i
+        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j\quad(5) \\
+        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i\quad(6) \\
+        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t\quad(7) \\
+        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i\quad(8)
 
     The state of a step is :math:`\hat M_t^N`. The cell's LayerNorm is that of the input.
 
@@ -148,12 +154,12 @@ class OrderedMemory(WordReader):
         check_size("num_slots", num_slots)
         for dropout in (cell_dropout, attention_dropout):
             check_dropout(dropout)
-        if operator not in OPERATORS:
-            raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
-        if attention not in ATTENTIONS:
-            raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
-        self.input_size, self.num_slots = input_size, num_slots
-        self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
+        check_choice("operator", operator, OPERATORS)
+        check_choice("attention", attention, ATTENTIONS)
+        self.input_size = input_size
+        self.num_slots = num_slots
+        self.allowed_maximum = allowed_maximum
+        self.dynamic = dynamic
         self.input = nn.Linear(input_size, hidden_size)
         self.norm = nn.LayerNorm(hidden_size)
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
@@ -171,89 +177,124 @@ class OrderedMemory(WordReader):
         check_vectors(x, padding, self.input_size)
         num_slots = self.num_slots if num_slots is None else num_slots
         check_size("num_slots", num_slots)
-        padding = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device) if padding is None else padding
-        ends, length = Ragged.of(padding), x.shape[1]
-        x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
+        if padding is None:
+            padding = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device)
+        length = x.shape[1]
+        ends = Ragged.of(padding)
+        present = ~padding
         attends = present & (present.cumsum(1) > 1)  # all words but the first
-        packed, queries, present, attends = map(ends.packed, (x, self.attention.queries(x), present, attends))
-        plan = Plan(present, attends, ends, num_slots)
-        by_kernel = None if trace or type(self) is not OrderedMemory else read_by_kernel(self, packed, queries, plan)
+        projected = self.input(x.masked_fill(padding.unsqueeze(2), 0))
+        x_tilde = self.norm(projected)
+        queries = ends.packed(self.attention.queries(x_tilde))
+        x_tilde = ends.packed(x_tilde)
+        plan = Plan(ends.packed(present), ends.packed(attends), ends, num_slots)
+        by_kernel = None
+        if not trace and type(self) is OrderedMemory:
+            by_kernel = read_by_kernel(self, x_tilde, queries, plan)
         if by_kernel is None:
-            states, p, computed, kept = self.read(packed, queries, plan, trace)
+            made = self.read(x_tilde, queries, plan, trace)
         else:
             states, p = by_kernel
-            computed, kept = sum(min(t, num_slots) * count for t, count in enumerate(ends.counts)), []
-        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
-        steps = MemorySteps(ends.last(states), at_words, ends.padded(p, length), computed)
+            computed = sum(min(t, num_slots) * count for t, count in enumerate(ends.counts))
+            made = WordsRead(states, p, computed, [])
+        steps = MemorySteps(
+            root=ends.last(made.states),
+            states=ends.padded(made.states, length).masked_fill(padding.unsqueeze(2), 0),
+            p=ends.padded(made.p, length),
+            computed=made.computed,
+        )
         if not trace:
             return steps
-        slots = ends.padded(torch.cat([each.all_slots(num_slots).flatten(1) for each in kept]), length)
-        wide = torch.cat([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept])
-        pi = ends.padded(wide, length)
-        slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
+        slots = torch.cat([slot.all_slots(num_slots).flatten(1) for slot in made.kept])
+        slots = ends.padded(slots, length).masked_fill(padding.unsqueeze(2), 0)
+        pi = torch.cat([_all_places(slot.pi, num_slots) for slot in made.kept])
+        pi = ends.padded(pi, length).masked_fill(padding.unsqueeze(2), 0)
         return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
 
-    def read(
-        self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False
-    ) -> tuple[Tensor, Tensor, int, list[Slots]]:
-        present, attended, ends, num_slots = plan
-        states, attention, kept, computed = [], [], list[Slots](), 0
-        at_step = zip(*(part.split(ends.counts) for part in (x, queries, present, attended)), strict=True)
-        first = x[: ends.counts[0]]
-        none = first.unsqueeze(1)[:, :0]
-        slot = Slots(none, none, first[:, :0], torch.zeros_like(first))
-        for t, (x_t, query, here, attends) in enumerate(at_step):
-            before = slot.first(len(x_t)).opened(min(t, num_slots))
-            p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
-            slot, ran = self._step(before, x_t, p)
-            slot = slot if ends.complete[t] else slot.where(here, before)
-            states.append(slot.state)
-            attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
-            kept += [slot] if trace else []
+    def read(self, x: Tensor, queries: Tensor, plan: Plan, trace: bool = False) -> WordsRead:
+        num_slots = plan.num_slots
+        counts = plan.ends.counts
+        steps = zip(
+            x.split(counts), queries.split(counts), plan.present.split(counts), plan.attends.split(counts), strict=True
+        )
+        states: list[Tensor] = []
+        attention: list[Tensor] = []
+        kept: list[Slots] = []
+        computed = 0
+        first = x[: counts[0]]
+        no_slot = first.unsqueeze(1)[:, :0]
+        slots = Slots(M=no_slot, M_hat=no_slot, pi=first[:, :0], x=torch.zeros_like(first))
+        for t, (x_t, query, is_word, attends) in enumerate(steps):
+            before = slots.first(len(x_t)).opened(min(t, num_slots))
+            p = self._attend(query, before, num_slots)
+            p = p.where(attends.unsqueeze(1), 0)
+            slots, ran = self._step(before, x_t, p)
+            if not plan.ends.complete[t]:
+                slots = slots.where(is_word, before)
+            states.append(slots.state)
+            attention.append(_all_places(p, num_slots))
             computed += ran
-        return torch.cat(states), torch.cat(attention), computed, kept
+            if trace:
+                kept.append(slots)
+        return WordsRead(torch.cat(states), torch.cat(attention), computed, kept)
 
-    def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
+    def _attend(self, query: Tensor, slots: Slots, num_slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).
 
         Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
         are left out even if the maximum is over all slots. With dropout their scores could be others, but p does not
         depend on the maximum.
         """
-        if not slot.M_hat.shape[1]:
-            return slot.pi
-        return allocate(self.attention(query, slot.M_hat, num_slots), slot.pi, self.allowed_maximum)
+        if not slots.M_hat.shape[1]:
+            return slots.pi
+        alpha = self.attention(query, slots.M_hat, num_slots)
+        return allocate(alpha, slots.pi, self.allowed_maximum)
 
     def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
         """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
-        left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
-        M = before.M.lerp(before.M_hat, left.unsqueeze(2))
-        M_hat, computed = self._write(x, M, right)
-        return Slots(M, M_hat, right, x), computed
+        left_pi = p.flip(1).cumsum(1).flip(1)  # (5)
+        right_pi = p.cumsum(1)
+        M = before.M.lerp(before.M_hat, left_pi.unsqueeze(2))  # (6)
+        M_hat, computed = self._write(x, M, right_pi)
+        return Slots(M, M_hat, right_pi, x), computed
 
     def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
         """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
-        if not M.shape[1]:
+        rows, slots = pi.shape
+        if not slots:
             return M, 0
         if self.dynamic and x.device.type == "cpu" and not pi.all():
             return self._write_used(x, M, pi)
-        rows, slots = pi.shape
-        M = M.transpose(0, 1).flatten(0, 1)
-        written = write_slots(self.cell, self.norm, x, self.cell.of_right(M), M, pi.t().reshape(-1, 1), [rows] * slots)
-        return written.view(slots, rows, -1).transpose(0, 1), rows * slots
+        M = M.transpose(0, 1).flatten(0, 1)  # slot after slot
+        of_right = self.cell.of_right(M)
+        written = write_slots(self.cell, self.norm, x, of_right, M, pi.t().reshape(-1, 1), [rows] * slots)
+        M_hat = written.view(slots, rows, -1).transpose(0, 1)
+        return M_hat, rows * slots
 
     def _write_used(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
-        """As ``_write``, where ->pi is not 0: from some slot on, because it never falls. Elsewhere M_hat is x~."""
+        """M_hat as ``_write`` has it, computed where ->pi is not 0: from some slot on, because it never falls.
+
+        Elsewhere M_hat is x~.
+        """
+        rows, slots = pi.shape
         used = pi != 0
         order = used.sum(1).argsort(descending=True, stable=True)
         slot, rank = used[order].t().nonzero(as_tuple=True)
-        place = order[rank] * pi.shape[1] + slot  # slot after slot, in each the rows that use most slots first
-        M_used, pi_used = M.flatten(0, 1).index_select(0, place), pi.reshape(-1, 1).index_select(0, place)
-        counts, of_right = used.sum(0).tolist(), self.cell.of_right(M_used)
+        place = order[rank] * slots + slot  # slot after slot, in each the rows that use most slots first
+        M_used = M.flatten(0, 1).index_select(0, place)
+        pi_used = pi.reshape(-1, 1).index_select(0, place)
+        counts = used.sum(0).tolist()
+        of_right = self.cell.of_right(M_used)
         written = write_slots(self.cell, self.norm, x.index_select(0, order), of_right, M_used, pi_used, counts)
-        source = torch.arange(len(x)).repeat_interleave(pi.shape[1])
-        source[place] = torch.arange(len(x), len(x) + len(place))
-        return torch.cat([x, written]).index_select(0, source).view_as(M), len(place)
+        source = torch.arange(rows).repeat_interleave(slots)
+        source[place] = torch.arange(rows, rows + len(place))
+        M_hat = torch.cat([x, written]).index_select(0, source)
+        return M_hat.view_as(M), len(place)
+
+
+def _all_places(of_slots: Tensor, num_slots: int) -> Tensor:
+    """(b, N) from what the last k slots have, (b, k); 0 at those before."""
+    return pad(of_slots, (num_slots - of_slots.shape[1], 0))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -334,10 +375,13 @@ class SequenceOrderedMemory(InducingCore):
         The trace has its ``states`` (B, T, D), the last slot after each word, all ``slots`` (B, T, N, D) of M^, and
         ``pi`` (B, T, N), the sums of the attention up to each slot.
         """
-        steps, kept = self._read(ids, lengths, trace), None
-        if steps[0].slots is not None and steps[0].pi is not None:
-            kept = {"states": steps[0].states, "slots": steps[0].slots, "pi": steps[0].pi}
-        return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p, lengths), trace=kept)
+        directions = self._read(ids, lengths, trace)
+        forward = directions[0]
+        kept = None
+        if forward.slots is not None and forward.pi is not None:
+            kept = {"states": forward.states, "slots": forward.slots, "pi": forward.pi}
+        root = torch.cat([steps.root for steps in directions], 1)
+        return Encoded(root, Attention(forward.p, lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
         """Each direction's states for ids (B, T) and lengths (B,), at the places of the ids.
@@ -348,10 +392,12 @@ class SequenceOrderedMemory(InducingCore):
         return self._read(ids, lengths)
 
     def _read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> list[MemorySteps]:
-        x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)
+        x = self.dropout(self.embedding(ids))
+        padding = padding_mask(ids, lengths)
         num_slots = self.num_slots if self.training else self.num_evaluation_slots
-        steps = [self.memories[0](x, padding, num_slots, trace)]
+        directions = [self.memories[0](x, padding, num_slots, trace)]
         for memory in self.memories[1:]:  # the other direction, with its padding in front
-            root, states, p, computed, *_ = memory(x.flip(1), padding.flip(1), num_slots)
-            steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
-        return steps
+            steps = memory(x.flip(1), padding.flip(1), num_slots)
+            steps = MemorySteps(steps.root, steps.states.flip(1), steps.p.flip(1), steps.computed)
+            directions.append(steps)
+        return directions

@@ -7,7 +7,7 @@ one call of a kernel each way, and the gradients of all slots' weights are two p
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_slots import SlotKernel
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where Ordered Memory writes: the attention over its slots.
+# Where Ordered Memory writes: the attention over its slots. Numbers in brackets are those of the equations here and of
+# OrderedMemory.
 
 
 LEAST_MASK = 1e-5  # the published program sets mask entries below it to 0
+LEAST_SUM = 1e-12  # and no sum that it divides by is less
 
 
 class PublishedAttention(nn.Module):
     r"""Scores of the slots as the published program of Ordered Memory computes them.
 
     .. math::
-        \alpha_i = w \cdot drop(relu(LN_q(W_q \, drop(\tilde x) + b_q) + LN_k(W_k \, drop(\hat M^i) + b_k))) / \sqrt D
+        q &= LN_q(W_q \, drop(\tilde x) + b_q), \quad k_i = LN_k(W_k \, drop(\hat M^i) + b_k) \\
+        \alpha_i &= w \cdot drop(relu(q + k_i)) / \sqrt D\quad(1)
 
     Args:
         hidden_size: D.
@@ -43,26 +46,31 @@ class PublishedAttention(nn.Module):
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__()
-        self.query, self.key = nn.Linear(hidden_size, hidden_size), nn.Linear(hidden_size, hidden_size)
-        self.query_norm, self.key_norm = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
+        self.query = nn.Linear(hidden_size, hidden_size)
+        self.key = nn.Linear(hidden_size, hidden_size)
+        self.query_norm = nn.LayerNorm(hidden_size)
+        self.key_norm = nn.LayerNorm(hidden_size)
         self.w = nn.Linear(hidden_size, 1, bias=False)
         self.drop = nn.Dropout(dropout)
 
     def queries(self, x: Tensor) -> Tensor:
-        """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
-        return self.query_norm(self.query(self.drop(x)))
+        """q (..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
+        projected = self.query(self.drop(x))
+        return self.query_norm(projected)
 
     def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
         """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
-        key = self.key_norm(self.key(self.drop(M_hat.contiguous())))  # masks are drawn in the order of memory
-        alpha = self.w(self.drop(torch.relu(query.unsqueeze(1) + key))).squeeze(-1)
-        return alpha / math.sqrt(M_hat.shape[2])
+        dropped = self.drop(M_hat.contiguous())  # masks are drawn in the order of memory
+        key = self.key_norm(self.key(dropped))
+        z = torch.relu(query.unsqueeze(1) + key)
+        alpha = self.w(self.drop(z)).squeeze(-1)
+        return alpha / math.sqrt(M_hat.shape[2])  # (1)
 
 
 class PaperAttention(nn.Module):
     r"""Scores of the slots as the paper writes them (Shen et al. 2019, arXiv 1910.13466).
 
-    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M^i); drop(\tilde x)])) / \sqrt N
+    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M^i); drop(\tilde x)])) / \sqrt N\quad(1)
 
     W is ``key`` and ``query`` side by side. N is the number of slots, so more slots give a flatter attention.
 
@@ -79,17 +87,20 @@ class PaperAttention(nn.Module):
         self.key = nn.Linear(hidden_size, hidden_size, bias=False)
         self.w = nn.Linear(hidden_size, 1, bias=False)
         self.drop = nn.Dropout(dropout)
-        for half in (self.query, self.key):
-            nn.init.uniform_(half.weight, -((2 * hidden_size) ** -0.5), (2 * hidden_size) ** -0.5)
+        bound = (2 * hidden_size) ** -0.5
+        nn.init.uniform_(self.query.weight, -bound, bound)
+        nn.init.uniform_(self.key.weight, -bound, bound)
 
     def queries(self, x: Tensor) -> Tensor:
-        """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
+        """The part of x~ in W [...], (..., D), from x~ (..., D): it does not depend on the memory."""
         return self.query(self.drop(x))
 
     def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
         """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
-        z = torch.tanh(query.unsqueeze(1) + self.key(self.drop(M_hat.contiguous())))
-        return self.w(self.drop(z)).squeeze(-1) / math.sqrt(num_slots)
+        key = self.key(self.drop(M_hat.contiguous()))
+        z = torch.tanh(query.unsqueeze(1) + key)
+        alpha = self.w(self.drop(z)).squeeze(-1)
+        return alpha / math.sqrt(num_slots)  # (1)
 
 
 ATTENTIONS: dict[str, type[PublishedAttention] | type[PaperAttention]] = {
@@ -102,8 +113,9 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
     r"""The attention p (B, k) to the last k of N slots, from their scores and the last :math:`\overrightarrow\pi`.
 
     .. math::
-        \beta_i = \exp(\alpha_i - \max \alpha), \quad \hat\beta_i = \beta_i \overrightarrow\pi^{i+1}, \quad
-        \overrightarrow\pi^{N+1} = 1, \quad p = \hat\beta / \max(\sum \hat\beta, 10^{-12})
+        \beta_i &= \exp(\alpha_i - \max \alpha)\quad(2) \\
+        \hat\beta_i &= \beta_i \overrightarrow\pi^{i+1}, \quad \overrightarrow\pi^{N+1} = 1\quad(3) \\
+        p &= \hat\beta / \max(\sum \hat\beta, 10^{-12})\quad(4)
 
     Args:
         alpha: scores (B, k).
@@ -112,12 +124,15 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
             attention is sharp, exp then cannot be 0 at every slot that is allowed.
     """
     mask = nn.functional.pad(pi[:, 1:], (0, 1), value=1.0)
-    closed = mask < LEAST_MASK
-    mask = mask.masked_fill(closed, 0)
+    is_closed = mask < LEAST_MASK
+    mask = mask.masked_fill(is_closed, 0)
     if allowed_maximum:
-        alpha = alpha.masked_fill(closed, -math.inf)
-    beta = (alpha - alpha.amax(-1, keepdim=True)).exp() * mask
-    return beta / beta.sum(-1, keepdim=True).clamp(min=1e-12)
+        alpha = alpha.masked_fill(is_closed, -math.inf)
+    largest = alpha.amax(-1, keepdim=True)
+    beta = (alpha - largest).exp()  # (2)
+    beta_hat = beta * mask  # (3)
+    total = beta_hat.sum(-1, keepdim=True)
+    return beta_hat / total.clamp(min=LEAST_SUM)  # (4)
 
 
 KINDS = (GatedRecursive, GELUGatedRecursive)
@@ -142,24 +157,33 @@ class SlotWriter(nn.Module):
         self.cell, self.norm = cell, norm
 
     def forward(self, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]) -> Tensor:
+        counts = list(counts)
+        masks_below, masks_active = draw_masks(self.cell, M)
+        slots = zip(
+            M.split(counts),
+            of_right.split(counts),
+            pi.split(counts),
+            _drops(masks_below, counts),
+            _drops(masks_active, counts),
+            strict=True,
+        )
         written: list[Tensor] = []
-        below, counts = x[:0], list(counts)
-        drops = [_drops(mask, counts) for mask in draw_masks(self.cell, M)]
-        rows = zip(*(part.split(counts) for part in (M, of_right, pi)), *drops, strict=True)
-        for M_i, of_right_i, pi_i, drop_below, drop in rows:
-            here = x[: len(M_i)]
-            below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
-            product = self.cell.product(below, of_right_i, **drop_below)
-            combined = self.cell.combined(product, below, M_i, self.norm, **drop)
-            below = here.lerp(combined, pi_i)
-            written.append(below)
+        M_hat = x[:0]  # of the slot below
+        for M_i, of_right_i, pi_i, drop_below, drop_active in slots:
+            x_i = x[: len(M_i)]
+            if len(M_hat) < len(x_i):  # below the first slot of a row is x~
+                M_hat = torch.cat([M_hat, x_i[len(M_hat) :]])
+            product = self.cell.product(M_hat, of_right_i, **drop_below)
+            o = self.cell.combined(product, M_hat, M_i, self.norm, **drop_active)  # (7)
+            M_hat = x_i.lerp(o, pi_i)  # (8)
+            written.append(M_hat)
         return torch.cat(written)
 
 
 def write_slots(
     cell: Compose, norm: nn.LayerNorm, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]
 ) -> Tensor:
-    """As :class:`SlotWriter`, by a kernel if there is one for this cell, device and dtype."""
+    """M_hat as :class:`SlotWriter` has it, by a kernel if there is one for this cell, device and dtype."""
     tensors = [x, of_right, M, pi]
     if isinstance(cell, GatedRecursive):
         tensors += [cell.vertical.weight, cell.second.weight, cell.second.bias, norm.weight, norm.bias]
@@ -178,41 +202,64 @@ def _kernel(cell: Compose, norm: nn.LayerNorm, tensors: Sequence[Tensor]) -> "ty
     """
     if not is_as_published(cell, norm) or not are_taken(tensors):
         return None
-    dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
+    dtypes = {tensor.dtype for tensor in tensors}
+    devices = {tensor.device for tensor in tensors}
     if len(dtypes) > 1 or len(devices) > 1 or product_address(*dtypes) is None:
         return None
-    if inside_transform() or torch.compiler.is_compiling() or torch.is_autocast_enabled(tensors[0].device.type):
+    x, of_right, M, pi, *weights = tensors
+    if inside_transform() or torch.compiler.is_compiling() or torch.is_autocast_enabled(x.device.type):
         return None
-    n, pairs = tensors[0].shape[1], len(tensors[2])
-    shapes = (pairs, 4 * n), (pairs, n), (pairs, 1), (4 * n, n), (4 * n, 4 * n), (4 * n,), (n,), (n,)
-    if any(tensor.shape != shape for tensor, shape in zip(tensors[1:], shapes, strict=True)):
+    n = x.shape[1]
+    pairs = len(M)
+    if of_right.shape != (pairs, 4 * n) or M.shape != (pairs, n) or pi.shape != (pairs, 1):
+        return None
+    shapes = [(4 * n, n), (4 * n, 4 * n), (4 * n,), (n,), (n,)]
+    if [tuple(weight.shape) for weight in weights] != shapes:
         return None
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    return step_kernel("slots", (), tensors[0], backward=record)
+    return step_kernel("slots", (), x, backward=record)
 
 
 def is_as_published(cell: Compose, norm: nn.LayerNorm, *maps: nn.Linear) -> bool:
     """Whether calls of the cell and more maps have kernels' equations: no subclass, no function set on it, no hook."""
-    if type(cell) not in KINDS or getattr(cell, "approximate", "none") != "none" or OWN & vars(cell).keys():
+    if type(cell) not in KINDS or OWN & vars(cell).keys():
+        return False
+    if getattr(cell, "approximate", "none") != "none":
         return False
     assert isinstance(cell, GatedRecursive)
-    modules: list[tuple[nn.Module, type[nn.Module]]] = [
-        (cell.drop, nn.Dropout),
-        (cell.vertical, nn.Linear),
-        (cell.second, nn.Linear),
-        (norm, nn.LayerNorm),
-        *((each, nn.Linear) for each in maps),
-    ]
-    return all(is_plain(*pair) for pair in modules)
+    if not is_plain(cell.drop, nn.Dropout) or not is_plain(norm, nn.LayerNorm):
+        return False
+    return all(is_plain(linear, nn.Linear) for linear in (cell.vertical, cell.second, *maps))
 
 
 def is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
     """Whether a call of a module is that of its kind, without hooks."""
-    return not hooks_of(module) and "forward" not in vars(module) and type(module).forward is kind.forward
+    if hooks_of(module) or "forward" in vars(module):
+        return False
+    return type(module).forward is kind.forward
+
+
+class KeptSlots(NamedTuple):
+    """Tensors that the gradients of all slots of a word need, as the kernel takes them; (pairs, ...)."""
+
+    hidden: Tensor
+    """(pairs, 4 D), what the activation is of."""
+    active: Tensor
+    """(pairs, 4 D), the activation, dropped; the same memory as ``hidden`` where that is overwritten."""
+    gates: Tensor
+    """(pairs, 4 D)"""
+    below: Tensor
+    """(pairs, D), M_hat of the slot below."""
+    dropped: Tensor
+    """(pairs, D), ``below`` with its dropout."""
+    normal: Tensor
+    """(pairs, D), the LayerNorm before its weight."""
+    rstd: Tensor
+    """(pairs,), the reciprocal of the standard deviation in the LayerNorm."""
 
 
 class ByHand(torch.autograd.Function):
-    """All slots of a word by a kernel; as :class:`SlotWriter` computes them."""
+    """All slots of a word by a kernel, which computes what :class:`SlotWriter` does."""
 
     @staticmethod
     def forward(
@@ -227,37 +274,54 @@ class ByHand(torch.autograd.Function):
         pi: Tensor,
         *weights: Tensor,
     ) -> Tensor:
-        ctx.kernel, ctx.parts, ctx.counts = kernel, (cell, norm), counts
-        ctx.gelu, ctx.random = (
-            isinstance(cell, GELUGatedRecursive),
-            torch.get_rng_state() if cell.drop.training and cell.drop.p else None,
-        )
+        ctx.kernel = kernel
+        ctx.cell = cell
+        ctx.norm = norm
+        ctx.counts = counts
+        ctx.gelu = isinstance(cell, GELUGatedRecursive)
+        is_random = cell.drop.training and cell.drop.p
+        ctx.random = torch.get_rng_state() if is_random else None
         ctx.masks = draw_masks(cell, M)
-        hidden, below = of_right.clone(), torch.empty_like(M)
-        in_place = not ctx.gelu and not len(ctx.masks[1])
-        active = hidden if in_place else torch.empty_like(hidden)
-        dropped = torch.empty_like(below) if len(ctx.masks[0]) else below
-        ctx.kept = hidden, active, torch.empty_like(hidden), below, dropped, torch.empty_like(M), M.new_empty(len(M))
-        out = torch.empty_like(M)
-        read = x, M, pi.view(-1), weights, ctx.masks, ctx.kept
-        kernel.forward(torch.tensor(counts), ctx.gelu, norm.eps, *read, out)
+        mask_below, mask_active = ctx.masks
+        hidden = of_right.clone()
+        below = torch.empty_like(M)
+        in_place = not ctx.gelu and not len(mask_active)
+        ctx.kept = KeptSlots(
+            hidden=hidden,
+            active=hidden if in_place else torch.empty_like(hidden),
+            gates=torch.empty_like(hidden),
+            below=below,
+            dropped=torch.empty_like(below) if len(mask_below) else below,
+            normal=torch.empty_like(M),
+            rstd=M.new_empty(len(M)),
+        )
+        M_hat = torch.empty_like(M)
+        read = (x, M, pi.view(-1), weights, ctx.masks, ctx.kept)
+        kernel.forward(torch.tensor(counts), ctx.gelu, norm.eps, *read, M_hat)
         ctx.save_for_backward(x, of_right, M, pi, *weights)
-        return out
+        return M_hat
 
     @staticmethod
-    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_M_hat: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():
-            return None, None, None, None, *_differentiable(ctx, d_out)
+            return None, None, None, None, *_differentiable(ctx, d_M_hat)
         x, of_right, M, pi, *weights = ctx.saved_tensors
-        _, active, _, _, dropped, normal, _ = ctx.kept
-        d_x, d_pi = torch.zeros_like(x), torch.empty_like(pi)
-        d_hidden, d_gates = torch.empty_like(of_right), torch.empty_like(of_right)
-        d_M, d_h, d_below = (torch.empty_like(M) for _ in range(3))
-        given = d_x, d_hidden, d_gates, d_M, d_pi.view(-1), d_h, d_below
-        read = x, M, pi.view(-1), tuple(weights), ctx.masks, ctx.kept
-        ctx.kernel.backward(torch.tensor(ctx.counts), ctx.gelu, *read, operand(d_out).clone(), given)
-        of_weights = d_hidden.t() @ dropped, d_gates.t() @ active, d_gates.sum(0), (d_h * normal).sum(0), d_h.sum(0)
-        return None, None, None, None, d_x, d_hidden, d_M, d_pi, *of_weights
+        kept = ctx.kept
+        d_x = torch.zeros_like(x)
+        d_pi = torch.empty_like(pi)
+        d_hidden = torch.empty_like(of_right)
+        d_gates = torch.empty_like(of_right)
+        d_M = torch.empty_like(M)
+        d_h = torch.empty_like(M)
+        d_below = torch.empty_like(M)
+        read = (x, M, pi.view(-1), tuple(weights), ctx.masks, kept)
+        given = (d_x, d_hidden, d_gates, d_M, d_pi.view(-1), d_h, d_below)
+        ctx.kernel.backward(torch.tensor(ctx.counts), ctx.gelu, *read, operand(d_M_hat).clone(), given)
+        d_vertical = d_hidden.t() @ kept.dropped
+        d_second = d_gates.t() @ kept.active
+        d_norm = (d_h * kept.normal).sum(0)
+        d_weights = (d_vertical, d_second, d_gates.sum(0), d_norm, d_h.sum(0))
+        return None, None, None, None, d_x, d_hidden, d_M, d_pi, *d_weights
 
 
 def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
@@ -265,30 +329,36 @@ def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
 
     Without rows if there is none: without dropout, of a cell that drops nothing there, or that does it in its own way.
     """
-    n, width = M.shape[1], cell.vertical.out_features
-    as_usual = type(cell) in COMPOSITIONS.values() and not OWN & vars(cell).keys() and is_plain(cell.drop, nn.Dropout)
-    drops = as_usual and cell.drop.training and cell.drop.p > 0
-    below = drops and cell.drops_inputs
-    active = drops and isinstance(cell, GatedRecursive)
-    return (
-        cell.drop(M.new_ones(len(M), n)) if below else M.new_empty(0, n),
-        cell.drop(M.new_ones(len(M), width)) if active else M.new_empty(0, width),
-    )
+    below = M.new_empty(0, M.shape[1])
+    active = M.new_empty(0, cell.vertical.out_features)
+    if type(cell) not in COMPOSITIONS.values() or OWN & vars(cell).keys() or not is_plain(cell.drop, nn.Dropout):
+        return below, active
+    if not cell.drop.training or cell.drop.p <= 0:
+        return below, active
+    if cell.drops_inputs:
+        below = cell.drop(M.new_ones(M.shape))
+    if isinstance(cell, GatedRecursive):
+        active = cell.drop(M.new_ones(len(M), active.shape[1]))
+    return below, active
 
 
 def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
-    """Of each slot, as an argument, what multiplies by its part of a mask; nothing for a mask without rows."""
-    return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)] if len(mask) else [{}] * len(counts)
+    """A function that multiplies by the part of a mask, as an argument of each slot; none for a mask without rows."""
+    if not len(mask):
+        return [{}] * len(counts)
+    return [{"drop": partial(torch.mul, part)} for part in mask.split(counts)]
 
 
-def _differentiable(ctx: Any, d_out: Tensor) -> list[Tensor | None]:
+def _differentiable(ctx: Any, d_M_hat: Tensor) -> list[Tensor | None]:
     """Gradients that have gradients: the slots once more by torch's operations, with the same dropout."""
+    writer = SlotWriter(ctx.cell, ctx.norm)
 
     def compute(x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, *weights: Tensor) -> tuple[Tensor]:
         named = dict(zip(WEIGHTS, weights, strict=True))
-        return (functional_call(SlotWriter(*ctx.parts), named, (x, of_right, M, pi, ctx.counts)),)
+        M_hat = functional_call(writer, named, (x, of_right, M, pi, ctx.counts))
+        return (M_hat,)
 
     with torch.random.fork_rng(devices=[]):
         if ctx.random is not None:
             torch.set_rng_state(ctx.random)
-        return differentiable_gradients(compute, ctx.saved_tensors, (d_out,))
+        return differentiable_gradients(compute, ctx.saved_tensors, (d_M_hat,))
