@@ -1,4 +1,4 @@
-"""What is found out when it is first asked for, and kept."""
+"""Facts that are found when they are first asked for, and kept."""
 
 from collections.abc import Callable
 from functools import cache

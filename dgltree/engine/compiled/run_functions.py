@@ -248,16 +248,16 @@ def compile_code(code: "PassCode", name: str, mode: str) -> bool:
         return False
     start = perf_counter()
     code.compile()
-    tell(name, f"compiled in {perf_counter() - start:.2f} s")
+    tell(name, f"compiled in {perf_counter() - start:.2f} s", logging.DEBUG)
     return True
 
 
-def tell(name: str, what: str) -> None:
+def tell(name: str, what: str, level: int = logging.INFO) -> None:
     """A line in the log, once for each set of functions."""
     line = f"{name}: {what}"
     if line not in _told:
         _told.add(line)
-        _logger.info(line)
+        _logger.log(level, line)
 
 
 def _name(function: Any) -> str:

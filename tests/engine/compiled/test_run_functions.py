@@ -290,7 +290,7 @@ def test_functions_that_are_refused_are_not_run_on_made_up_nodes_again() -> None
 
 def test_the_log_says_once_what_was_compiled_and_what_was_not(caplog: pytest.LogCaptureFixture) -> None:
     model = net()
-    with caplog.at_level(logging.INFO, "dgltree"):
+    with caplog.at_level(logging.DEBUG, "dgltree"):
         for _ in range(2):
             states(model.reduce)
             states(REFUSED["sort"][0], "on")
