@@ -48,7 +48,7 @@ A_STEP, OF_A_MAP, OF_LEAVES = 4, 2, 1
 """Launches of kernels."""
 OF_TORCH = 30
 """Operations of a training step: embedding, roots, loss, sums of gradients, the optimizer."""
-OF_A_LAYER = 72
+OF_A_LAYER = 71
 """Operations of a layer over sequences, however many words there are."""
 MOST = 105
 """Of a training step of 1,024 equations."""
