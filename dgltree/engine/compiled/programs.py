@@ -240,7 +240,7 @@ def _plain(argument: Any) -> str:
 
 def _per_edge(place: Location | Segment) -> str:
     """How columns depend on the number of edges and on the position of one."""
-    skip = f" + {place.skip} a edge" if place.skip else ""
+    skip = f" + {place.skip} for each edge" if place.skip else ""
     return skip + (f" + {place.step} from edge to edge" if place.step else "")
 
 
