@@ -24,7 +24,7 @@ def test_drawn_weights_give_the_same_or_are_refused(name: str) -> None:
     target = TARGETS[name]
 
     @seed(0)
-    @settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(target.example)
     def run(example: object) -> None:
         target.run(example)

@@ -232,14 +232,18 @@ def test_a_text_is_its_words_in_any_order() -> None:
     assert many is not None and len(many.children) == MAX_WORDS
 
 
-def test_lists_of_lists_and_a_million_items() -> None:
+def test_lists_of_lists_are_nodes_of_lists() -> None:
     schema = schema_for([{"m": [[1.5, 2], [3, 4, 5]]}])
     tree = schema.read('{"m": [[3, 4, 5], [2, 1.5]]}')
     assert Counter(node.function for node in tree.preorder()) == {"$": 1, "$.m": 1, "$.m[]": 2, "$.m[][]": 5}
     assert tree == schema.read('{"m": [[1.5, 2], [4, 5, 3]]}')
+
+
+@pytest.mark.slow
+def test_a_million_items_are_read() -> None:
     count = 10**6
-    items = json.dumps({"m": [list(range(count))]})
-    assert schema.read(items).size == count + 3
+    schema = schema_for([{"m": [[1.5, 2], [3, 4, 5]]}])
+    assert schema.read(json.dumps({"m": [list(range(count))]})).size == count + 3
 
 
 def test_an_object_whose_keys_are_data_is_a_map() -> None:

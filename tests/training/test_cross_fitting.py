@@ -53,6 +53,7 @@ def test_answers_are_of_what_was_not_learnt_and_in_the_order_of_the_examples() -
     assert crossed.loss < 0.3
 
 
+@pytest.mark.slow
 def test_what_can_only_be_memorized_is_not_answered() -> None:
     crossed = cross_fit(decided(drawn(75))).crossed
     assert crossed is not None and crossed.baseline is not None
@@ -61,6 +62,7 @@ def test_what_can_only_be_memorized_is_not_answered() -> None:
         assert (answers.argmax(1) == crossed.targets).float().mean() < 0.7
 
 
+@pytest.mark.slow
 def test_numbers_are_cross_fitted_in_their_unit() -> None:
     random = Random(1)
     values = [{"n": random.uniform(0, 9), "m": random.uniform(0, 9)} for _ in range(120)]
@@ -72,6 +74,7 @@ def test_numbers_are_cross_fitted_in_their_unit() -> None:
         assert 1000 < answers.mean() < 1500
 
 
+@pytest.mark.slow
 def test_a_fit_of_few_documents_trains_as_long_as_the_folds_needed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
