@@ -17,6 +17,7 @@ from benchmarks import (
     earlier,
     encoders,
     epoch,
+    first_hour,
     fit,
     kernels,
     latent,
@@ -54,6 +55,8 @@ SUITES = {
     "serving": serving.rows,
     "verdict": verdict.rows,
 }
+AGAINST = {"earlier": earlier.rows, "first_hour": first_hour.rows, "launches": launches.rows}
+"""Suites that can run an older checkout in turn; not among all."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--suite",
         nargs="+",
-        choices=[*SUITES, "launches", "earlier", "all"],
+        choices=[*SUITES, *AGAINST, "all"],
         default=["all"],
         help="suites to run (default: all)",
     )
@@ -72,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--repeats", type=int, default=7, help="repeats of each measurement, whose median is printed (default 7)"
     )
     parser.add_argument(
-        "--earlier", type=Path, help="for the suites 'earlier' and 'launches': an older checkout to compare with"
+        "--earlier", type=Path, help=f"for the suites {', '.join(AGAINST)}: an older checkout to compare with"
     )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args(arguments)
@@ -98,8 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _rows(suite: str, options: argparse.Namespace) -> Iterator[Row | Skipped]:
     """The rows of a suite, as far as the packages that it needs are there."""
-    against = {"earlier": earlier.rows, "launches": launches.rows}
-    suites = SUITES | {name: partial(rows, options.earlier) for name, rows in against.items()}
+    suites = SUITES | {name: partial(rows, options.earlier) for name, rows in AGAINST.items()}
     try:
         for row in suites[suite](options.device, options.repeats):
             if isinstance(row, Row) and options.device == "cuda":

@@ -371,7 +371,7 @@ ROWS = [
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
     Row("training.deciding.MOST_CLASSES", are_classes),
     Row("training.model_card.MAX_LISTED_CLASSES", whole(lambda m, size: m._class_names(["x"] * size), " more")),
-    Row("training.fitting.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
+    Row("training.pipeline.MAX_LISTED_PLACES", whole(lambda m, size: m._of_places(places(size)), " more")),
     Row(
         "trees.logic.MOST_VARIABLES",
         takes(lambda m, size: m.TruthTables([f"x{i}" for i in range(size)]), "variables; a truth table"),

@@ -25,7 +25,6 @@ from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import one_line
 from dgltree.training import cpu_threads
-from dgltree.training.comparison import with_refused
 from dgltree.training.objectives.threshold import Threshold, ThresholdRule
 from dgltree.training.split_file import also_trained_on, count_split, select_split
 from dgltree.training.trained_model import MOST_NODES, RecordBlock, TrainedModel, block_of, names_of
@@ -194,6 +193,8 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
         return 0
     print(f"{found}, {left_out} left out")
     if refused:
+        from dgltree.training.comparison import with_refused
+
         print(with_refused(options.file, found, refused))
     print(found.shown_classes(), end="")
     if found.confusion is not None:

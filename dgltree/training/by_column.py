@@ -10,8 +10,8 @@ from dgltree.batching.number_scales import parents_of
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import one_line
 from dgltree.training.comparison import interval
-from dgltree.training.fitting import unknown_shares
 from dgltree.training.objectives import Numbers
+from dgltree.training.pipeline import unknown_shares
 from dgltree.training.trained_model import TrainedModel
 
 MAX_VALUES, ANSWERS = 200, 3

@@ -16,7 +16,7 @@ from dgltree.encoders import TreeEncoder
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import ClassifierReadout
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.fitting import unknown_shares
+from dgltree.training.pipeline import unknown_shares
 
 TOKENS = ["<part:file>", "<part:name>", "<part:user>", "<unk>", "fileName", "user_name", "x"]
 VOCABULARY = Vocabulary([("f", 2), ("x", 0)], TOKENS, unk=True, parts=True)

@@ -1,4 +1,4 @@
-"""What is answered without a network and without SymPy: equations, and paths that are wrong."""
+"""What is answered without waiting for packages that it does not need: equations, wrong paths, predictions."""
 
 import os
 import subprocess
@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from dgltree import TrainedModel, Vocabulary, read_infix
+from dgltree.cells import TreeLSTM
 from dgltree.commands.main import COMMANDS
+from dgltree.datasets.settings import Reading
+from dgltree.encoders import TreeEncoder
+from dgltree.models.readouts import ClassifierReadout
+from dgltree.models.tree_model import TreeModel
 from dgltree.training.model_files import READING, UNLABELLED, WEIGHTS
 
 HERE = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
@@ -109,3 +115,23 @@ def test_a_wrong_path_is_refused_without_torch(tmp_path: Path) -> None:
 def test_every_command_is_tried_with_a_wrong_path() -> None:
     read_no_files = {"verify", "sample", "probe"}
     assert {command.split()[0] for command in WRONG_PATHS} == {*COMMANDS} - read_no_files
+
+
+PREDICT = """
+import sys
+from dgltree.commands.main import main
+
+code = main(["predict", *sys.argv[1:]])
+print(code, sorted({"lightning", "sklearn", "torchmetrics"} & set(sys.modules)))
+"""
+
+
+def test_a_network_predicts_without_what_only_trainings_and_metrics_need(tmp_path: Path) -> None:
+    trees = [read_infix("x + y"), read_infix("x*y")]
+    encoder = TreeEncoder(TreeLSTM(Vocabulary.from_trees(trees), 4))
+    model = TreeModel(encoder, ClassifierReadout(4, 2), ["product", "sum"])
+    TrainedModel(model, Reading(notation="infix")).save(tmp_path / "model")
+    (tmp_path / "trees.txt").write_text("x + y\n", encoding="utf-8")
+    run = [sys.executable, "-c", PREDICT, str(tmp_path / "model"), str(tmp_path / "trees.txt")]
+    done = subprocess.run(run, env=HERE, capture_output=True, text=True, timeout=900)
+    assert done.stdout.splitlines()[-1:] == ["0 []"], done.stderr

@@ -219,16 +219,16 @@ def test_a_training_owns_its_folder_while_it_runs(
     path, out = tmp_path / "trees.tsv", tmp_path / "model"
     path.write_text(table(60), encoding="utf-8")
     arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--out", str(out)]
-    from dgltree.training import fitting
+    from dgltree.training import pipeline
 
-    inner, refused = fitting.step, []
+    inner, refused = pipeline.step, []
 
     def meanwhile(*given: object) -> object:
-        monkeypatch.setattr(fitting, "step", inner)
+        monkeypatch.setattr(pipeline, "step", inner)
         refused.append(main([*arguments, "--dropout", "0.2"]))
         return inner(*given)
 
-    monkeypatch.setattr(fitting, "step", meanwhile)
+    monkeypatch.setattr(pipeline, "step", meanwhile)
     assert main(arguments) == 0
     assert refused == [1]
     assert f"another run writes to {out} (process " in capsys.readouterr().err
