@@ -62,6 +62,11 @@ def graph_is_kept() -> bool:
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
 
 
+def number_of_backward_pass() -> int:
+    """Within a backward pass: its number, which no other one of this process has; -1 outside."""
+    return int(torch._C._current_graph_task_id())
+
+
 def outside_transforms() -> AbstractContextManager[Any]:
     """Within it torch computes as if no transform of torch.func were under way; for what does not depend on it."""
     return torch._C._DisableFuncTorch()

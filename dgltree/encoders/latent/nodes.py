@@ -23,6 +23,7 @@ from dgltree.cells.compose import Compose
 from dgltree.encoders.latent.choice import Score, shrink, without
 from dgltree.engine.autograd import once_differentiable
 from dgltree.engine.kernels.dispatch import step_kernel
+from dgltree.support.torch_internals import number_of_backward_pass
 
 # ---------------------------------------------------------------------------------------------------------------------
 # TableRows that are written once and read many times, by number; their gradients are added up in one place.
@@ -78,13 +79,20 @@ class TableRows:
 
     def __init__(self, buffer: Tensor) -> None:
         self.buffer = buffer
-        self.gradient: Tensor | None = None
+        self._gradient = buffer.new_empty(0)
+        self._backward_pass = -1
 
     def gradients(self) -> Tensor:
-        """The gradient, to be added to, of all rows that there are."""
-        if self.gradient is None or len(self.gradient) < len(self.buffer):
-            self.gradient = torch.zeros_like(self.buffer)
-        return self.gradient
+        """(N, width), the gradient of all rows in the backward pass that is under way, to be added to.
+
+        Each pass begins at 0. One for some inputs alone (``torch.autograd.grad``) does not run every write, so what a
+        pass leaves here must not reach the next one along the same graph.
+        """
+        number = number_of_backward_pass()
+        if self._backward_pass != number:
+            self._gradient = torch.zeros_like(self.buffer)
+            self._backward_pass = number
+        return self._gradient
 
 
 class _Write(torch.autograd.Function):
@@ -103,12 +111,7 @@ class _Write(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_order: Tensor) -> tuple[Tensor | None, ...]:
-        gradient = ctx.table.gradient
-        if gradient is None:  # nobody read a row
-            return None, d_order, None, None
-        d_written = gradient[ctx.written]
-        d_values = d_written.clone()
-        d_written.zero_()  # for another backward pass
+        d_values = ctx.table.gradients()[ctx.written].clone()
         return d_values, d_order, None, None
 
 
