@@ -15,7 +15,7 @@ from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.encoders.latent import beams
 from dgltree.encoders.latent import beams as compiled_beams
 from dgltree.encoders.latent.choice import leftmost_best, tolerance
-from dgltree.encoders.latent.nodes import NODE, UNBUILT, PairTable
+from dgltree.encoders.latent.nodes import NODE, UNBUILT, BeamNumbers, PairTable
 from dgltree.engine.kernels.dispatch import kernels
 
 pytest.importorskip("numba")
@@ -73,7 +73,7 @@ def test_states_trees_totals_and_gradients_are_those_of_torch(
     if part == "join":  # as for a model on a GPU
         monkeypatch.setattr(beams, "beam_kernel", lambda scores: None)
     if part == "choice":
-        monkeypatch.setattr(beams.Nodes, "joins", False)
+        monkeypatch.setattr(beams.Nodes, "joins_by_kernel", False)
     found, gradients = compute(core, ids, lengths, "on")
     for one, other in zip([*found, *gradients], [*plain, *expected], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)
@@ -167,7 +167,9 @@ def test_one_compiled_choice_has_its_gradient() -> None:
         kernel = compiled_beams.beam_kernel(table)
         assert kernel is not None
         usable = torch.tensor([[True, True, False]])
-        _, found = compiled_beams.choose(kernel, table, pairs, torch.tensor([3]), total, usable, 4, False)
+        numbers = BeamNumbers(rows=torch.empty(0), pairs=pairs, gaps=torch.empty(0))
+        open_beams = compiled_beams.OpenBeams(numbers, total, usable, alive=usable)
+        _, found = compiled_beams.choose_by_kernel(kernel, table, open_beams, torch.tensor([3]), 4, False)
         return found
 
     assert torch.autograd.gradcheck(value, (scores, total))

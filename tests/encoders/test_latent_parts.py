@@ -47,7 +47,7 @@ def test_a_table_is_freed_with_what_was_read_from_it() -> None:
     table = Table(3, values, 1)
     table.write(values)
     read = table.read(torch.tensor([0, 2]))
-    held = weakref.ref(table.rows)
+    held = weakref.ref(table.store)
     gc.disable()  # it must not wait for one, which cannot see into a graph
     try:
         read.sum().backward()

@@ -19,7 +19,7 @@ from torch import Tensor
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
 from dgltree.encoders.latent import beams, gumbel_tree
 from dgltree.encoders.latent import beams as compiled_beams
-from dgltree.encoders.latent.beams import Draws
+from dgltree.encoders.latent.beams_of_chunks import Draws
 from dgltree.encoders.latent.joining_core import JoiningCore
 
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]

@@ -22,7 +22,7 @@ from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceOrderedMemory, SequenceRecurrentGRC
 from dgltree.encoders.latent import beams, gumbel_tree
 from dgltree.encoders.latent import beams as compiled_beams
-from dgltree.encoders.latent.beams import Draws
+from dgltree.encoders.latent.beams_of_chunks import Draws
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 IDS = torch.tensor([[5, 3, 7, 4, 6], [4, 4, 7, 0, 0]])

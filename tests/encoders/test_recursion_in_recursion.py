@@ -8,7 +8,7 @@ from beam_oracle import recursion
 from latent_equations import words
 
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoded
-from dgltree.encoders.latent.beams import LEVELS
+from dgltree.encoders.latent.beams_of_chunks import LEVELS
 from dgltree.encoders.latent.joining_core import levels
 
 IDS = torch.randint(3, 8, (4, 23), generator=torch.Generator().manual_seed(1))

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders.encoder import Beams, Encoded
-from dgltree.encoders.latent.beams import HANDED_ON, Draws, Ended, HandedOn, Starts, join_beams, search_in_order
+from dgltree.encoders.latent.beams import FinalBeams, Starts, search
+from dgltree.encoders.latent.beams_of_chunks import HANDED_ON, Draws, HandedOn, join_beams
 from dgltree.encoders.latent.choice import ChildrenScore, LinearScore
 from dgltree.encoders.latent.gated_attention import ParentAttention
 from dgltree.encoders.latent.joining_core import Items, JoiningCore, JoinResult
@@ -68,7 +69,7 @@ class InContext(NamedTuple):
 
 
 def words_in_context(
-    attention: ParentAttention, nodes: Nodes, ended: Ended, words: Tensor, lengths: Tensor
+    attention: ParentAttention, nodes: Nodes, ended: FinalBeams, words: Tensor, lengths: Tensor
 ) -> InContext:
     """Each word by the nodes above it in each beam.
 
@@ -161,19 +162,19 @@ class BeamSearch(JoiningCore):
         ended = join_beams(self._searched, items, chunk_size, self.handed_on, Draws(seed))
         return _answer(ended)
 
-    def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
-        return self._ended(self._nodes(states), starts, lengths)
+    def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> FinalBeams:
+        return self._search(self._nodes(states), starts, lengths)
 
     def _nodes(self, states: Tensor) -> Nodes:
         return Nodes(self.cell, self.norm, self.score, states)
 
-    def _ended(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> Ended:
+    def _search(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> FinalBeams:
         noise = self.training and self.noise
         soft = self.training and self.soft
-        return search_in_order(nodes, starts, lengths, self.beam_size, noise=noise, soft=soft)
+        return search(nodes, starts, lengths, self.beam_size, noise=noise, soft=soft)
 
 
-def _answer(ended: Ended) -> JoinResult:
+def _answer(ended: FinalBeams) -> JoinResult:
     """The mean g (4) of the beams' roots; the beams of the parse, the largest weight first."""
     weights = ended.weights
     g = (weights.unsqueeze(2) * ended.state).sum(1)
@@ -313,9 +314,9 @@ class SequenceEfficientBeamTree(BeamSearch):
         kept = {**answer.trace, "ancestors": ancestors}
         return Encoded(self.cell.h(answer.state), answer.parse, trace=kept)
 
-    def _in_context(self, context: ParentAttention, ids: Tensor, lengths: Tensor) -> tuple[Ended, InContext]:
+    def _in_context(self, context: ParentAttention, ids: Tensor, lengths: Tensor) -> tuple[FinalBeams, InContext]:
         items = self.items(ids, lengths)
         nodes = self._nodes(items.states)
         starts = Starts.of(items.rows, items.states)
-        ended = self._ended(nodes, starts, lengths)
+        ended = self._search(nodes, starts, lengths)
         return ended, words_in_context(context, nodes, ended, items.rows, lengths)

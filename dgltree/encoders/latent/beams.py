@@ -11,16 +11,15 @@ for the numbers of what was.
 """
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, leftmost_best, log_probabilities, shrink, tolerance
-from dgltree.encoders.latent.joining_core import Items, Level, levels, sort_on_cpu
-from dgltree.encoders.latent.nodes import BeamNumbers, Choice, Nodes, Table, TableRows
+from dgltree.encoders.latent.joining_core import sort_on_cpu
+from dgltree.encoders.latent.nodes import BeamNumbers, Choice, Nodes, Store, Table
 from dgltree.engine.autograd import once_differentiable
 from dgltree.engine.kernels.dispatch import step_kernel
 from dgltree.engine.kernels.kernel import are_taken
@@ -29,90 +28,6 @@ from dgltree.support.torch_internals import inside_transform
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_beams import BeamKernel
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A step of a search by beams by kernels: what is chosen, with gradients by hand, and the beams after it.
-#
-# In torch a step is some sixty short operations on small arrays, which take longer than the products of the cell.
-
-
-def beam_kernel(scores: Table) -> "type[BeamKernel] | None":
-    """The kernel that chooses among scores; None where torch's operations do: a GPU, half precision, transforms."""
-    if not are_taken([scores.buffer]) or inside_transform():
-        return None
-    return step_kernel("beams", (), scores.buffer, backward=torch.is_grad_enabled())
-
-
-def choose(
-    kernel: "type[BeamKernel]",
-    scores: Table,
-    pairs: Tensor,
-    candidates: Tensor,
-    total: Tensor,
-    usable: Tensor,
-    count: int,
-    noise: bool,
-) -> tuple[Choice, Tensor]:
-    """The best ``count`` joins of beams (b, K'), and their totals (b, K); with the noise of torch's operations."""
-    sequences, beams, size = pairs.shape
-    proposals = beams * min(count, size)
-    of_pairs = total.new_empty(0, 0, 0)
-    of_proposals = total.new_empty(0, 0)
-    if noise:
-        of_pairs = gumbel(total.new_empty(pairs.shape))
-        of_proposals = gumbel(total.new_empty(sequences, proposals))
-    new_total, at, parent, alive = _Choose.apply(
-        kernel,
-        scores.order,
-        total.contiguous(),
-        scores.rows,
-        pairs.contiguous(),
-        candidates,
-        usable,
-        (of_pairs, of_proposals),
-        min(count, proposals),
-    )
-    return Choice(at, parent, alive), new_total
-
-
-class _Choose(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        kernel: "type[BeamKernel]",
-        order: Tensor,
-        total: Tensor,
-        scores: TableRows,
-        pairs: Tensor,
-        candidates: Tensor,
-        usable: Tensor,
-        noise: tuple[Tensor, Tensor],
-        count: int,
-    ) -> tuple[Tensor, ...]:
-        at = pairs.new_empty(len(pairs), count)
-        parent = torch.empty_like(at)
-        alive = usable.new_empty(at.shape)
-        new_total = total.new_empty(at.shape)
-        beams = (pairs, candidates, total, usable.contiguous())
-        after = (at, parent, alive, new_total)
-        kernel.choose(tolerance(total.dtype), LOG_EPSILON, scores.buffer, beams, noise, after)
-        ctx.save_for_backward(order, total)
-        ctx.mark_non_differentiable(at, parent, alive)
-        ctx.kernel = kernel
-        ctx.scores = scores
-        ctx.chosen = (pairs, candidates, at, parent, alive)
-        return new_total, at, parent, alive
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_total: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
-        _, total = ctx.saved_tensors
-        d_order = d_total.new_zeros(())
-        d_before = torch.zeros_like(total)
-        d_scores = ctx.scores.gradients()
-        buffer = ctx.scores.buffer
-        ctx.kernel.choose_back(LOG_EPSILON, buffer, *ctx.chosen, d_total.contiguous(), d_scores, d_before)
-        return None, d_order, d_before, *[None] * 6
 
 
 class OpenBeams(NamedTuple):
@@ -181,8 +96,61 @@ class BeamStep(NamedTuple):
     """(b, K) int64, the gap that each closed."""
 
 
-class Found(NamedTuple):
-    """The beams of B sequences of up to T words at their end."""
+class FinalBeams(NamedTuple):
+    """K beams of each of C sequences at their end, those that are there first."""
+
+    state: Tensor
+    """(C, K, D)"""
+    total: Tensor
+    """(C, K)"""
+    alive: Tensor
+    """(C, K) bool"""
+    orders: Tensor
+    """(C, K, S - 1) int64, the merges of each."""
+    start: Tensor
+    """(C, K) int64, which of the starts each comes from."""
+
+    @property
+    def weights(self) -> Tensor:
+        """(C, K), the softmax of ``total``; 0 of beams that are not there."""
+        total = self.total.masked_fill(~self.alive, -math.inf)
+        return total.softmax(1)
+
+
+def search(
+    nodes: Nodes, starts: Starts, lengths: Tensor, beam_size: int, *, noise: bool = False, soft: bool = False
+) -> FinalBeams:
+    """Join neighbours until one is left of each sequence.
+
+    Of the beams found, the first is the best of the last choice; if there was none, they are in the order of the
+    starts.
+
+    Args:
+        nodes: of all sequences.
+        starts: of the sequences, at most K of each.
+        lengths: (B,) int64 of the sequences, on the device of the model.
+        beam_size: K.
+        noise: whether Gumbel noise chooses the proposals and, without ``soft``, the beams; it never enters ``total``.
+        soft: whether all proposals but the K - 1 best become one beam (OneSoft, arXiv 2305.19999).
+    """
+    rows, falling, order = sort_on_cpu(starts.rows, lengths)
+    order_on_device = order.to(lengths.device, non_blocking=True)
+    back = order.argsort().to(lengths.device, non_blocking=True)
+    sorted_starts = Starts(rows, starts.total[order_on_device], starts.alive.cpu()[order])
+    found = _search_sorted(nodes, sorted_starts, falling, beam_size, noise=noise, soft=soft)
+    roots = nodes.states.read(found.rows)
+    start = found.start.to(roots.device, non_blocking=True)
+    return FinalBeams(
+        state=roots[back],
+        total=found.total[back],
+        alive=found.alive[back],
+        orders=found.orders[back],
+        start=start[back],
+    )
+
+
+class SortedBeams(NamedTuple):
+    """The beams of B sequences of up to T words at their end, the longest sequence first."""
 
     rows: Tensor
     """(B, K) int64, the root of each; on the CPU."""
@@ -196,43 +164,31 @@ class Found(NamedTuple):
     """(B, K) int64, which of the starts each comes from; on the CPU."""
 
 
-def search(
-    nodes: Nodes, starts: Starts, lengths: list[int], beam_size: int, *, noise: bool = False, soft: bool = False
-) -> Found:
-    """Join neighbours until one is left of each sequence.
-
-    Of the beams found, the first is the best of the last choice; if there was none, they are in the order of the
-    starts.
-
-    Args:
-        nodes: of all sequences.
-        starts: of the sequences, at most K of each.
-        lengths: of the sequences, which never rise.
-        beam_size: K.
-        noise: whether Gumbel noise chooses the proposals and, without ``soft``, the beams; it never enters ``total``.
-        soft: whether all proposals but the K - 1 best become one beam (OneSoft, arXiv 2305.19999).
-    """
+def _search_sorted(
+    nodes: Nodes, starts: Starts, lengths: list[int], beam_size: int, *, noise: bool, soft: bool
+) -> SortedBeams:
+    """The beams of sequences whose lengths never rise: those that have not ended are always the first."""
     longest = lengths[0]
     lengths_on_cpu = torch.tensor(lengths)
     beams = _begin(nodes, starts, lengths_on_cpu)
-    pairs = lengths_on_cpu - 1
-    pairs_on_device = pairs.to(nodes.states.buffer.device, non_blocking=True)
+    pair_counts = lengths_on_cpu - 1
+    pair_counts_on_device = pair_counts.to(nodes.states.buffer.device, non_blocking=True)
     ended: list[tuple[Tensor, ...]] = []
     steps: list[BeamStep] = []
     for t in range(longest - 1):
-        count = sum(length > t + 1 for length in lengths)
-        ended.append(_ended(beams, count, beam_size))
-        candidates = Candidates(pairs[:count] - t, pairs_on_device[:count] - t)
-        step = _step(nodes, beams.first(count), candidates, beam_size, noise, soft)
+        still_open = sum(length > t + 1 for length in lengths)
+        ended.append(_all_but_first(beams, still_open, beam_size))
+        candidates = Candidates(pair_counts[:still_open] - t, pair_counts_on_device[:still_open] - t)
+        step = _step(nodes, beams.first(still_open), candidates, beam_size, noise=noise, soft=soft)
         steps.append(step)
         beams = step.beams
-    ended.append(_ended(beams, 0, beam_size))
+    ended.append(_all_but_first(beams, 0, beam_size))
 
     # Sequences end from the last to the first, because their lengths never rise.
     roots, total, usable, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
     orders, start = _orders(steps, alive)
     orders = pad(orders, (0, starts.rows.shape[2] - longest), value=CLOSED)
-    return Found(roots, total, usable, orders.to(total.device, non_blocking=True), start)
+    return SortedBeams(roots, total, usable, orders.to(total.device, non_blocking=True), start)
 
 
 class Candidates(NamedTuple):
@@ -257,32 +213,39 @@ def _begin(nodes: Nodes, starts: Starts, lengths: Tensor) -> OpenBeams:
     return OpenBeams(BeamNumbers(rows, pairs, gaps), starts.total, usable, starts.alive)
 
 
-def _ended(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
-    """Roots, totals and whether there is a beam (twice), (b, K) each, of all but the first sequences."""
+def _all_but_first(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
+    """Roots, totals and whether there is a beam (twice), (b, K) each, of all but the first ``count`` sequences."""
     roots = beams.numbers.rows[:, :, 0]
     parts = (roots, beams.total, beams.usable, beams.alive)
     missing = beam_size - roots.shape[1]
     return tuple(pad(part[count:], (0, missing)) for part in parts)
 
 
-def _step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, noise: bool, soft: bool) -> BeamStep:
+def _step(
+    nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, *, noise: bool, soft: bool
+) -> BeamStep:
     """Choose the joins that become the next beams, and join; the rest as of :func:`search`."""
-    kernel = None if soft else beam_kernel(nodes.scores)
+    if soft:
+        return _soft_step(nodes, beams, candidates, beam_size, noise=noise)
+    kernel = beam_kernel(nodes.scores)
     if kernel is not None:
-        pairs = beams.numbers.pairs
-        choice, total = choose(
-            kernel, nodes.scores, pairs, candidates.on_cpu, beams.total, beams.usable, beam_size, noise
-        )
+        choice, total = choose_by_kernel(kernel, nodes.scores, beams, candidates.on_cpu, beam_size, noise)
         return _joined(nodes, beams, choice, candidates, total, usable=choice.alive)
-    proposals = _proposed(nodes, beams, candidates.on_device, beam_size, noise, soft)
+    proposals = _proposed(nodes, beams, candidates.on_device, beam_size, noise=noise, soft=False)
     keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
-    rest = proposals.usable
-    if soft:  # all but the K - 1 best
-        rest = rest.scatter(1, keep[:, :-1], False)
-    choice, mixes = _chosen(proposals, keep, rest)
+    choice, _ = _choice_of(proposals, keep, proposals.usable)
+    return _joined(nodes, beams, choice, candidates, proposals.total.gather(1, keep), proposals.usable.gather(1, keep))
+
+
+def _soft_step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int, *, noise: bool) -> BeamStep:
+    """The step of OneSoft: the last of K beams is the mean of all proposals but the K - 1 best."""
+    proposals = _proposed(nodes, beams, candidates.on_device, beam_size, noise=noise, soft=True)
+    keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
+    rest = proposals.usable.scatter(1, keep[:, :-1], False)
+    choice, mixes = _choice_of(proposals, keep, rest)
     total = proposals.total.gather(1, keep)
     usable = proposals.usable.gather(1, keep)
-    if not soft or keep.shape[1] < beam_size:
+    if keep.shape[1] < beam_size:
         return _joined(nodes, beams, choice, candidates, total, usable)
     is_hard = torch.arange(beam_size) < beam_size - 1
     hard = choice._replace(alive=choice.alive & is_hard)
@@ -291,7 +254,7 @@ def _step(nodes: Nodes, beams: OpenBeams, candidates: Candidates, beam_size: int
     return step._replace(beams=_with_last(step.beams, mixed))
 
 
-def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> tuple[Choice, Tensor]:
+def _choice_of(proposals: Proposals, keep: Tensor, rest: Tensor) -> tuple[Choice, Tensor]:
     """The choice of ``keep`` (b, K), and whether there is anything of ``rest`` (b, P), read from the device at once."""
     at = proposals.at.gather(1, keep)
     parent = proposals.beam.gather(1, keep)
@@ -302,7 +265,9 @@ def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> tuple[Choice, T
     return Choice(at, parent, alive.bool()), mixes.squeeze(1).bool()
 
 
-def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool, soft: bool) -> Proposals:
+def _proposed(
+    nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, *, noise: bool, soft: bool
+) -> Proposals:
     """The best joins of each beam, with the totals a of equation (3) of
     :class:`dgltree.encoders.latent.beam_tree.SequenceBeamTree`.
 
@@ -426,164 +391,80 @@ def _orders(steps: list[BeamStep], alive: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Recursion in recursion: chunks hand all of their beams on to the next level, aligned with those of other chunks.
+# A step of a search by beams by kernels: what is chosen, with gradients by hand, and the beams after it.
+#
+# In torch a step is some sixty short operations on small arrays, which take longer than the products of the cell.
 
 
-HandedOn = Literal["drawn", "ranked", "random", "mean"]
-HANDED_ON = get_args(HandedOn)
-LEVELS = 2**8
-"""More than there are, for a seed of each."""
+def beam_kernel(scores: Table) -> "type[BeamKernel] | None":
+    """The kernel that chooses among scores; None where torch's operations do: a GPU, half precision, transforms."""
+    if not are_taken([scores.buffer]) or inside_transform():
+        return None
+    return step_kernel("beams", (), scores.buffer, backward=torch.is_grad_enabled())
 
 
-class Ended(NamedTuple):
-    """K beams of each of C sequences at their end, those that are there first."""
-
-    state: Tensor
-    """(C, K, D)"""
-    total: Tensor
-    """(C, K)"""
-    alive: Tensor
-    """(C, K) bool"""
-    orders: Tensor
-    """(C, K, S - 1) int64, the merges of each."""
-    start: Tensor
-    """(C, K) int64, which of the starts each comes from."""
-
-    @property
-    def weights(self) -> Tensor:
-        """(C, K), the softmax of ``total``; 0 of beams that are not there."""
-        total = self.total.masked_fill(~self.alive, -math.inf)
-        return total.softmax(1)
-
-
-def search_in_order(
-    nodes: Nodes, starts: Starts, lengths: Tensor, beam_size: int, *, noise: bool = False, soft: bool = False
-) -> Ended:
-    """Search as :func:`search` does, for sequences of lengths (B,) in any order, on the device of the model."""
-    rows, falling, order = sort_on_cpu(starts.rows, lengths)
-    order_on_device = order.to(lengths.device, non_blocking=True)
-    back = order.argsort().to(lengths.device, non_blocking=True)
-    sorted_starts = Starts(rows, starts.total[order_on_device], starts.alive.cpu()[order])
-    found = search(nodes, sorted_starts, falling, beam_size, noise=noise, soft=soft)
-    roots = nodes.states.read(found.rows)
-    start = found.start.to(roots.device, non_blocking=True)
-    return Ended(
-        state=roots[back],
-        total=found.total[back],
-        alive=found.alive[back],
-        orders=found.orders[back],
-        start=start[back],
+def choose_by_kernel(
+    kernel: "type[BeamKernel]", scores: Table, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool
+) -> tuple[Choice, Tensor]:
+    """The best K = ``beam_size`` joins of beams (b, K'), and their totals (b, K); noise is drawn as torch draws it."""
+    pairs = beams.numbers.pairs
+    total = beams.total
+    sequences, before, size = pairs.shape
+    proposals = before * min(beam_size, size)
+    of_pairs = total.new_empty(0, 0, 0)
+    of_proposals = total.new_empty(0, 0)
+    if noise:
+        of_pairs = gumbel(total.new_empty(pairs.shape))
+        of_proposals = gumbel(total.new_empty(sequences, proposals))
+    new_total, at, parent, alive = _ChooseByKernel.apply(
+        kernel,
+        scores.order,
+        total.contiguous(),
+        scores.store,
+        pairs.contiguous(),
+        candidates,
+        beams.usable,
+        (of_pairs, of_proposals),
+        min(beam_size, proposals),
     )
+    return Choice(at, parent, alive), new_total
 
 
-Search = Callable[[Tensor, Starts, Tensor], Ended]
-"""A search over states (m, D), starts whose rows are those of the states, on the device of these, and lengths (C,)."""
+class _ChooseByKernel(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        kernel: "type[BeamKernel]",
+        order: Tensor,
+        total: Tensor,
+        scores: Store,
+        pairs: Tensor,
+        candidates: Tensor,
+        usable: Tensor,
+        noise: tuple[Tensor, Tensor],
+        count: int,
+    ) -> tuple[Tensor, ...]:
+        at = pairs.new_empty(len(pairs), count)
+        parent = torch.empty_like(at)
+        alive = usable.new_empty(at.shape)
+        new_total = total.new_empty(at.shape)
+        beams = (pairs, candidates, total, usable.contiguous())
+        after = (at, parent, alive, new_total)
+        kernel.choose(tolerance(total.dtype), LOG_EPSILON, scores.buffer, beams, noise, after)
+        ctx.save_for_backward(order, total)
+        ctx.mark_non_differentiable(at, parent, alive)
+        ctx.kernel = kernel
+        ctx.scores = scores
+        ctx.chosen = (pairs, candidates, at, parent, alive)
+        return new_total, at, parent, alive
 
-
-class Draws:
-    """Numbers from 0 to below 1 that beams are drawn by.
-
-    Args:
-        seed: in evaluation they follow from it, the level and the number of a chunk in its sequence alone, so that an
-            answer can be repeated and depends on no other sequence; None, in training: torch's generator draws them.
-    """
-
-    def __init__(self, seed: int | None) -> None:
-        self.seed = seed
-
-    def of(self, level: int, number: Tensor, beams: int) -> Tensor:
-        """(C, K) float64 for chunks of these numbers (C,) in their sequences."""
-        if self.seed is None:
-            return torch.rand(len(number), beams, dtype=torch.float64, device=number.device)
-        generator = torch.Generator().manual_seed(self.seed * LEVELS + level)
-        chunks = int(number.max()) + 1
-        u = torch.rand(chunks, beams, dtype=torch.float64, generator=generator)
-        return u.to(number.device)[number]
-
-
-class EndedLevel(NamedTuple):
-    """A level of the recursion in recursion, of C chunks, once its beams have ended."""
-
-    level: Level
-    ended: Ended
-    kept: Tensor
-    """(C, K) int64, the beams that chunks hand on."""
-
-
-def join_beams(search: Search, items: Items, chunk_size: int, how: HandedOn, draws: Draws) -> Ended:
-    """The beams of whole sequences, (B, K) of them.
-
-    A chunk begins with as many beams as its members have; their beams are paired by number, and their totals add up.
-    S states are cut where S is at least k + ⌊k / 2⌋, as in the authors' program.
-    """
-    words = items.rows.shape[1]
-    least = chunk_size + chunk_size // 2
-    all_levels = levels(items.lengths, words, chunk_size, least)
-    rows = items.rows.flatten()[all_levels[0].members]
-    states = items.states
-    starts = Starts.of(rows, states)
-    history: list[EndedLevel] = []
-    for number, level in enumerate(all_levels):
-        ended = search(states, starts, level.chunks.lengths)
-        kept, alive = _aligned(ended, level, how, draws, number)
-        history.append(EndedLevel(level, ended, kept))
-        if number + 1 < len(all_levels):
-            states = ended.state.flatten(0, 1)
-            starts = _next(ended, kept, alive, all_levels[number + 1])
-    return ended._replace(orders=_whole(history, len(items.rows), words))
-
-
-def _aligned(ended: Ended, level: Level, how: HandedOn, draws: Draws, number: int) -> tuple[Tensor, Tensor]:
-    """(C, K) int64, the beams that chunks hand on, and (C, K) bool, whether they are there.
-
-    The chunks of a sequence hand on as many as that of them has that has the most. One that has fewer repeats them;
-    if they are drawn, with replacement, the first is always the first.
-    """
-    chunks = level.chunks
-    beams = ended.total.shape[1]
-    index = torch.arange(beams, device=ended.total.device).expand_as(ended.total)
-    present = ended.alive.sum(1)
-    most = torch.zeros_like(chunks.counts).scatter_reduce(0, chunks.sequence, present, "amax")
-    alive = index < most[chunks.sequence].unsqueeze(1)
-    present = present.unsqueeze(1)
-    if how == "ranked":
-        return index % present, alive
-    weights = ended.weights.detach().double() if how == "drawn" else ended.alive / present
-    u = draws.of(number, chunks.number, beams)
-    sums = weights.cumsum(1)
-    drawn = (sums.unsqueeze(1) <= u.unsqueeze(2)).sum(2).minimum(present - 1)
-    is_alone = chunks.counts[chunks.sequence] == 1
-    stays = (index == 0) | is_alone.unsqueeze(1)
-    return index.where(stays, drawn), alive
-
-
-def _next(ended: Ended, kept: Tensor, alive: Tensor, above: Level) -> Starts:
-    """The starts of the level above, from the beams (C, K) that the chunks below hand on."""
-    chunks, beams = kept.shape
-    first_row = torch.arange(chunks, device=kept.device) * beams
-    rows = first_row.unsqueeze(1) + kept
-    members = above.members
-    total = ended.total.gather(1, kept)[members]
-    total = total.masked_fill(~above.inside.unsqueeze(2), 0).sum(1)
-    return Starts(rows[members].transpose(1, 2), total, alive[members[:, 0]])
-
-
-def _whole(history: list[EndedLevel], rows: int, words: int) -> Tensor:
-    """(B, K, T - 1), the merges of each beam of whole sequences, read from the last level down."""
-    last = history[-1]
-    beams = last.kept.shape[1]
-    beam = torch.arange(beams, device=last.kept.device).expand(rows, -1)
-    order = beam.new_full((rows, beams, words - 1), CLOSED)
-    for k in reversed(range(len(history))):
-        level = history[k].level
-        ended = history[k].ended
-        wide = beam.unsqueeze(2).expand(-1, -1, ended.orders.shape[2])
-        level.write(order, ended.orders.gather(1, wide))
-        if k:
-            inside = level.inside
-            chunk, _ = inside.nonzero(as_tuple=True)
-            below = level.members[inside]
-            parent = torch.empty_like(below).scatter(0, below, chunk)
-            start = ended.start.gather(1, beam)
-            beam = history[k - 1].kept.gather(1, start[parent])
-    return order.masked_fill(~last.ended.alive.unsqueeze(2), CLOSED)
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_total: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
+        _, total = ctx.saved_tensors
+        d_order = d_total.new_zeros(())
+        d_before = torch.zeros_like(total)
+        d_scores = ctx.scores.gradients()
+        buffer = ctx.scores.buffer
+        ctx.kernel.choose_back(LOG_EPSILON, buffer, *ctx.chosen, d_total.contiguous(), d_scores, d_before)
+        return None, d_order, d_before, *[None] * 6

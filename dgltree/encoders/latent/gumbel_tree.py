@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from dgltree.cells.compose import LSTMComposition
 from dgltree.encoders.encoder import Merges
-from dgltree.encoders.latent.beams import Starts, search_in_order
+from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.choice import (
     ChildrenScore,
     LinearScore,
@@ -219,7 +219,7 @@ class SequenceGumbelTree(JoiningCore):
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
         if not self.training and not self.attention:
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
-            ended = search_in_order(nodes, Starts.of(items.rows, items.states), items.lengths, 1)
+            ended = search(nodes, Starts.of(items.rows, items.states), items.lengths, 1)
             return JoinResult(ended.state[:, 0], Merges(ended.orders[:, 0]))
         order = longest_first(items.lengths)
         back = order.argsort()

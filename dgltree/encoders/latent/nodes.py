@@ -26,7 +26,7 @@ from dgltree.engine.kernels.dispatch import step_kernel
 from dgltree.support.torch_internals import number_of_backward_pass
 
 # ---------------------------------------------------------------------------------------------------------------------
-# TableRows that are written once and read many times, by number; their gradients are added up in one place.
+# Rows that are written once and read many times, by number; their gradients are added up in one place.
 
 
 class Table:
@@ -40,18 +40,18 @@ class Table:
     Args:
         width: of a row.
         like: dtype and device of the rows.
-        rows: how many are expected; more make it grow.
+        expected: how many rows; more make it grow.
     """
 
-    def __init__(self, width: int, like: Tensor, rows: int) -> None:
-        self.rows = TableRows(like.new_empty(max(rows, 1), width))
+    def __init__(self, width: int, like: Tensor, expected: int) -> None:
+        self.store = Store(like.new_empty(max(expected, 1), width))
         self.count = 0
         self.order = torch.zeros((), device=like.device, dtype=like.dtype, requires_grad=torch.is_grad_enabled())
 
     @property
     def buffer(self) -> Tensor:
         """(N, width), of which the first ``count`` rows are written."""
-        return self.rows.buffer
+        return self.store.buffer
 
     def write(self, values: Tensor) -> Tensor:
         """(m,) int64, the numbers of new rows (m, width); on the CPU, as all numbers of rows are."""
@@ -59,22 +59,22 @@ class Table:
         stop = start + len(values)
         while stop > len(self.buffer):
             more = torch.empty_like(self.buffer)
-            self.rows.buffer = torch.cat([self.buffer, more])
+            self.store.buffer = torch.cat([self.buffer, more])
         values = values.to(self.buffer.dtype)
-        self.order = _Write.apply(values, self.order, self.rows, start)
+        self.order = _Write.apply(values, self.order, self.store, start)
         self.count = stop
         return torch.arange(start, stop)
 
-    def read(self, rows: Tensor) -> Tensor:
-        """(..., width) of numbers (...) int64."""
-        rows = rows.to(self.buffer.device, non_blocking=True)
-        return _Read.apply(self.order, self.rows, rows)
+    def read(self, numbers: Tensor) -> Tensor:
+        """(..., width), the rows of numbers (...) int64."""
+        numbers = numbers.to(self.buffer.device, non_blocking=True)
+        return _Read.apply(self.order, self.store, numbers)
 
 
-class TableRows:
-    """The parts of a table that its passes need.
+class Store:
+    """The rows of a table and their gradient, for its reads and writes in a backward pass.
 
-    They must not hold the table, whose order holds their graph: such a circle is never freed.
+    It must not hold the table, whose order holds the graph of these: such a circle is never freed.
     """
 
     def __init__(self, buffer: Tensor) -> None:
@@ -96,39 +96,39 @@ class TableRows:
 
 
 class _Write(torch.autograd.Function):
-    """TableRows into the table; what it gives is the order that later reads and writes depend on."""
+    """New rows (m, width) are put into a table; the result () is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor, table: TableRows, start: int) -> Tensor:
+    def forward(ctx: Any, values: Tensor, order: Tensor, store: Store, start: int) -> Tensor:
         stop = start + len(values)
-        table.buffer[start:stop] = values
-        ctx.table = table
+        store.buffer[start:stop] = values
+        ctx.store = store
         ctx.written = slice(start, stop)
         after = torch.zeros_like(order)
-        ctx.save_for_backward(after)  # it depends on all that an error of a second derivative must lie on the way to
+        ctx.save_for_backward(after)  # once_differentiable finds by it whether values or order are differentiated again
         return after
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_order: Tensor) -> tuple[Tensor | None, ...]:
-        d_values = ctx.table.gradients()[ctx.written].clone()
+        d_values = ctx.store.gradients()[ctx.written].clone()
         return d_values, d_order, None, None
 
 
 class _Read(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, order: Tensor, table: TableRows, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, order: Tensor, store: Store, numbers: Tensor) -> Tensor:
         ctx.save_for_backward(order)
-        ctx.table = table
-        ctx.rows = rows.flatten()
-        values = table.buffer.index_select(0, ctx.rows)
-        return values.view(*rows.shape, -1)
+        ctx.store = store
+        ctx.numbers = numbers.flatten()
+        values = store.buffer.index_select(0, ctx.numbers)
+        return values.view(*numbers.shape, -1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_values: Tensor) -> tuple[Tensor | None, ...]:
-        gradient = ctx.table.gradients()
-        gradient.index_add_(0, ctx.rows, d_values.flatten(0, -2))
+        gradient = ctx.store.gradients()
+        gradient.index_add_(0, ctx.numbers, d_values.flatten(0, -2))
         d_order = d_values.new_zeros(())
         return d_order, None, None
 
@@ -138,7 +138,7 @@ class _Read(torch.autograd.Function):
 
 
 SPAN = 2**31
-"""More than there are rows."""
+"""More than there are rows, so that ``left * SPAN + right`` tells pairs of rows apart."""
 UNBUILT, NODE = -1, 2
 """The mark of a pair that is not composed yet, and its column; the kernel has the same, and cannot be imported here."""
 
@@ -319,15 +319,15 @@ class Nodes:
         self.cell = cell
         self.norm = norm
         self.score = score
-        expected = 4 * len(leaves)  # a leaf and the three compositions of one beam; with more beams the tables grow
+        expected = 4 * len(leaves)  # one beam of T words has T leaves and at most 3 T compositions
         self.states = Table(cell.state_size, leaves, expected)
         self.scores = Table(1, leaves, expected)
         self._pairs = PairTable(expected)
         self.states.write(leaves)
 
     @property
-    def joins(self) -> bool:
-        """Whether :meth:`join` is by a kernel."""
+    def joins_by_kernel(self) -> bool:
+        """Whether a kernel computes :meth:`join`."""
         return self._pairs.kernel is not None
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
@@ -348,7 +348,7 @@ class Nodes:
     def join(self, before: BeamNumbers, chosen: Choice, candidates: Tensor) -> JoinedBeams:
         """The beams after a join each, as :meth:`PairTable.join` has them, with all that is new composed and scored."""
         first_new = self._pairs.count
-        join = self._pairs.join_by_kernel if self.joins else self._pairs.join
+        join = self._pairs.join_by_kernel if self.joins_by_kernel else self._pairs.join
         joined = join(before, chosen, candidates, self.states.count)
         if len(joined.missing):
             self.states.write(self._compose(joined.missing))

@@ -127,8 +127,9 @@ class OrderedMemory(WordReader):
         attention: "published" or "paper".
         allowed_maximum: as in :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`.
         dynamic: whether the CPU leaves out single rows; the results are the same up to rounding.
-        cell_dropout: probability, in training only, on [h_1; h_2], and in the Gated Recursive Cell before W_2.
-        attention_dropout: probability, in training only, before W_q, before W_k and before w.
+        cell_dropout: probability, in training only, on [h_1; h_2], and in the Gated Recursive Cell before W_2; each
+            word and slot has masks of its own.
+        attention_dropout: probability, in training only, before W_q, and for each slot before W_k and before w.
 
     Initialisation: torch's of ``Linear`` and ``LayerNorm``.
 

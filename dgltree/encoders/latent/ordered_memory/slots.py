@@ -36,7 +36,7 @@ class PublishedAttention(nn.Module):
     r"""Scores of the slots as the published program of Ordered Memory computes them.
 
     .. math::
-        q &= LN_q(W_q \, drop(\tilde x) + b_q), \quad k_i = LN_k(W_k \, drop(\hat M^i) + b_k) \\
+        q &= LN_q(W_q \, drop(\tilde x_t) + b_q), \quad k_i = LN_k(W_k \, drop(\hat M_{t-1}^i) + b_k) \\
         \alpha_i &= w \cdot drop(relu(q + k_i)) / \sqrt D\quad(1)
 
     Args:
@@ -70,7 +70,7 @@ class PublishedAttention(nn.Module):
 class PaperAttention(nn.Module):
     r"""Scores of the slots as the paper writes them (Shen et al. 2019, arXiv 1910.13466).
 
-    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M^i); drop(\tilde x)])) / \sqrt N\quad(1)
+    .. math:: \alpha_i = w \cdot drop(\tanh(W [drop(\hat M_{t-1}^i); drop(\tilde x_t)])) / \sqrt N\quad(1)
 
     W is ``key`` and ``query`` side by side. N is the number of slots, so more slots give a flatter attention.
 
@@ -114,7 +114,7 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
 
     .. math::
         \beta_i &= \exp(\alpha_i - \max \alpha)\quad(2) \\
-        \hat\beta_i &= \beta_i \overrightarrow\pi^{i+1}, \quad \overrightarrow\pi^{N+1} = 1\quad(3) \\
+        \hat\beta_i &= \beta_i \overrightarrow\pi_{t-1}^{i+1}, \quad \overrightarrow\pi_{t-1}^{N+1} = 1\quad(3) \\
         p &= \hat\beta / \max(\sum \hat\beta, 10^{-12})\quad(4)
 
     Args:
@@ -325,9 +325,10 @@ class ByHand(torch.autograd.Function):
 
 
 def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
-    """The masks of dropout for the slots below and for the activations, of all slots of a word, (pairs, ...).
+    """The masks of dropout at one word, a row for each pair of a sentence and a slot: on the slot below, and on the
+    activations before W_2.
 
-    Without rows if there is none: without dropout, of a cell that drops nothing there, or that does it in its own way.
+    A mask has no rows where a cell drops nothing there, or where its own method draws it.
     """
     below = M.new_empty(0, M.shape[1])
     active = M.new_empty(0, cell.vertical.out_features)
