@@ -14,6 +14,7 @@ from dgltree.datasets.loading.from_file import list_bad_records
 from dgltree.datasets.splitting import count_contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.code import LANGUAGES, UNPARSED
 from dgltree.read.leaf_values import moment, number
 from dgltree.read.text import one_line
 from dgltree.trees.tree import Tree
@@ -45,7 +46,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
         children.update(dict(enumerate(torch.bincount(trees.arity[trees.arity > 0]).tolist())))
     trees_of, subtrees = _digests(data)
     parts = [
-        _counts(data, sizes),
+        _counts(data, sizes) + _broken(data),
         _histogram("depth of the trees", depths),
         _histogram("children of the inner nodes", +children, doubling=True),
         _functions(data),
@@ -111,6 +112,25 @@ def _counts(data: TreeDataset, sizes: Tensor) -> str:
     sizes = sizes.double()
     middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
     return f"{len(data):,} {kind}{notation}\n{data.num_nodes:,} nodes; nodes of an example: {middle}"
+
+
+def _broken(data: TreeDataset) -> str:
+    """How many files or functions have code that does not parse: C++ has macros, which are not expanded."""
+    if data.reading.notation not in LANGUAGES:
+        return ""
+    functions = enumerate(data.own_vocabulary.functions)
+    unparsed = torch.tensor([i for i, (name, _) in functions if name in UNPARSED])
+    count = 0
+    for block in data.blocks():
+        is_unparsed = torch.isin(block.trees.function, unparsed)
+        tree = torch.arange(len(block.trees.sizes)).repeat_interleave(block.trees.sizes)
+        count += len(tree[is_unparsed].unique())
+    share = count / len(data)
+    return (
+        f"\n{count:,} of them ({share:.0%}) with code that does not parse, below {' or '.join(UNPARSED)}"
+        if count
+        else ""
+    )
 
 
 def _histogram(what: str, values: Counter[int], doubling: bool = False) -> str:

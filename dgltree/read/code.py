@@ -20,6 +20,8 @@ from dgltree.read.text import Row, trees_of
 from dgltree.trees.tree import Tree
 
 LANGUAGES = ("c", "cpp", "java", "javascript")
+UNPARSED = ("ERROR", "MISSING")
+"""The functions of nodes that a parser could not read, or had to add."""
 TOKEN_LIMIT = 200
 """Characters of a token: a text of a megabyte is no better one."""
 LEFT_OUT = frozenset(["(", ")", "[", "]", "{", "}", ";", ",", ".", ":", "'", '"', "`", "${", "=", "=>", "@", "?"])
@@ -88,7 +90,7 @@ def iter_functions(source: str, language: str) -> Iterator[tuple[str, int, Tree]
             above.pop()
         scope = above[-1].scope if above else ""
         name = _name(node, above[-1].node if above else None, language)
-        if name and node.type in FUNCTIONS[language]:
+        if name and node.type in FUNCTIONS[language] and _declares_function(node):
             found.append((f"{scope}.{name}" if scope else name, node.start_point[0] + 1, trees[row]))
         if above:
             above[-1].left -= 1
@@ -122,6 +124,16 @@ def _name(node: Any, parent: Any, language: str) -> str:
         return ""
     name = " ".join(named.text.decode(errors="replace").split())[:TOKEN_LIMIT]
     return name.replace("::", ".") if language == "cpp" else name
+
+
+def _declares_function(node: Any) -> bool:
+    """Whether a definition is of a function: ``struct API Name { }``, with a macro, parses as the definition of one."""
+    declarator = node.child_by_field_name("declarator")
+    if declarator is None:
+        return True
+    while declarator is not None and declarator.type not in ("function_declarator", "operator_cast"):
+        declarator = _declared(declarator)
+    return declarator is not None
 
 
 def _declared(declarator: Any) -> Any:

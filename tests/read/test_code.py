@@ -8,6 +8,7 @@ import pytest
 
 import dgltree
 from dgltree.commands.main import main
+from dgltree.datasets.describe import describe
 from dgltree.read import code
 from dgltree.read.code import LANGUAGES, iter_functions, read_code
 from dgltree.read.notations import NOTATIONS
@@ -163,6 +164,24 @@ def test_headers_are_read_with_the_files_of_c_plus_plus_and_left_aside_next_to_o
     assert len(dgltree.TreeDataset.from_file(tmp_path, cached=False)) == 2
 
 
+@CPP
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_a_source_file_is_read_in_the_encoding_that_its_first_bytes_say(encoding, tmp_path):
+    source = "int f(int x)\r\n{\r\n  return x + 1; // \u00fc\r\n}\r\n"
+    (tmp_path / "a.cpp").write_bytes(source.encode(encoding))
+    [(tree, _)] = dgltree.TreeDataset.from_file(tmp_path, cached=False)
+    assert tree == read_code(source, "cpp")
+
+
+@CPP
+def test_a_description_says_how_much_code_does_not_parse(tmp_path):
+    for name, source in {"a": "int f() { return 1; }", "b": "int f( {", "c": "int g() { return 1 }"}.items():
+        (tmp_path / f"{name}.cpp").write_text(source)
+    data = dgltree.TreeDataset.from_file(tmp_path, cached=False)
+    assert "\n2 of them (67%) with code that does not parse, below ERROR or MISSING\n" in describe(data, 2)
+    assert "does not parse" not in describe(data.select([0]), 2)
+
+
 def test_a_grammar_that_is_not_installed_is_named_with_how_to_install_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tree_sitter_cpp", None)
     code._parser.cache_clear()
@@ -179,8 +198,9 @@ FUNCTIONS = {
     ),
     "cpp": (
         "class A {\n A() {}\n ~A() {}\n bool operator==(A& o) { return 1; }\n int& g();\n operator int() { return 1; }"
-        "\n};\nint& A::g() { return x; }\nnamespace n { template <class T> T m(T x) { return x; } }\n",
-        [("A.A", 2), ("A.~A", 3), ("A.operator==", 4), ("A.operator int()", 6), ("A.g", 8), ("n.m", 9)],
+        "\n};\nint& A::g() { return x; }\nnamespace n { template <class T> T m(T x) { return x; } }\n"
+        "class EXPORTED B { int k() { return 1; } };\n",
+        [("A.A", 2), ("A.~A", 3), ("A.operator==", 4), ("A.operator int()", 6), ("A.g", 8), ("n.m", 9), ("B.k", 10)],
     ),
     "java": (
         "class A {\n A() {}\n int f(int x) { run(() -> 1); return x; }\n class B { void g() {} }\n}\n"

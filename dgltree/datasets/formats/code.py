@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.formats.source_files import SourceFiles
+from dgltree.datasets.formats.source_files import SourceFiles, marked_encoding
 from dgltree.datasets.settings import Reading
 from dgltree.read.code import check_language, iter_functions, read_code
 from dgltree.trees.tree import Tree
@@ -31,8 +31,8 @@ class CodeSources(SourceFiles):
         return iter_functions(text, self.language)
 
     def decoded(self, data: bytes) -> str:
-        """As UTF-8, with U+FFFD for other bytes, which occur in comments and texts of older files."""
-        return data.decode(errors="replace")
+        """As UTF-8, or UTF-16 with its mark; other bytes, as in comments of older files, are read as U+FFFD."""
+        return data.decode(marked_encoding(data) or "utf-8", errors="replace")
 
 
 class CSources(CodeSources):

@@ -1,18 +1,15 @@
 """XML and HTML files, one or a folder of them: each is a tree."""
 
-import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.formats.source_files import SourceFiles
+from dgltree.datasets.formats.source_files import SourceFiles, marked_encoding
 from dgltree.datasets.settings import Reading
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.trees.tree import Tree
 
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-"""First bytes that say the encoding."""
 DECLARED = re.compile(
     rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)|<meta\s[^>]*charset\s*=\s*["']?([\w.:-]+)""", re.I
 )
@@ -48,7 +45,7 @@ class XMLSources(SourceFiles):
 
     def decoded(self, data: bytes) -> str:
         """In the encoding that a file declares, UTF-8 unless it does."""
-        name = next((name for mark, name in MARKS if data.startswith(mark)), None)
+        name = marked_encoding(data)
         if name is None and (match := DECLARED.search(data[:BEGINNING])):
             name = (match[1] or match[2]).decode("ascii")
         try:

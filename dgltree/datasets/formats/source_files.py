@@ -1,5 +1,6 @@
 """Files of source code, one or a folder of them: each is a tree, or several."""
 
+import codecs
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, file
 from dgltree.datasets.settings import Reading, printable
 from dgltree.trees.tree import Tree
 
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+"""First bytes that say the encoding, and its name."""
 SHOWN = 12
 """Lines of a text in a list."""
 
@@ -98,3 +101,11 @@ class SourceFiles(Format):
         if path.stat().st_size > limit:
             raise ValueError(f"longer than {limit:,} bytes, the limit (--max-line)")
         return self.decoded(path.read_bytes())
+
+
+def marked_encoding(data: bytes) -> str | None:
+    """The name of the encoding that a file's first bytes say; None where they say none."""
+    for mark, name in MARKS:
+        if data.startswith(mark):
+            return name
+    return None

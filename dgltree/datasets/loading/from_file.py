@@ -37,7 +37,7 @@ from dgltree.datasets.settings import Reading, names_of
 from dgltree.support.files import open_regular, replacing
 
 TREES = ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes")
-VERSION = 5
+VERSION = 6
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
 TEXTS = "texts"  # the array of all that is not an array
