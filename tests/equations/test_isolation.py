@@ -2,6 +2,7 @@
 
 import csv
 import math
+import random
 from fractions import Fraction
 from pathlib import Path
 
@@ -176,14 +177,33 @@ def test_a_period_is_written(factor: str, power: int, text: str) -> None:
         ("sin(x) + cos(x) = 1", ["0", "pi/2"], ["so is x + 2*pi*k for each whole k"]),
         ("sin(pi x) = 1/2", ["1/6", "5/6"], ["so is x + 2*k for each whole k"]),
         ("sin(3x) = cos(3x)", ["pi/12", "-pi/4"], ["so is x + (2*pi/3)*k for each whole k"]),
-        ("x^3 - 3x + 1 = 0", ["2*cos(2*pi/9)", "2*cos(4*pi/9)", "2*cos(8*pi/9)"], []),
-        ("x^2 = 4", ["2", "-2"], []),
+        (
+            "x^3 - 3x + 1 = 0",
+            ["2*cos(2*pi/9)", "2*cos(4*pi/9)", "2*cos(8*pi/9)"],
+            ["x = 2*cos(2*pi/9) or x = 2*cos(4*pi/9) or x = 2*cos(8*pi/9): all real solutions"],
+        ),
+        ("x^2 = 4", ["2", "-2"], ["x = 2 or x = -2: all real solutions"]),
+        ("exp(x) = 2", ["log(2)"], ["x = log(2): the only real solution"]),
     ],
 )
 def test_periodic_equations_have_the_solutions_of_one_period(line: str, found: list[str], remarks: list[str]) -> None:
     answer = complete(f"{line}, x = _")
     assert [str(filler) for filler in answer.fillers] == found
     assert answer.remarks() == remarks
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_solutions_that_are_said_to_be_all_are_those_that_an_equation_was_made_of(seed: int) -> None:
+    rng = random.Random(seed)
+    roots = rng.sample(range(-9, 10), rng.choice((1, 2, 3)))
+    factors = [f"(x - ({root}))" for root in roots] + ["(x^2 + 1)"] * rng.choice((0, 1))
+    left = "*".join(rng.sample(factors, len(factors)))
+    if rng.random() < 0.5:  # exp is 1 at 0 alone
+        left = f"exp({left}) - 1"
+    [said] = [remark for remark in complete(f"{left} = 0, x = _").remarks() if "real solution" in remark]
+    listed, _, claim = said.partition(": ")
+    assert sorted(int(each.removeprefix("x = ")) for each in listed.split(" or ")) == sorted(roots)
+    assert claim == ("the only real solution" if len(roots) == 1 else "all real solutions")
 
 
 def test_that_more_solutions_may_exist_is_said() -> None:

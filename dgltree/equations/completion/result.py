@@ -107,7 +107,7 @@ class Completion:
         return [*lines, f"      ({self._effort()})"]
 
     def remarks(self, write: Callable[[Tree], str] = write_infix) -> list[str]:
-        """Remarks after the fillers: on the imaginary unit, the period, and solutions that are not shown."""
+        """Remarks after the fillers: on the imaginary unit, the period, and whether solutions are not shown."""
         found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         if self.fillers and self.period is not None:
             counter = unused_counter(variables(*self.equation))
@@ -119,7 +119,17 @@ class Completion:
             )
         if self.found and self.more:
             found.append("there may be more solutions")
+        if self._are_all():
+            each = "the only real solution" if len(self.fillers) == 1 else "all real solutions"
+            found.append(f"{' or '.join(self._texts(write))}: {each}")
         return found
+
+    def _are_all(self) -> bool:
+        """Whether the fillers are all real numbers that solve an equation of one letter."""
+        if self.unknown is None or variables(*self.equation) or self.unit is not None or self.reason:
+            return False
+        missing = self.more or self.left_out or self.period is not None
+        return not missing and self.found and all(not variables(*filler.trees) for filler in self.fillers)
 
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
         """The fillers, with the unknown or the blanks in front if they need a name."""
