@@ -9,7 +9,7 @@ from dgltree.support.arguments import LabelScaleName, check_types
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
-ScheduleName = Literal["plateau", "cosine", "linear"]
+ScheduleName = Literal["plateau", "cosine", "linear", "wsd"]
 BaselineSearch = Literal["full", "fast"]
 PASSING = {
     *("threads", "epochs", "max_time", "log", "baseline", "no_baseline", "split_of", "threshold", "devices", "machines")
@@ -96,7 +96,8 @@ class FitOptions:
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         schedule: plateau halves the learning rate as halve_after says; cosine and linear lower it step by step, to 0 at
-            the end of the last epoch; they need epochs, which cannot be changed when such a training is resumed.
+            the end of the last epoch, and wsd in the second half of the steps alone (warmup, stable, decay); these
+            three need epochs, which cannot be changed when such a training is resumed.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.

@@ -52,6 +52,12 @@ def test_a_schedule_is_that_of_torch(schedule: ScheduleName) -> None:
     assert rates_of(ScheduledRate(0.5, 0, schedule), 3, 7) == pytest.approx(of_torch(schedule, 21))
 
 
+def test_a_rate_that_falls_late_is_its_own_in_the_first_half_and_then_falls_to_0_as_linear_does() -> None:
+    found = rates_of(ScheduledRate(0.5, 0, "wsd"), 4, 6)
+    assert found[:12] == [0.5] * 12
+    assert found[12:] == pytest.approx(of_torch("linear", 12))
+
+
 def test_the_rate_rises_step_by_step_to_its_own() -> None:
     assert rates_of(ScheduledRate(0.5, 4), 2, 3) == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
     with_schedule, alone = (
@@ -95,5 +101,5 @@ def test_a_training_by_a_schedule_goes_on_with_the_rates_of_a_whole_one(
 def test_a_schedule_needs_its_end() -> None:
     with pytest.raises(ValueError, match="schedule is linear, which needs epochs, because the rate reaches 0"):
         FitOptions(schedule="linear")
-    with pytest.raises(ValueError, match="schedule is 'step'; it must be 'plateau' or 'cosine' or 'linear'"):
+    with pytest.raises(ValueError, match="schedule is 'step'; it must be 'plateau' or 'cosine' or 'linear' or 'wsd'"):
         FitOptions(schedule="step", epochs=3)  # type: ignore[arg-type]

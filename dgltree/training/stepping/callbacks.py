@@ -240,9 +240,11 @@ class HalvedRate(Callback):
 SHAPES: dict[ScheduleName, Callable[[float], float]] = {
     "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
     "linear": lambda done: 1 - done,
+    "wsd": lambda done: min(1.0, 2 * (1 - done)),
 }
 """The share of the learning rate that is left when a share of the training is done, from 1 to 0. "cosine" is that of
-Loshchilov and Hutter 2017 (arXiv 1608.03983, equation 5) without restarts."""
+Loshchilov and Hutter 2017 (arXiv 1608.03983, equation 5) without restarts; "wsd" stays as it is in the first half, for
+what is learnt late and at once (warmup-stable-decay; Hu et al. 2024, arXiv 2404.06395)."""
 
 
 class ScheduledRate(Callback):
