@@ -29,7 +29,7 @@ class SequenceBalancedTree(JoiningCore):
         super().__init__(size, hidden_size, {}, **shared)
 
     def join(self, items: Items) -> JoinResult:
-        """There is nothing to trace."""
+        """The result has no trace."""
         device = items.states.device
         sizes = items.lengths.cpu()  # all indices are known by these, so that a GPU is waited for once
         words = items.rows.shape[1]
@@ -42,18 +42,19 @@ class SequenceBalancedTree(JoiningCore):
             start = sizes.cumsum(0) - sizes
             i = torch.arange(len(h)) - start[sequence]
             is_left = i % 2 == 0
-            stays = is_left.nonzero().squeeze(1)
+            of_next_level = is_left.nonzero().squeeze(1)
             has_right = is_left & (i + 1 < sizes[sequence])
             left = has_right.nonzero().squeeze(1).to(device, non_blocking=True)
             joined = self.cell(h[left], h[left + 1], self.norm)
-            h = h.index_copy(0, left, joined)[stays.to(device, non_blocking=True)]
-            sequence = sequence[stays]
+            h = h.index_copy(0, left, joined)
+            h = h[of_next_level.to(device, non_blocking=True)]
+            sequence = sequence[of_next_level]
             sizes = (sizes + 1) // 2
         return JoinResult(h, Merges(order))
 
 
 def level_order(lengths: Tensor, longest: int) -> Tensor:
-    """(B, T - 1) int64, the merges level by level; gap g closes at level v if 2^v is the highest power in g + 1."""
+    """(B, T - 1) int64, the merges level by level: gap g closes at level v if 2^v, and no higher power, divides g + 1."""
     gap = torch.arange(longest - 1, device=lengths.device)
     highest_power = (gap + 1) & -(gap + 1)
     level = highest_power.double().log2().long()

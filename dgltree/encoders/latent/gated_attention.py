@@ -15,7 +15,7 @@ MAX_KEY_WIDTH = 128
 class GatedAttention(nn.Module):
     """One step of the gated attention that :class:`dgltree.encoders.latent.gated_attention.ParentAttention` states.
 
-    A subclass has the vectors E of how two of them are related, by which a question finds a key as well.
+    A subclass says how two vectors are related. Each relation has a vector E, by which a question finds a key as well.
 
     Args:
         hidden_size: n.
@@ -86,7 +86,7 @@ class GatedAttention(nn.Module):
 
 
 MAX_HEIGHT = 10
-"""Nodes that are higher above a word count as so high."""
+"""A node that is higher above a word is treated as if it were so high."""
 PARENT_LAYERS = 2
 
 
@@ -128,7 +128,7 @@ class ParentAttention(GatedAttention):
             x: (R, T, n), words.
             nodes: (R, P, n), inner nodes.
             below: (R, T, P) bool, whether a word is below a node.
-            heights: (R, P) int64, of the nodes, 1 or more.
+            heights: (R, P) int64, of the nodes, 1 or more; any number of nodes that are above no word.
         """
         keys = self.keys(nodes)
         relation = heights.clamp(1, MAX_HEIGHT).unsqueeze(1) - 1
@@ -143,7 +143,7 @@ class ParentAttention(GatedAttention):
 
 
 FARTHEST = 5
-"""Positions that are farther apart count as so far."""
+"""Words that are farther apart are treated as if they were so far apart."""
 PAIR_LAYERS = 3
 
 

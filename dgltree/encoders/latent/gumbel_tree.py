@@ -216,7 +216,7 @@ class SequenceGumbelTree(JoiningCore):
         return Items.of_places(self.leaf(x, lengths), lengths)
 
     def join(self, items: Items) -> JoinResult:
-        """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
+        """The trace has ``choices`` (B, T - 1, T - 1), the softmax of each step, in training and with ``attention``."""
         if not self.training and not self.attention:
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
             ended = search(nodes, Starts.of(items.rows, items.states), items.lengths, 1)
@@ -299,6 +299,7 @@ class SequenceGumbelTree(JoiningCore):
 
 
 def _made(score: Scorer, hidden_size: int, divisor: float) -> Score:
+    """The module of a name; ``divisor`` is that of "query"."""
     if score == "query":
         return QueryScore(hidden_size, divisor)
     if score == "linear":

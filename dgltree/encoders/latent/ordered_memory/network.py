@@ -55,7 +55,7 @@ class Slots(NamedTuple):
         )
 
     def opened(self, slots: int) -> "Slots":
-        """So many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
+        """So many slots, one more at most. Its M does not matter: its own sum of (5) to the last slot is 1."""
         if slots == self.M.shape[1]:
             return self
         M = pad(self.M, (0, 0, 1, 0))
@@ -253,8 +253,8 @@ class OrderedMemory(WordReader):
 
     def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
         """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
-        left_pi = p.flip(1).cumsum(1).flip(1)  # (5)
-        right_pi = p.cumsum(1)
+        left_pi = p.flip(1).cumsum(1).flip(1)  # (5), the sum from a slot to the last one
+        right_pi = p.cumsum(1)  # the sum from the first slot to this one
         M = before.M.lerp(before.M_hat, left_pi.unsqueeze(2))  # (6)
         M_hat, computed = self._write(x, M, right_pi)
         return Slots(M, M_hat, right_pi, x), computed
