@@ -54,7 +54,7 @@ class SequenceBalancedTree(JoiningCore):
 
 
 def level_order(lengths: Tensor, longest: int) -> Tensor:
-    """(B, T - 1) int64, the merges level by level: gap g closes at level v if 2^v, and no higher power, divides g + 1."""
+    """(B, T - 1) int64, the merges level by level: gap g closes at level v, the largest with 2^v dividing g + 1."""
     gap = torch.arange(longest - 1, device=lengths.device)
     highest_power = (gap + 1) & -(gap + 1)
     level = highest_power.double().log2().long()
