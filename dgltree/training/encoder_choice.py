@@ -145,7 +145,7 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
 
     Raises ``ValueError`` for settings that say what the folder says, and errors as of ``dgltree.load``.
     """
-    for name in ("encoder", "hidden_size", "input_size", "options", "vectors"):
+    for name in ("encoder", "hidden_size", "input_size", "options", "vectors", "token_range"):
         if getattr(settings, name) is not None:
             raise ValueError(
                 f"{name} is {getattr(settings, name)!r}; leave it out, because from takes it from the folder"
@@ -351,8 +351,13 @@ def number_scale(data: TreeDataset) -> tuple[float, float]:
 
 
 def token_vectors(encoder: Encoder) -> list[nn.Parameter]:
-    """(ids, d) for each round of an encoder, the vectors of what it reads, those of tokens last."""
+    """(ids, d) for each round of an encoder, the vectors of what it reads, those of tokens last.
+
+    Raises ``ValueError`` for a cell without inputs, whose leaves alone have vectors.
+    """
     if isinstance(encoder, TreeEncoder):
+        if encoder.cell.input_size is None:
+            raise ValueError("token_range and frozen are about the vectors of inputs; give an input_size")
         return [cell.input_embedding.weight for cell in encoder.cells]
     assert isinstance(encoder, SequenceEncoder)
     return [encoder.core.get_parameter(encoder.core.embedding_name)]

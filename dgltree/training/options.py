@@ -111,6 +111,7 @@ class FitOptions:
             instead of the weights. Default: none.
         vectors: begin with the word vectors of this file, in GloVe's format; needs an input_size.
         from_: begin with the encoder of this folder of dgltree embed or fit: its kind, width, vocabulary and weights.
+        token_range: draw token vectors from U(-token_range, token_range). Default: as the encoder draws them.
         frozen: do not train the token vectors or, with from, any part of the encoder.
         batch_nodes: approximate number of nodes in a batch. Default: 1/200 of the nodes of the training set, but from
             512 to 8192.
@@ -174,6 +175,7 @@ class FitOptions:
     averaging: float | None = None
     vectors: str | None = None
     from_: str | None = None
+    token_range: float | None = None
     frozen: bool = False
     batch_nodes: int | None = None
     batch_size: int | None = None
@@ -200,10 +202,12 @@ class FitOptions:
                 number = getattr(self, name)
                 if number is not None and number < least:
                     raise ValueError(f"{name} is {number}; it must be {least} or more")
-        for name in ("lr", "eps", "clip"):
+        for name in ("lr", "eps", "clip", "token_range"):
             number = getattr(self, name)
             if number is not None and number <= 0:
                 raise ValueError(f"{name} is {number}; it must be above 0")
+        if self.token_range is not None and self.vectors is not None:
+            raise ValueError("token_range and vectors both say how token vectors begin; give one of them")
         if self.batch_words is not None and self.batch_size is None:
             raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
         if self.schedule != "plateau" and self.epochs is None:

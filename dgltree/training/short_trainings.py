@@ -136,6 +136,10 @@ def build(decision: Decision) -> TreeTraining:
     torch.manual_seed(options.seed)
     encoder = choice.made()
     model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
+    if options.token_range is not None:
+        for vectors in token_vectors(encoder):
+            words = vectors.detach()[-len(choice.vocabulary.tokens) :]  # before them a sequence encoder has other ids
+            torch.nn.init.uniform_(words, -options.token_range, options.token_range)
     if options.frozen:
         frozen = token_vectors(encoder) if options.from_ is None else encoder.parameters()
         for weights in frozen:
