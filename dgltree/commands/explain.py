@@ -12,9 +12,10 @@ from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
 from dgltree.datasets.settings import Reading
 from dgltree.read.json_text import write_json
+from dgltree.read.leaf_values import date_text
 from dgltree.read.text import WIDTH, brief, one_line
 from dgltree.training.model_files import check_answers
-from dgltree.trees.tree import name_of
+from dgltree.trees.tree import Tree, name_of
 
 if TYPE_CHECKING:
     from dgltree.training.explaining import ColumnEffect, Effect, Explanation
@@ -134,7 +135,8 @@ def _record(name: str, found: "Explanation", model: "TrainedModel", top: int) ->
                 "node": each.node,
                 "effect": each.effect,
                 **({"log_odds": each.evidence} if model.classes else {}),
-                "subtree": brief(each.tree),
+                **({} if model.reading.schema is None else {"path": each.tree.function}),
+                "subtree": _brief(each.tree, model),
             }
             for each in found.ranked[:top]
         ],
@@ -153,7 +155,7 @@ def _text(name: str, found: "Explanation", model: "TrainedModel", top: int) -> s
     lines = [f"{name}: {_answer(found, model)}", "", f"rank\t{what}\tsubtree"]
     for i, each in enumerate(listed):
         log_odds = f"\t{each.evidence:+.2f}" if model.classes else ""
-        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(brief(each.tree), WIDTH)}")
+        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(_brief(each.tree, model), WIDTH)}")
     if found.columns:
         lines += ["", f"{what}\tcolumn"]
     for column in sorted(found.columns, key=lambda each: -abs(each.evidence)):
@@ -175,9 +177,29 @@ def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect
             part, depth = stack.pop()
             stack.extend((child, depth + 1) for child in reversed(part.children))
             effect, rank = effects.get((side, node), ""), ranks.get((side, node), "")
-            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(name_of(part), WIDTH)}")
+            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(_name(part, model), WIDTH)}")
             node += 1
     return lines
+
+
+def _name(node: Tree, model: "TrainedModel") -> str:
+    """A node as it is shown: of a document its path, and its value, a date as one."""
+    schema = model.reading.schema
+    if schema is None:
+        return name_of(node)
+    if node.token is None and node.value is None:
+        return node.function
+    place = schema.paths.get(node.function)
+    text = node.token
+    if node.value is not None:
+        is_date = place is not None and "date" in place.kinds and "number" not in place.kinds
+        text = date_text(node.value) if is_date else f"{node.value:g}"
+    return f"{node.function} = {text}"
+
+
+def _brief(tree: Tree, model: "TrainedModel") -> str:
+    """A subtree as one line: of a document its root."""
+    return brief(tree) if model.reading.schema is None else _name(tree, model)
 
 
 def _answer(found: "Explanation", model: "TrainedModel") -> str:

@@ -27,3 +27,10 @@ def moment(text: str) -> float | None:
     except ValueError:  # the 30th of February
         return None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def date_text(seconds: float) -> str:
+    """The ISO date of a Unix time in seconds; with its time, in UTC, unless that is midnight."""
+    found = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    is_midnight = (found.hour, found.minute, found.second, found.microsecond) == (0, 0, 0, 0)
+    return found.date().isoformat() if is_midnight else f"{found.isoformat()}Z"

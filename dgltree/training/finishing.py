@@ -169,11 +169,18 @@ def _choose_threshold(
     rule, used = ThresholdRule.of(decision.options.threshold), answers.get("average", answers["network"])
     threshold = rule.chosen(used["validation"], targets, trained.classes)
     if threshold is None:
-        say(f"no threshold: validation has no example of {rule.name!r:.60}")
+        missing = f"example of {rule.name!r:.60}"
+        if rule.by == "precision":
+            missing = f"threshold of {rule.name!r:.60} with a precision of {rule.number:g} or more"
+        say(f"no threshold: validation has no {missing}")
         return
     trained.predict_from(threshold)
-    best = {"given": "as given", "f1": "with the best F1 in validation"}
-    why = best.get(rule.by, f"the highest with a recall of {rule.number:g} or more in validation")
+    why = {
+        "given": "as given",
+        "f1": "with the best F1 in validation",
+        "recall": f"the highest with a recall of {rule.number:g} or more in validation",
+        "precision": f"the lowest with a precision of {rule.number:g} or more in validation",
+    }[rule.by]
     few = int((targets == threshold.place).sum())
     doubt = (
         f"; it has {few} validation examples, so this is uncertain"

@@ -22,7 +22,7 @@ MINIMA = {
 """By the least value the options that are numbers."""
 TENSORBOARD = ("tensorboard", "tensorboardX")
 """Packages one of which Lightning writes for tensorboard with."""
-THRESHOLD_FORMS = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R with R above 0, up to 1"
+THRESHOLD_FORMS = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R or CLASS=precision:R with R above 0, up to 1"
 USUAL_EPOCHS, MOST_EPOCHS = 30, 300
 """Where no number is given: a training ends after the first, unless that epoch is the best, and at the latest after the
 second."""
@@ -134,8 +134,8 @@ class FitOptions:
             the baseline, and in the choices made by validation: the epoch (by balanced accuracy), the average and the
             temperature.
         threshold: predict a class if its probability is at least P, given as CLASS=P; or let validation choose P:
-            CLASS=f1 for the best F1, CLASS=recall:R for the highest P with this recall. Default: the most probable
-            class is predicted.
+            CLASS=f1 for the best F1, CLASS=recall:R for the highest P with this recall, CLASS=precision:R for the
+            lowest with this precision. Default: the most probable class is predicted.
         log: also write the metrics as csv or for tensorboard, to the folder logs in the output folder.
         baseline: choice of the baseline: full compares linear models, boosted trees and a forest by
             cross-validation; fast fits one linear model.
@@ -261,11 +261,15 @@ def parse_threshold(text: str) -> tuple[str, str, float]:
         raise wrong
     if rule == "f1":
         return name, "f1", 0.0
-    by, written = ("recall", rule.removeprefix("recall:")) if rule.startswith("recall:") else ("given", rule)
+    by, colon, written = rule.partition(":")
+    if not colon:
+        by, written = "given", rule
+    elif by not in ("recall", "precision"):
+        raise wrong
     try:
         number = float(written)
     except ValueError:
         raise wrong from None
-    if not 0 <= number <= 1 or (by == "recall" and number == 0):
+    if not 0 <= number <= 1 or (by != "given" and number == 0):
         raise wrong
     return name, by, number

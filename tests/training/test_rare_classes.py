@@ -130,6 +130,11 @@ def test_thresholds_are_chosen_as_scikit_learns_curve_says() -> None:
     found = ThresholdRule.of("a=recall:0.8").chosen(answers, targets, ("a", "b", "c"))
     assert found is not None
     assert found.probability == pytest.approx(at[recall[:-1] >= 0.8].max())
+    precise = ThresholdRule.of("a=precision:0.5").chosen(answers, targets, ("a", "b", "c"))
+    assert precise is not None
+    assert precise.probability == pytest.approx(at[precision[:-1] >= 0.5].min())
+    two = torch.tensor([[0.9, 0.1], [0.8, 0.2]])
+    assert ThresholdRule.of("a=precision:0.6").chosen(two, torch.tensor([1, 0]), ("a", "b")) is None
     predicted = found.predicted(answers)
     hits = (predicted == 0) & (targets == 0)
     assert float(hits.sum() / (targets == 0).sum()) >= 0.8
@@ -140,7 +145,18 @@ def test_thresholds_are_chosen_as_scikit_learns_curve_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["fraud", "=0.2", "fraud=1.5", "fraud=-0.1", "fraud=nan", "fraud=recall:0", "fraud=best"]
+    "text",
+    [
+        "fraud",
+        "=0.2",
+        "fraud=1.5",
+        "fraud=-0.1",
+        "fraud=nan",
+        "fraud=recall:0",
+        "fraud=precision:0",
+        "fraud=f2:0.5",
+        "fraud=best",
+    ],
 )
 def test_thresholds_out_of_range_are_refused_before_a_file_is_read(text: str) -> None:
     with pytest.raises(ValueError, match="it must be CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R"):

@@ -14,14 +14,15 @@ MAX_NAMED_CLASSES = 10
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """A threshold as it is asked for: ``fraud=0.2``, ``fraud=f1`` or ``fraud=recall:0.9``."""
+    """A threshold as it is asked for: ``fraud=0.2``, ``fraud=f1``, ``fraud=recall:0.9`` or
+    ``fraud=precision:0.9``."""
 
     name: str
     """Of the class."""
     by: str
-    """``given``, ``f1`` or ``recall``."""
+    """``given``, ``f1``, ``recall`` or ``precision``."""
     number: float = 0.0
-    """The probability, or the recall."""
+    """The probability, the recall or the precision."""
 
     @classmethod
     def of(cls, text: str) -> "ThresholdRule":
@@ -36,9 +37,11 @@ class ThresholdRule:
         return classes.index(self.name)
 
     def chosen(self, answers: Tensor, targets: Tensor, classes: tuple[str, ...]) -> "Threshold | None":
-        """The threshold, by validation examples if it is not given; None if none of them has the class.
+        """The threshold, by validation examples if it is not given; None if none of them has the class, or if no
+        threshold has enough precision.
 
-        Of thresholds with the same F1 the highest, and of those with enough recall the highest, too.
+        Of thresholds with the same F1 the highest, and of those with enough recall the highest, too; of those with
+        enough precision the one that finds most, the lowest.
 
         Args:
             answers: (E, C) probabilities.
@@ -57,6 +60,9 @@ class ThresholdRule:
         precision, recall = precision[:-1], recall[:-1]  # the last point, of no predictions, has no threshold
         if self.by == "recall":
             return Threshold(place, float(at[recall >= self.number].max()))
+        if self.by == "precision":
+            enough = at[precision >= self.number]
+            return Threshold(place, float(enough.min())) if len(enough) else None
         f1 = 2 * precision * recall / (precision + recall).clamp(min=1e-12)
         return Threshold(place, float(at[f1 == f1.max()].max()))
 
