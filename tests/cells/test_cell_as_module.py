@@ -7,7 +7,6 @@ import torch
 from equation_models import VOCABULARY as EQUATIONS
 from equation_models import candidates, questions
 from helpers import VOCABULARY, random_tree
-from rows import ROWS, make_cell
 from torch import Tensor
 
 from dgltree import Ranker, batch, plan, propagate, root_states
@@ -74,15 +73,6 @@ def test_an_option_that_is_not_there_names_the_class_that_was_called(cell: type[
 def test_a_cell_does_not_take_what_its_base_class_is_given_by_it() -> None:
     with pytest.raises(TypeError, match=r"^TreeSMU has no option 'normalize'"):
         TreeSMU(VOCABULARY, 8, normalize=False)
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_config_makes_the_same_cell_again(row: str) -> None:
-    cell = make_cell(row)
-    again = type(cell)(cell.vocabulary, **cell.config)
-    assert again.config == cell.config == {**cell.config, **ROWS[row]}
-    assert cell.config["hidden_size"] == 5 and repr(again) == repr(cell)
-    assert {k: v.shape for k, v in again.state_dict().items()} == {k: v.shape for k, v in cell.state_dict().items()}
 
 
 class Forgetful(TreeRNN):

@@ -268,16 +268,6 @@ def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str
             _ = model.cell
 
 
-@pytest.mark.parametrize("name", SEQUENCE_ENCODERS)
-def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
-    encoder = make(name, max_length=7)
-    again = make_encoder(name, VOCABULARY, **encoder.config).double()
-    again.load_state_dict(encoder.state_dict())
-    assert again.config == encoder.config
-    flat = batch([square()], VOCABULARY)
-    assert torch.equal(again(flat), encoder(flat))
-
-
 def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     with pytest.raises(
         ValueError, match=r"the encoder is 'gru'; it must be one of tree_rnn, tree_lstm, .*, lstm, on_lstm, ordered"

@@ -63,9 +63,10 @@ def rehash(header, tensors) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_loaded_model_is_the_saved_one(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
-    model = make_model(name).to(dtype)
+def test_a_loaded_model_is_the_saved_one(name: str, tmp_path: Path) -> None:
+    model = make_model(name)
+    if "leaf gates" in name:
+        model.double()
     dgltree.save(model, tmp_path / "model")
     loaded = dgltree.load(tmp_path / "model")
     assert not loaded.training
