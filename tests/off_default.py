@@ -53,7 +53,7 @@ BEAMS = {
     **LATENT,
     "beam_size": 2,
     "noise": False,
-    "handed_on": Beside("ranked", {"chunk_size": 3}),
+    "handed_on": Beside("random", {"chunk_size": 3, "noise": False}),
     "draw_seed": Beside(1, {"chunk_size": 3}),
 }
 ATTENTION = {**SEQUENCE, "num_heads": 2, "feedforward_size": 7}

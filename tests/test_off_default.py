@@ -11,20 +11,24 @@ import pytest
 import torch
 from helpers import FUNCTIONS, TOKENS, chain, random_tree, square, suited
 from off_default import OTHERS, Beside, options_of
+from relations import check_ways, one_alone
 from torch import nn
 
 import dgltree
 from dgltree import Tree, Vocabulary, batch, propagate
-from dgltree.cells import CELLS, SWEEPS, Cell, TreeLSTM
+from dgltree.cells import CELLS, SWEEPS, Cell, DownwardCell, TreeLSTM
 from dgltree.encoders import SEQUENCE_ENCODERS, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Merges
 from dgltree.engine.kernels.dispatch import kernels
-from dgltree.models import LanguageModel, load_language_model, save_language_model
+from dgltree.models import LanguageModel, PairModel, load_language_model, save_language_model
 from dgltree.models.checkpoint import READOUTS
 
 SIZE = 6
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
-TREES = [random_tree(3, 3, 1), chain(7), square(), Tree("pow", (chain(2), Tree("num", token="2")))]
+TREES = [random_tree(3, 3, 1), chain(7), square(), Tree("pow", (chain(1), Tree("num", token="2")))]
+SENTENCES = [["the", "cat"], ["dog"], ["the", "cat", "the", "cat", "the"], []]
+TOGETHER = {"batch_maximum", "padded_mean", "max_length"}
+"""Options by which the sequences of a batch depend on each other, and one by which these here are refused."""
 WORDS = Vocabulary((), ["<eos>", "<unk>", "the", "cat"], unk=True)
 SMALL = {
     "tree_transformer": {"path_length": 2},
@@ -69,8 +73,10 @@ def answers(network: nn.Module) -> list[torch.Tensor]:
         return [steps.states, network.logits(steps.states)]
     if isinstance(network, Cell):
         return [propagate(batch(suited(network, TREES), VOCABULARY), network)["h"]]
-    if isinstance(network, dgltree.cells.DownwardCell):
-        up = TreeLSTM(VOCABULARY, network.hidden_size)
+    if isinstance(network, DownwardCell):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            up = TreeLSTM(VOCABULARY, network.hidden_size)
         flat = batch(TREES, VOCABULARY)
         return [propagate(flat, network, direction="down", up=propagate(flat, up))["h"]]
     flat = batch(TREES, VOCABULARY)
@@ -94,7 +100,9 @@ def seen(network: nn.Module) -> list[Any]:
             found.append(str(error))
             continue
         found += [each.tolist() for each in tensors]
-        if is_training:
+        if not is_training:
+            assert torch.get_rng_state().equal(torch.Generator().manual_seed(1).get_state()), "evaluation draws numbers"
+        else:
             weights = [weight for weight in network.parameters() if weight.requires_grad]
             total = sum(each.square().sum() for each in tensors if each.requires_grad)
             gradients = torch.autograd.grad(total, weights, allow_unused=True)
@@ -102,12 +110,46 @@ def seen(network: nn.Module) -> list[Any]:
     return found
 
 
+def trained(network: nn.Module, seed: int) -> list[Any]:
+    """The results of a pass in training with what is drawn from a seed."""
+    torch.manual_seed(seed)
+    network.train()
+    with torch.no_grad(), kernels("off"):
+        return [each.tolist() for each in answers(network)]
+
+
+def rows(network: nn.Module, things: list[Any]) -> list[Any]:
+    """What a network gives each of several trees, pairs of trees, or sentences."""
+    if isinstance(network, LanguageModel):
+        return [*network.log_probabilities(things)]
+    flat = batch(things, VOCABULARY)
+    if isinstance(network, Cell):
+        return [*propagate(flat, network)["h"][flat.roots]]
+    if not isinstance(network, dgltree.encoders.Encoder):
+        return [*network(flat)]
+    encoded = network.encoded(flat)
+    parts = [encoded.root, *encoded.losses.values()]
+    if isinstance(encoded.parse, Merges):
+        parts.append(encoded.parse.trees(network.words(flat)))
+    return [*zip(*parts, strict=True)]
+
+
+def things_of(network: nn.Module) -> list[Any]:
+    """What a network reads: several of different length, of which two are equal."""
+    if isinstance(network, LanguageModel):
+        return SENTENCES
+    if isinstance(network, Cell):
+        return suited(network, TREES)
+    is_of_pairs = getattr(network, "joint", False) or isinstance(network, PairModel)
+    return [(tree, other) for tree, other in zip(TREES, TREES[::-1], strict=True)] if is_of_pairs else TREES
+
+
 def saved(network: nn.Module, path: Path) -> nn.Module:
     """The network from a file, or made anew from its options where it is saved as a part of another alone."""
     if isinstance(network, LanguageModel):
         save_language_model(network, path)
         return load_language_model(path)
-    if isinstance(network, dgltree.cells.DownwardCell):
+    if isinstance(network, DownwardCell):
         return type(network)(network.vocabulary, **network.config)
     dgltree.save(network, path)
     return dgltree.load(path)
@@ -130,6 +172,14 @@ def test_every_option_makes_a_difference_and_is_saved(name: str, tmp_path: Path)
         network = make(name, {**beside, option: value}, sharpened)
         if seen(network) == known[pair]:
             silent.append(option)
+        if "dropout" in option or option == "handed_on":
+            assert trained(network, 1) != trained(network, 2), f"{name}: {option} draws the same in every pass"
+        if option not in TOGETHER and not isinstance(network, DownwardCell):
+            with torch.no_grad(), kernels("off"):
+                one = network.eval().double()
+                check_ways(
+                    lambda things, one=one: rows(one, things), things_of(one), f"{name}, {option}", 1e-9, one_alone
+                )
         if config(saved(network, tmp_path / "part.safetensors")).get(option) != value:
             lost.append(option)
     assert not silent, f"{name}: {silent} change nothing that can be seen"
