@@ -10,10 +10,11 @@ from helpers import VOCABULARY, random_tree
 from torch import Tensor
 
 from dgltree import Ranker, batch, plan, propagate, root_states
-from dgltree.cells import Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.cells import CELLS, SWEEPS, Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, TreeEncoder
 from dgltree.encoders.sequence.linearization import symbol_count
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.support.arguments import option_names
 
 TREES = [random_tree(9, 4, seed) for seed in (1, 2)]
 
@@ -73,6 +74,11 @@ def test_an_option_that_is_not_there_names_the_class_that_was_called(cell: type[
 def test_a_cell_does_not_take_what_its_base_class_is_given_by_it() -> None:
     with pytest.raises(TypeError, match=r"^TreeSMU has no option 'normalize'"):
         TreeSMU(VOCABULARY, 8, normalize=False)
+
+
+@pytest.mark.parametrize("kind", [*CELLS.values(), *(down for _, down in SWEEPS.values())])
+def test_a_subclass_has_the_options_of_its_class(kind: type[Any]) -> None:
+    assert option_names(type("Own", (kind,), {})) == option_names(kind)
 
 
 class Forgetful(TreeRNN):

@@ -16,7 +16,6 @@ from dgltree.equations.truth.identities.rational_functions import NoValue, Ratio
 from dgltree.equations.truth.identities.translation import Translator
 from dgltree.equations.truth.judge import Judge
 
-
 DRAWN = int(os.environ.get("DRAWN", "120"))
 SIGNS = {-2: {-1}, -1: {-1, 0}, 0: {0}, 1: {0, 1}, 2: {1}}
 """By what is known of a value, the signs that it may have."""
