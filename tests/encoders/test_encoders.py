@@ -54,23 +54,6 @@ def differ(first: list[Tensor], second: list[Tensor]) -> float:
     return max(float((a - b).abs().max() / b.abs().max().clamp(min=1)) for a, b in zip(first, second, strict=True))
 
 
-RANDOM = {  # in training
-    "gumbel_tree": {"noise": True},
-    "beam_tree": {"noise": True, "chunk_size": 3, "handed_on": "random"},
-    "efficient_beam_tree": {"noise": True},
-}
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_nothing_is_drawn_in_evaluation(name: str) -> None:
-    encoder = make_encoder(name, VOCABULARY, 12, **{**ENCODERS[name], **RANDOM.get(name, {})}).eval()
-    before = torch.get_rng_state()
-    with torch.no_grad():
-        one, other = (encoder(batch(TREES, VOCABULARY)) for _ in range(2))
-    assert torch.equal(one, other)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
@@ -97,15 +80,6 @@ def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
     torch.testing.assert_close(beside[:1], alone, rtol=0, atol=1e-12)
     ids[0, 5:] = 11  # nobody reads what stands there
     torch.testing.assert_close(encoder.core(ids, torch.tensor([5, 8])), beside, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_the_order_of_a_batch_and_sharing_change_nothing(name: str) -> None:
-    encoder = make(name)
-    states = encoder(batch(TREES, VOCABULARY))
-    assert states.shape == (len(TREES), 12)
-    torch.testing.assert_close(encoder(batch(TREES[::-1], VOCABULARY)).flip(0), states, rtol=0, atol=1e-12)
-    torch.testing.assert_close(encoder(batch(TREES, VOCABULARY), share=True), states, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODERS if SEQUENCE_ENCODERS[name].ordered])

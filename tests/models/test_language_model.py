@@ -74,15 +74,6 @@ def test_each_dropout_has_its_place() -> None:
     assert torch.equal(make(input_dropout=0.5)(ids).states, make()(ids).states)
 
 
-def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
-    for layers in ("on_lstm", "lstm"):
-        model = make(layers, layer_dropout=0.3)
-        save_language_model(model, tmp_path / "m.safetensors")
-        read = load_language_model(tmp_path / "m.safetensors")
-        assert (read.config, read.vocabulary, read.training) == (model.config, WORDS, False)
-        assert torch.equal(read.log_probabilities(SENTENCES), model.log_probabilities(SENTENCES))
-
-
 def test_a_softmax_of_its_own_is_not_that_of_the_vectors(tmp_path: Path) -> None:
     model = make(tied=False)
     tied, own = (sum(p.numel() for p in each.parameters()) for each in (make(), model))
