@@ -24,7 +24,6 @@ from dgltree.encoders import (
     linearize,
     make_encoder,
 )
-from dgltree.encoders.make import encoder_options
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.ranking.ranker import probabilities
 
@@ -190,14 +189,6 @@ def test_tree_positions_follow_the_formula_with_several_copies() -> None:
     positions(padded).square().sum().backward()
     assert positions.p.grad is not None
     assert (positions.p.grad != 0).all(), "the scales are learned"
-
-
-@pytest.mark.parametrize("name", [name for name in ENCODERS if "dropout" in encoder_options(name)])
-def test_dropout_acts_in_training_only(name: str) -> None:
-    encoder, flat = make(name, dropout=0.5), batch(TREES, VOCABULARY)
-    assert not torch.equal(encoder(flat), encoder(flat))
-    encoder.eval()
-    assert torch.equal(encoder(flat), encoder(flat))
 
 
 @pytest.mark.parametrize("name", ["lstm", "on_lstm"])
