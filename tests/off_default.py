@@ -1,7 +1,7 @@
 """Every option of every network with a value that is not its default: the other side of each option.
 
-``OTHERS`` has a row for each class, by its name. A value stands alone, or with the options beside which alone it makes
-a difference: a stack that is not popped has to do something else. ``tests/test_off_default.py`` builds both, asks
+``OTHERS`` has a row for each class, by its name. A value is given alone, or with the options without which it makes no
+difference: a stack that is not popped has to do something else. ``tests/test_off_default.py`` builds both, asks
 whether anything that can be seen differs, and saves and loads the one that is not the default. A new option gets its
 entry here; the test fails without it.
 """

@@ -145,7 +145,7 @@ def things_of(network: nn.Module) -> list[Any]:
 
 
 def saved(network: nn.Module, path: Path) -> nn.Module:
-    """The network from a file, or made anew from its options where it is saved as a part of another alone."""
+    """The network from a file, or made again from its options where only what contains it can be saved."""
     if isinstance(network, LanguageModel):
         save_language_model(network, path)
         return load_language_model(path)

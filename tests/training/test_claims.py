@@ -31,7 +31,7 @@ TOGETHER = {"schedule": {"schedule": "cosine", "epochs": 3}, "batch_words": {"ba
 CONTINUED = {
     *("threads", "epochs", "max_time", "log", "baseline", "no_baseline", "split_of", "threshold", "devices", "machines")
 }
-"""Options with which a training that has begun goes on: they change none of its epochs."""
+"""Options that may change when a training continues: they change none of its epochs."""
 
 
 def test_every_option_is_here() -> None:
