@@ -1,8 +1,8 @@
-"""Every cell, sequence encoder and readout with its options: the rows of all tests that hold for every one.
+"""Every cell and sequence encoder with its options: the rows of all tests that hold for every one.
 
 A table has one entry per case. ``ROWS`` has the cells: the key is the registry's name, then, after a comma, what is
 special about the case; the value has the constructor's options. ``DOWNWARD`` has the downward cells, ``ENCODERS`` the
-encoders of sequences, ``READOUT_ROWS`` the readouts. A test takes a row by its key, so that a failure names the case,
+encoders of sequences. A test takes a row by its key, so that a failure names the case,
 and builds the module by a function below. A new entry of a registry gets a row here, and with it the tests that compare
 engines, gradients, files and devices; ``tests/test_registries.py`` fails without it.
 """
@@ -118,13 +118,6 @@ ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the
     "universal_transformer": {"num_steps": 3, "num_heads": 3},
     "neural_data_router": {"num_layers": 3, "num_heads": 3},
     "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},
-}
-READOUT_ROWS: dict[str, dict[str, Any]] = {  # each at a width of 8
-    "pair": {"size": 8, "classes": 3},
-    "classifier": {"size": 8, "classes": 3, "hidden_size": 5},
-    "number": {"size": 8},
-    "gelu_pair": {"size": 8, "classes": 3},
-    "gelu_classifier": {"size": 8, "classes": 3, "hidden_size": 5},
 }
 PAIRS = [name for name, core in SEQUENCE_ENCODERS.items() if not core.place_options]
 """The sequence encoders that read pairs as one sequence, and trees in any order."""

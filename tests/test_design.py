@@ -221,7 +221,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ignored = shutil.ignore_patterns("__pycache__", "pictures", "*.png", "identities")
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     (folder / "tests").mkdir()
-    for name in ("helpers", "oracle", "rows", "test_registries"):
+    for name in ("helpers", "off_default", "oracle", "rows", "test_registries"):
         shutil.copy(ROOT / "tests" / f"{name}.py", folder / "tests")
     kinds = table()
     add(folder, kinds["cell"], "toy_cell", CELL, '"toy_cell": Mean,')
@@ -307,7 +307,8 @@ def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
         'add "toy_encoder" with its options at width 12 to ENCODERS in tests/rows.py',
         "describe the notation `arrows` in docs/reading.md",
         "describe .assignments (Assignments) in the table of docs/own_trees.md",
-        'add "sum" with its options at width 8 to READOUT_ROWS in tests/rows.py',
+        'add "toy_cell" with another value of each option to OTHERS in tests/off_default.py',
+        'add "sum" with another value of each option to OTHERS in tests/off_default.py',
         "add tasks/toy/README.md",
     ):
         assert message in found

@@ -37,6 +37,7 @@ def test_a_mistake_of_the_table_is_put_into_the_code_and_one_whose_text_is_gone_
     script = runpy.run_path(str(SCRIPT))
     mutants = script["read_list"](ROOT / "tests" / "mutants.tsv")
     assert len(mutants) > 300
+    assert len(script["read_list"](ROOT / "tests" / "mutants_sixty.tsv")) == 60
     mutant = next(one for one in mutants if (ROOT / one.path).read_text(encoding="utf-8").count(one.old) == 1)
     file = tmp_path / mutant.path
     file.parent.mkdir(parents=True)

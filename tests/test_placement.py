@@ -1,8 +1,8 @@
 """The roads of users to their last line on a second device, which is not the CPU, although its tensors lie there."""
 
 import pickle
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -12,13 +12,14 @@ import torch
 from engines import assert_close, gradients
 from helpers import VOCABULARY, random_tree, suited
 from own_trees import QUIET, table
-from rows import DOWNWARD, ROWS, make_cell, make_downward, make_sequence_encoder
+from rows import DOWNWARD, ENCODERS, ROWS, make_cell, make_downward, make_sequence_encoder
 from second_device import DEVICE, Device, Elsewhere, second_device
 
 import dgltree
 from dgltree import batch, plan, propagate
+from dgltree.batching import join
 from dgltree.batching.moving import Movable
-from dgltree.batching.subtrees import number_subtrees
+from dgltree.batching.subtrees import entangle, number_subtrees
 from dgltree.commands.main import main
 from dgltree.datasets.batches import Labelled
 from dgltree.encoders import TreeEncoder
@@ -26,6 +27,7 @@ from dgltree.engine.kernels import kernel as operands
 from dgltree.engine.kernels.dispatch import BACKENDS, kernels
 from dgltree.engine.kernels.kernel import Gates, Sent, States
 from dgltree.engine.kernels.layout import MapChunks, Tiles
+from dgltree.engine.schedule import schedule
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -107,6 +109,50 @@ def test_fit_and_what_uses_its_model_run_to_their_last_line(encoder: str, device
     model = dgltree.TrainedModel.load(out, "cuda")
     assert next(model.model.parameters()).device == DEVICE
     assert model.explain(["x+y", "x*(y-z)"])[1].effects
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoder_elsewhere_gives_the_numbers_of_the_cpu(name: str, device: Device) -> None:
+    drawn = [random_tree(2, 2, seed) for seed in range(2)]
+    encoder = make_sequence_encoder(name, dgltree.Vocabulary.from_trees(drawn)).double().eval()
+    trees = batch(drawn, encoder.vocabulary)
+    with torch.no_grad():
+        expected = encoder(trees)
+        found = encoder.to(DEVICE)(trees.to(DEVICE))
+    assert found.device == DEVICE
+    torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=1e-12)
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """All tensors of an object, of what it holds, and so on."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(each)
+    elif is_dataclass(value):
+        yield from tensors_in([getattr(value, each.name) for each in fields(value)])
+
+
+MADE: dict[str, Callable[[dgltree.TreeBatch], Any]] = {
+    "one tree": lambda there: there[1],
+    "trees in another order": lambda there: there[[2, 0]],
+    "a range of trees": lambda there: there[1:],
+    "duplicate subtrees": number_subtrees,
+    "joined subtrees": entangle,
+    "all in one batch again": lambda there: join([there[0], there[1:]]),
+    "a schedule": schedule,
+    "a schedule of distinct nodes": lambda there: schedule(there, share=True),
+    "a schedule of levels": lambda there: schedule(there, by_arity=False),
+    "a plan": lambda there: plan(there, share=True),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_all_that_is_made_of_a_batch_lies_where_the_batch_does(name: str, device: Device) -> None:
+    there = batch([random_tree(3, 3, seed) for seed in range(3)], VOCABULARY).to(DEVICE)
+    found = [*tensors_in(MADE[name](there))]
+    assert len(found) > 3 and {each.device for each in found} == {DEVICE}
 
 
 @pytest.mark.parametrize("name", ["tree_smu", "child_sum", "tree_lstm, leaf gates"])

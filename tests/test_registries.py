@@ -8,10 +8,11 @@ import inspect
 from pathlib import Path
 
 import pytest
+from off_default import OTHERS
 from oracle import EQUATIONS
-from rows import ENCODERS, READOUT_ROWS, ROWS
+from rows import ENCODERS, ROWS
 
-from dgltree.cells import AGGREGATIONS, CELLS
+from dgltree.cells import AGGREGATIONS, CELLS, SWEEPS
 from dgltree.datasets.formats import FORMATS
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.models.checkpoint import READOUTS
@@ -36,6 +37,11 @@ def described(kind: type, text: str) -> bool:
     """Whether a page names the file of a class, or the folder that it shares with nothing else."""
     path = Path(module(kind))
     return str(path.with_suffix("")) in text or ((path.parent / "__init__.py").exists() and f"{path.parent}/" in text)
+
+
+@pytest.mark.parametrize("name", [*CELLS, *(f"downward {name}" for name in SWEEPS), *SEQUENCE_ENCODERS, *READOUTS])
+def test_every_network_has_another_value_of_each_option(name: str) -> None:
+    assert name in OTHERS, f'add "{name}" with another value of each option to OTHERS in tests/off_default.py'
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -77,9 +83,8 @@ def test_every_suffix_of_a_format_has_a_page(kind: type) -> None:
 
 
 @pytest.mark.parametrize("name", READOUTS)
-def test_every_readout_has_a_row_and_a_page(name: str) -> None:
+def test_every_readout_has_a_page(name: str) -> None:
     kind = READOUTS[name][0].__name__
-    assert name in READOUT_ROWS, f'add "{name}" with its options at width 8 to READOUT_ROWS in tests/rows.py'
     assert f"`{kind}(" in page("models.md"), f"describe {kind} in docs/models.md"
 
 

@@ -1,5 +1,7 @@
 """GRC: the Tree Cell as the later latent-tree networks run it, on a given tree."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from dgltree.cells.cell import Embedding
@@ -30,7 +32,12 @@ class GRC(TreeCell):
         if self.leaf != "gates":
             words = len(self.vocabulary.tokens)
             self.embedding = NormedEmbedding(
-                words, self.hidden_size, network=self.leaf == "network", numbers=self.numbers
+                words,
+                self.hidden_size,
+                network=self.leaf == "network",
+                numbers=self.numbers,
+                number_scale=self.number_scale,
+                parts=self.embedding.parts,
             )
 
     def act(self, v: Tensor) -> Tensor:
@@ -40,8 +47,8 @@ class GRC(TreeCell):
 class NormedEmbedding(Embedding):
     """:math:`LayerNorm(W_0 x + b_0)` of what an :class:`Embedding` gives."""
 
-    def __init__(self, tokens: int, size: int, *, network: bool = False, numbers: bool = False) -> None:
-        super().__init__(tokens, size, network=network, numbers=numbers)
+    def __init__(self, tokens: int, size: int, **options: Any) -> None:
+        super().__init__(tokens, size, **options)
         self.affine, self.norm = nn.Linear(size, size), LayerNorm(size)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:

@@ -79,13 +79,15 @@ def split_seed(folder: Path) -> int:
 
 
 def digest_of(splits: Mapping[str, TreeDataset]) -> str:
-    """sha256 of all trees, labels and ids, by their splits and in their order."""
+    """sha256 of all trees, labels, ids and groups, by their splits and in their order."""
     digest = hashlib.sha256()
     for name, data in splits.items():
         digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
         digest.update(b"" if data.weights is None else data.weights.tobytes())
         if data.reading.features is not None:
             digest.update(f"{data.reading.features} {list(data.features)}".encode())
+        if any(group is not None for group in data.groups):
+            digest.update(f"groups {list(data.groups)} ".encode())
         for block in data.blocks():
             digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
             trees = block.trees

@@ -10,7 +10,7 @@ import torch
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, propagate
 from dgltree.batching.vocabulary import part_table, parts_of, words_of
-from dgltree.cells import TreeLSTM
+from dgltree.cells import CELLS, TreeLSTM
 from dgltree.cells.cell import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.models.checkpoint import load_model, save
@@ -119,6 +119,15 @@ def test_a_model_reads_unknown_tokens_alike_after_it_was_saved(tmp_path: Path) -
     loaded = load_model(tmp_path / "model.safetensors")
     found = propagate(batch(trees, loaded.encoder.vocabulary), loaded.encoder.cell)["h"]
     torch.testing.assert_close(found, h)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_leaves_of_every_cell_read_the_words_of_a_token(name: str) -> None:
+    cell, leaf = CELLS[name](VOCABULARY, 4), batch([Tree("x", token="user_name")], VOCABULARY)
+    before = propagate(leaf, cell)["h"].detach()
+    with torch.no_grad():
+        cell.embedding.weight[TOKENS.index("<part:user>")] += torch.arange(4)
+    assert not torch.equal(propagate(leaf, cell)["h"], before)
 
 
 def test_shares_of_unknown_tokens_are_of_those_without_a_known_word() -> None:

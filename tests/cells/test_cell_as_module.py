@@ -7,14 +7,14 @@ import torch
 from equation_models import VOCABULARY as EQUATIONS
 from equation_models import candidates, questions
 from helpers import VOCABULARY, random_tree
-from rows import ROWS, make_cell
 from torch import Tensor
 
 from dgltree import Ranker, batch, plan, propagate, root_states
-from dgltree.cells import Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.cells import CELLS, SWEEPS, Cell, ChildSumTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, TreeEncoder
 from dgltree.encoders.sequence.linearization import symbol_count
 from dgltree.models import EquationModel, EquationReadout
+from dgltree.support.arguments import option_names
 
 TREES = [random_tree(9, 4, seed) for seed in (1, 2)]
 
@@ -76,13 +76,9 @@ def test_a_cell_does_not_take_what_its_base_class_is_given_by_it() -> None:
         TreeSMU(VOCABULARY, 8, normalize=False)
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_config_makes_the_same_cell_again(row: str) -> None:
-    cell = make_cell(row)
-    again = type(cell)(cell.vocabulary, **cell.config)
-    assert again.config == cell.config == {**cell.config, **ROWS[row]}
-    assert cell.config["hidden_size"] == 5 and repr(again) == repr(cell)
-    assert {k: v.shape for k, v in again.state_dict().items()} == {k: v.shape for k, v in cell.state_dict().items()}
+@pytest.mark.parametrize("kind", [*CELLS.values(), *(down for _, down in SWEEPS.values())])
+def test_a_subclass_has_the_options_of_its_class(kind: type[Any]) -> None:
+    assert option_names(type("Own", (kind,), {})) == option_names(kind)
 
 
 class Forgetful(TreeRNN):

@@ -13,7 +13,7 @@ from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
 from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, Reading, label_numbers
 from dgltree.datasets.describe import describe, draw
 from dgltree.datasets.labels import with_labels
-from dgltree.datasets.translation import with_classes
+from dgltree.datasets.translation import MAX_LOOKED_UP, with_classes
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 
@@ -77,6 +77,13 @@ def test_what_a_model_does_not_know_is_left_out_with_what_would_help() -> None:
     assert "trained with --no-unk" in data.bad[0].message
     with pytest.raises(ValueError, match="the model can read none of the trees: line 1: unknown function 'cosh'"):
         TreeDataset([strange]).within(vocabulary)
+
+
+def test_the_first_unknown_functions_are_told_in_full_wherever_they_come() -> None:
+    known = [Tree(f"known{i:02}", (TREES[0],)) for i in range(12)]
+    strange = [Tree(f"knwon{i:02}", (TREES[0],)) for i in range(12)]
+    bad = TreeDataset([*known, *strange]).within(Vocabulary.from_trees(known)).bad
+    assert ["nearest known: known" in each.message for each in bad] == [True] * MAX_LOOKED_UP + [False] * 2
 
 
 def test_labels_of_nodes_become_numbers_of_classes() -> None:

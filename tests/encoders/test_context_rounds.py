@@ -152,18 +152,6 @@ def test_the_last_round_can_be_traced(context: str) -> None:
     assert traced["o"].shape == (flat.num_nodes, 5) and traced["f"].shape == (len(flat.child_index), 5)
 
 
-def test_rounds_are_saved_and_leave_the_cells_own_options_alone(tmp_path: Path) -> None:
-    for options in ({"rounds": 3}, {"rounds": 2, "context": "down", "pooling": "mean"}):
-        encoder, flat = make("tree_lstm, leaf gates", CASES[:2], **options)
-        assert encoder.config["rounds"] == options["rounds"]
-        assert encoder.config["context"] == options.get("context", "root")
-        dgltree.save(encoder, tmp_path / "encoder.safetensors")
-        again = dgltree.load(tmp_path / "encoder.safetensors")
-        torch.testing.assert_close(again(flat), encoder(flat), rtol=0, atol=0)
-    dgltree.save(encoder.cell, tmp_path / "cell.safetensors")
-    assert dgltree.load(tmp_path / "cell.safetensors").config == encoder.cell.config
-
-
 def test_weights_are_those_of_a_round() -> None:
     encoder, _ = make("child_sum, any arity, attention, positions", CASES[:1], rounds=1)
     gates = {"input_size": 3, "leaf": "gates", "aggregation": encoder.cell.aggregate.float()}

@@ -7,10 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree import Vocabulary, batch
-from dgltree.encoders import SequenceEasyFirst, SequenceEncoder
+from dgltree.encoders import SequenceEasyFirst
 from dgltree.induction import merged_trees
-from dgltree.read.words import read_sentence
 from dgltree.trees.tree import Tree
 
 IDS = torch.randint(3, 9, (5, 8), generator=torch.Generator().manual_seed(4))
@@ -75,14 +73,6 @@ def test_a_pair_is_joined_at_all_of_its_places_or_at_one() -> None:
     phrases = [[leaf.token for leaf in node.preorder() if leaf.token] for node in tree.preorder() if node.children]
     assert ["0", "1"] in phrases
     assert ["3", "4"] in phrases
-
-
-def test_it_reads_sentences_and_is_saved_by_its_options() -> None:
-    trees = [read_sentence(text) for text in ("The cat sleeps.", "A dog!")]
-    vocabulary = Vocabulary.from_trees(trees)
-    encoder = SequenceEncoder("easy_first", vocabulary, 32, order="leaves", cell="strae", dropout=0.1)
-    assert encoder(batch(trees, vocabulary)).shape == (2, 32)
-    assert {"cell", "everywhere", "dropout", "cell_dropout"} <= encoder.config.keys()
 
 
 @pytest.mark.parametrize(

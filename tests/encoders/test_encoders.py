@@ -24,7 +24,6 @@ from dgltree.encoders import (
     linearize,
     make_encoder,
 )
-from dgltree.encoders.make import encoder_options
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.ranking.ranker import probabilities
 
@@ -54,23 +53,6 @@ def differ(first: list[Tensor], second: list[Tensor]) -> float:
     return max(float((a - b).abs().max() / b.abs().max().clamp(min=1)) for a, b in zip(first, second, strict=True))
 
 
-RANDOM = {  # in training
-    "gumbel_tree": {"noise": True},
-    "beam_tree": {"noise": True, "chunk_size": 3, "handed_on": "random"},
-    "efficient_beam_tree": {"noise": True},
-}
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_nothing_is_drawn_in_evaluation(name: str) -> None:
-    encoder = make_encoder(name, VOCABULARY, 12, **{**ENCODERS[name], **RANDOM.get(name, {})}).eval()
-    before = torch.get_rng_state()
-    with torch.no_grad():
-        one, other = (encoder(batch(TREES, VOCABULARY)) for _ in range(2))
-    assert torch.equal(one, other)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
@@ -97,15 +79,6 @@ def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
     torch.testing.assert_close(beside[:1], alone, rtol=0, atol=1e-12)
     ids[0, 5:] = 11  # nobody reads what stands there
     torch.testing.assert_close(encoder.core(ids, torch.tensor([5, 8])), beside, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_the_order_of_a_batch_and_sharing_change_nothing(name: str) -> None:
-    encoder = make(name)
-    states = encoder(batch(TREES, VOCABULARY))
-    assert states.shape == (len(TREES), 12)
-    torch.testing.assert_close(encoder(batch(TREES[::-1], VOCABULARY)).flip(0), states, rtol=0, atol=1e-12)
-    torch.testing.assert_close(encoder(batch(TREES, VOCABULARY), share=True), states, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODERS if SEQUENCE_ENCODERS[name].ordered])
@@ -218,14 +191,6 @@ def test_tree_positions_follow_the_formula_with_several_copies() -> None:
     assert (positions.p.grad != 0).all(), "the scales are learned"
 
 
-@pytest.mark.parametrize("name", [name for name in ENCODERS if "dropout" in encoder_options(name)])
-def test_dropout_acts_in_training_only(name: str) -> None:
-    encoder, flat = make(name, dropout=0.5), batch(TREES, VOCABULARY)
-    assert not torch.equal(encoder(flat), encoder(flat))
-    encoder.eval()
-    assert torch.equal(encoder(flat), encoder(flat))
-
-
 @pytest.mark.parametrize("name", ["lstm", "on_lstm"])
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_dropout_acts_on_the_embeddings_and_between_the_layers(layers: int, name: str) -> None:
@@ -266,16 +231,6 @@ def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str
     else:
         with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__} and no cell"):
             _ = model.cell
-
-
-@pytest.mark.parametrize("name", SEQUENCE_ENCODERS)
-def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
-    encoder = make(name, max_length=7)
-    again = make_encoder(name, VOCABULARY, **encoder.config).double()
-    again.load_state_dict(encoder.state_dict())
-    assert again.config == encoder.config
-    flat = batch([square()], VOCABULARY)
-    assert torch.equal(again(flat), encoder(flat))
 
 
 def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:

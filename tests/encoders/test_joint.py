@@ -40,17 +40,6 @@ def test_the_separator_is_no_word_of_a_tree() -> None:
     assert int(make().plan(flat(TREES), share=False).ids.max()) == make().separator
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
-@pytest.mark.parametrize("name", ["transformer", "universal_transformer"])
-def test_neither_padding_nor_the_other_pairs_change_a_pair(name: str, dtype: torch.dtype, tolerance: float) -> None:
-    encoder = make(name, dtype)
-    together = encoder(flat(TREES))
-    assert together.shape == (3, 12)
-    for pair in range(3):
-        alone = encoder(flat(TREES[2 * pair : 2 * pair + 2]))
-        torch.testing.assert_close(together[pair : pair + 1], alone, rtol=0, atol=tolerance)
-
-
 def test_the_words_of_one_tree_matter_to_those_of_the_other() -> None:
     encoder, x = make(), Tree("var", token="x")
     states = encoder(flat([x, TREES[0], TREES[0], x]))

@@ -272,13 +272,6 @@ def test_evaluation_may_use_other_slots_than_training() -> None:
     assert not torch.allclose(many(IDS, ENDS)[0], few(IDS, ENDS)[0])
 
 
-@pytest.mark.parametrize("options", [{"dropout": 0.5}, {"cell_dropout": 0.5}, {"attention_dropout": 0.5}])
-def test_each_dropout_acts_in_training_only(options: dict[str, float]) -> None:
-    dropped, plain = core(**options), core()
-    assert not torch.allclose(dropped(IDS, ENDS), plain(IDS, ENDS))
-    assert torch.equal(dropped.eval()(IDS, ENDS), plain(IDS, ENDS))
-
-
 def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
     torch.manual_seed(0)
     dropped = LockedDropout(0.25)(torch.ones(50, 6, 20))

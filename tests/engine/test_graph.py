@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -135,6 +136,10 @@ def test_a_graph_says_its_edges_and_degrees_by_node() -> None:
     assert torch.equal(torch.stack(Graph(EDGES, reverse=True).edges()), EDGES.flip(0))
     turned = Graph({("a", "in", "b"): ([0, 1], [0, 0])}, reverse=True)
     assert (turned.canonical_etypes, turned.num_nodes("a"), turned.num_nodes("b")) == ([("b", "in", "a")], 2, 1)
+    relations = {("a", "in", "b"): ([0, 4], [0, 0]), ("b", "of", "a"): ([2], [1]), ("a", "at", "a"): ([1], [0])}
+    for order in permutations(relations.items()):
+        several = Graph(dict(order))
+        assert (several.num_nodes("a"), several.num_nodes("b")) == (5, 3), order
     with pytest.raises(ValueError, match="form is 'uve'; give 'uv', 'eid' or 'all'"):
         given.in_edges([3], "uve")
 

@@ -1,5 +1,6 @@
 """Error bounds of values, and what is decided from them: how far a difference, and a point, is trusted."""
 
+from collections import Counter
 from itertools import product
 
 import mpmath
@@ -25,6 +26,19 @@ TURNS = np.exp(2j * np.pi * np.arange(16) / 16)
 """Directions in which a value may be off."""
 
 CIRCULAR_AND_HYPERBOLIC = sorted(name for name in ELEMENTARY if f"a{name}" in ELEMENTARY)
+
+
+@pytest.mark.parametrize("name", ["x", "y", "var_3", "phi"])
+def test_values_are_spread_over_quadrants_signs_and_sizes_alike(name: str) -> None:
+    for domain, low, high in (("complex", 0.4, 2.5), ("wide", 2.5, 7)):
+        values = variable_values(name, domain)
+        quadrants = Counter(zip(values.real > 0, values.imag > 0, strict=True))
+        assert set(quadrants.values()) == {POINTS // 4} and len(quadrants) == 4
+        assert ((np.abs(values) >= low) & (np.abs(values) <= high)).all()
+    for domain, negative in (("real", POINTS // 2), ("positive", 0)):
+        values = variable_values(name, domain)
+        assert not values.imag.any() and (values.real < 0).sum() == negative
+        assert (np.abs(values) < 1).sum() == POINTS // 2
 
 
 def known(value: complex | Array, error: float | Array = 0.0) -> Value:

@@ -1,6 +1,7 @@
 """Solving, rearranging and rewriting: lines that were written before they were answered."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,18 @@ def test_the_unknown_is_the_blank_in_all_its_places(between: str) -> None:
     found = read_question(f"x^2 = x + 2{between} x = ?")
     assert found.unknown == "x"
     assert found.equation == read_question("_^2 = _ + 2").equation
+
+
+@pytest.mark.parametrize(
+    "text", ["x + _ = 2", "2x + 3 = 11, x = _", "solve 2x + 3 = 11", "solve y = x h for h", "expand (x + 1)^3"]
+)
+def test_a_name_of_several_letters_is_one_in_each_kind_of_question(text: str) -> None:
+    def renamed(tree: Tree, children: list[Tree]) -> Tree:
+        return tree.replace(children=children, token="ab" if tree.token == "x" else tree.token)
+
+    plain, named = read_question(text), read_question(re.sub(r"x(?!p)", "ab ", text), names=["ab"])
+    assert list(named.equation) == [side.fold(renamed) for side in plain.equation]
+    assert (named.form, named.unknown) == (plain.form, "ab" if plain.unknown == "x" else plain.unknown)
 
 
 def test_a_variable_may_be_called_as_a_command() -> None:

@@ -1,9 +1,11 @@
 """All solutions, and only solutions: what complete, check and verify say comes from one object."""
 
+import math
 import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dgltree
@@ -54,6 +56,17 @@ def test_all_solutions_are_completed_and_no_others(line: str, answers: list[str]
 def test_seven_roots_of_a_chebyshev_polynomial() -> None:
     found = roots("-64x^7 + 112x^5 - 56x^3 + 7x = 0")
     assert found == pytest.approx([-0.974927912, -0.781831482, -0.433883739, 0, 0.433883739, 0.781831482, 0.974927912])
+
+
+@pytest.mark.parametrize(("function", "factors"), [("sin", (1, 1, 1)), ("cos", (2, 2, -1))])
+def test_sums_of_angles_with_several_denominators_have_all_zeros_of_their_period(
+    function: str, factors: tuple[int, ...]
+) -> None:
+    x = np.arange(-0.5, 12 * math.pi - 0.5, 1e-3)
+    values = sum(factor * getattr(np, function)(x / k) for k, factor in enumerate(factors, 1))
+    text = " + ".join(f"{factor}*{function}(x/{k})" for k, factor in enumerate(factors, 1))
+    found = sorted((root + 0.5) % (12 * math.pi) - 0.5 for root in roots(f"{text} = 0"))
+    assert found == pytest.approx(x[:-1][np.diff(np.sign(values)) != 0], abs=2e-3)
 
 
 def test_both_branches_of_an_even_power_of_an_odd_root() -> None:

@@ -60,6 +60,12 @@ def claimed(verdict: Verdict, x: float) -> bool:
     )
 
 
+def test_whole_numbers_stand_beside_the_imaginary_unit_and_other_letters_do_not() -> None:
+    sum_of_turns = read_typed("e^(i k) = 1").equation
+    units = [imaginary_unit(sum_of_turns, whole) for whole in ((), ("k",), ("k", "n"), ("i", "k"))]
+    assert units == [None, "i", "i", None]
+
+
 @pytest.mark.slow
 def test_no_claim_has_a_point_at_which_values_of_90_digits_differ(verdicts: dict[str, Verdict]) -> None:
     wrong = []

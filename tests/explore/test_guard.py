@@ -137,12 +137,22 @@ def test_the_workers_end_with_the_page(opened: Any, client: Any, monkeypatch: py
             self.name = name
             workers.append(self)
 
+    class Judging(app.JudgingProcesses):
+        def end(self) -> None:
+            ended.append(self)
+            super().end()
+
+    ended: list[app.JudgingProcesses] = []
     monkeypatch.setattr(app, "Worker", Kept)
+    monkeypatch.setattr(app, "JudgingProcesses", Judging)
     with type(client)(app.make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE) as made:
         assert made.post(READ, json=FIELDS).status_code == 200
         assert [(worker.name, worker.seconds) for worker in workers] == list(app.SECONDS.items())
         for worker in workers:
             worker.begin(lambda: None)
+        assert not ended
+        made.app.state.end()  # as a signal does
+        assert len(ended) == 1
     for worker in workers:
         with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
             worker.begin(lambda: None)

@@ -1,6 +1,7 @@
 """The command: what it refuses, what it prints, and what it does not load."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -15,10 +16,13 @@ import pytest
 from explore_page import ROOT, Running
 
 from benchmarks.processes import below
+from dgltree.commands import explore
 from dgltree.commands.main import main
+from dgltree.commands.signals import TERMINATED, Interrupted, Terminated
 
 pytest.importorskip("uvicorn", reason="the explore extra is not installed")
 
+from dgltree.explore import app, open_models
 from dgltree.explore.app import MOST_AT_ONCE, _launcher
 
 
@@ -209,6 +213,27 @@ def test_a_port_that_is_taken_and_a_model_that_is_none_are_told(
     assert "no such file" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["explore", "--port", "70000"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trees", "port", "opens_a_browser"),
+    [([], None, None, True), (["--no-browser"], None, None, False), (["--port", "0"], None, 0, True)],
+)
+def test_each_option_reaches_the_server_and_a_signal_the_exit_code(
+    arguments: list[str], trees: str | None, port: int | None, opens_a_browser: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for raised, code in ((Interrupted(), 0), (Terminated(), TERMINATED)):
+        told: list[Any] = []
+
+        def serve(*given: Any, told: list[Any] = told, raised: BaseException = raised) -> None:
+            told.append(given)
+            raise raised
+
+        monkeypatch.setattr(app, "serve", serve)
+        monkeypatch.setattr(open_models, "open_all", lambda *given: given)
+        monkeypatch.setattr(os, "_exit", told.append)
+        explore.run("explore", explore.prepare("explore", arguments))
+        assert told == [(([], trees), port, opens_a_browser), code]
 
 
 @pytest.mark.slow

@@ -143,6 +143,7 @@ def test_nothing_to_score_is_no_error() -> None:
     ("test", "problem"),
     [
         (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold and 'was' in test; .* max_errors is 0"),
+        (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words and test has 5"),
         ("(S (P this))", r"sentence 2: gold has 4 words and test has 1; trees are scored over the same words"),
     ],
 )

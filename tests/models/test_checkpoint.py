@@ -14,14 +14,14 @@ import pytest
 import torch
 from disks import full_disk, read_only_folder
 from helpers import VOCABULARY, random_tree
-from rows import PAIRS, READOUT_ROWS, ROWS, make_cell, make_sequence_encoder
+from rows import make_cell, make_sequence_encoder
 from safetensors import safe_open
 from safetensors.torch import save_file
 
 import dgltree
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeRNN
-from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
+from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.models import (
     ClassifierReadout,
     EquationModel,
@@ -31,7 +31,6 @@ from dgltree.models import (
     TreeModel,
     checkpoint,
 )
-from dgltree.models.checkpoint import READOUTS
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.infix import read_infix
 
@@ -62,21 +61,6 @@ def rehash(header, tensors) -> None:
     header["sha256"] = checkpoint.digest({k: v for k, v in header.items() if k != "sha256"}, tensors)
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_loaded_model_is_the_saved_one(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
-    model = make_model(name).to(dtype)
-    dgltree.save(model, tmp_path / "model")
-    loaded = dgltree.load(tmp_path / "model")
-    assert not loaded.training
-    assert type(loaded.encoder.cell) is type(model.encoder.cell)
-    assert loaded.encoder.cell.config == model.encoder.cell.config
-    assert loaded.encoder.cell.vocabulary == model.encoder.cell.vocabulary
-    for (key, tensor), (other, found) in zip(model.state_dict().items(), loaded.state_dict().items(), strict=True):
-        assert key == other
-        assert torch.equal(tensor, found)
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [("ordered_memory", {"num_slots": 3, "order": "leaves"}), ("lstm", {}), ("tree_transformer", {"path_length": 2})],
@@ -94,26 +78,6 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
     assert torch.equal(loaded(flat), model(flat))
     with pytest.raises(ValueError, match=r"reads no equations but classifies into <, =, >: use dgltree\.load"):
         dgltree.open_model(tmp_path / "model")
-
-
-@pytest.mark.parametrize(
-    ("name", "joint"),
-    [
-        *((name, False) for name in SEQUENCE_ENCODERS),
-        *((name, True) for name in PAIRS),
-    ],
-)
-def test_every_sequence_encoder_is_saved_and_loaded(name: str, joint: bool, tmp_path: Path) -> None:
-    trees = [random_tree(3, 2, seed) for seed in range(4)]
-    encoder = make_sequence_encoder(name, Vocabulary.from_trees(trees), **({"joint": True} if joint else {}))
-    model = TreeModel(encoder, ClassifierReadout(12, 3), ["<", "=", ">"]).eval()
-    dgltree.save(model, tmp_path / "model")
-    loaded = dgltree.load(tmp_path / "model")
-    assert loaded.encoder.config == encoder.config
-    flat = batch(trees, encoder.vocabulary)
-    assert loaded(flat).shape == (2 if joint else 4, 3)
-    assert torch.equal(loaded(flat), model(flat))
-    assert torch.equal(loaded(encoder.plan(flat, share=False)), model(flat)), "a plan fits the loaded model"
 
 
 @pytest.mark.parametrize(
@@ -164,17 +128,6 @@ def test_an_encoder_that_no_file_can_name_is_not_saved(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="a Own cannot be saved; a TreeEncoder and a SequenceEncoder can"):
         dgltree.save(TreeModel(Own(), ClassifierReadout(8, 3)), tmp_path / "model")
-
-
-@pytest.mark.parametrize("name", READOUTS)
-def test_a_model_is_loaded_with_its_readout(name: str, tmp_path: Path) -> None:
-    trees = [random_tree(3, 2, seed) for seed in range(4)]
-    encoder = make_encoder("tree_lstm", Vocabulary.from_trees(trees), 8)
-    readout, kind = READOUTS[name]
-    model = kind(encoder, readout(**READOUT_ROWS[name])).eval()
-    dgltree.save(model, tmp_path / "model")
-    flat = batch(trees, encoder.vocabulary)
-    assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))
 
 
 def test_a_readout_that_a_file_cannot_name_is_not_saved(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets.splitting import tree_keys
 from dgltree.training.against import Contender, compare
 from dgltree.training.by_column import by_column
 from dgltree.training.folder import SPLIT_FILE
@@ -85,6 +86,28 @@ def test_a_tree_that_was_in_two_splits_stays_held_out(tmp_path: Path) -> None:
     data.splits = ["train"] * 40 + ["validation"] * 10 + ["test"] * 11
     dgltree.fit(data, out=tmp_path / "a", **QUICK)
     assert EarlierSplit.of(tmp_path / "a").known(rows(1)) == ["test"]
+
+
+def test_a_new_group_is_where_one_of_its_trees_was_held_out_longest_whichever_comes_first() -> None:
+    data = rows(60)
+    keys = tree_keys(data).tolist()
+    names = ["test", "train", "validation", "train", "validation", "test"]
+    earlier = EarlierSplit(dict(zip(keys, names, strict=False)), {}, seed=0)
+    for order in (range(60), reversed(range(60))):
+        turned = data.select([*order])
+        turned.groups = [
+            {"r0": "a", "r1": "a", "r2": "b", "r3": "b", "r4": "c", "r5": "c"}.get(id_) for id_ in turned.ids
+        ]
+        found = {id_: name for name, part in earlier.continued(turned).items() for id_ in part.ids}
+        assert [found[f"r{i}"] for i in range(6)] == ["test", "test", "validation", "validation", "test", "test"]
+
+
+def test_a_test_set_with_a_name_of_its_own_is_held_out(tmp_path: Path) -> None:
+    keys = [f"{key:016x}" for key in tree_keys(rows(60)).tolist()]
+    lines = [f"{'october' if i % 2 else 'train'}\t{key}\t\tr{i}\t{i}" for i, key in enumerate(keys)]
+    (tmp_path / SPLIT_FILE).write_text("\n".join(["split\ttree\tgroup\tid\tline", *lines, ""]))
+    (tmp_path / "fit.json").write_text(json.dumps({"split": {"rule": "column", "seed": 0}}))
+    assert EarlierSplit.of(tmp_path).known(rows(4)) == ["train", "test", "train", "test"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from own_trees import QUIET, SMALL, table, written
 
-from dgltree import TrainedModel
+from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets import split
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
@@ -89,6 +90,10 @@ def test_seeds_share_their_splits(tmp_path: Path, capsys: pytest.CaptureFixture[
     cards = [json.loads((out / f"seed-{seed}" / "card.json").read_text()) for seed in (4, 5)]
     assert [card["options"]["seed"] for card in cards] == [4, 5]
     assert cards[0]["data"]["sha256"] == cards[1]["data"]["sha256"]
+    data = TreeDataset.from_file(path)
+    by_seed = [{name: part.lines for name, part in split(data, seed).items()} for seed in (4, 0)]
+    rows = [line.split("\t") for line in (out / "seed-5" / "split.tsv").read_text().splitlines()[1:]]
+    assert {name: [int(row[4]) for row in rows if row[0] == name] for name in by_seed[0]} == by_seed[0] != by_seed[1]
     assert "difference" not in capsys.readouterr().out
     for wrong, message in (
         (["--folds", "2", "--seeds", "2"], "leave out --seeds"),

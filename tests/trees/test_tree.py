@@ -112,6 +112,14 @@ def test_shared_objects_are_compared_pickled_and_batched_in_distinct_objects() -
     assert batch([tree], Vocabulary([("f", 2), ("var", 0)], ["x"])).num_nodes == 61
 
 
+def test_objects_that_are_made_when_they_are_asked_for_are_told_apart() -> None:
+    def below(path: list[int]) -> list[list[int]]:
+        return [[*path, 0], [*path, 1]] if len(path) < 6 else []
+
+    tree = Tree.from_object([], children=below, function=lambda path: "f", token=str)
+    assert len({node.token for node in tree.preorder()}) == tree.size == 2**7 - 1
+
+
 @pytest.mark.slow
 def test_a_chain_of_a_million_nodes_is_legal() -> None:
     gc.disable()  # nothing here is garbage, and looking for it takes half of the time

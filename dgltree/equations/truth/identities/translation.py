@@ -298,12 +298,15 @@ class Roots:
                 found = self.ring.mul(found, self._positive_power(prime, exponent * times * way))
             for factor, times in factors:
                 f = RationalFunction(factor, self.ring.one_poly)
+                power = exponent * times * way
                 sign = self.kernels.sign(f)
                 if sign:
                     f, negative = (f, negative) if sign > 0 else (self.ring.neg(f), negative ^ (times % 2 == 1))
-                    found = self.ring.mul(found, self._positive_power(f, exponent * times * way))
+                    found = self.ring.mul(found, self._positive_power(f, power))
+                elif power.denominator == 1 or self.kernels.is_real(f):
+                    found = self.ring.mul(found, self._real_root(f, power))
                 else:
-                    found = self.ring.mul(found, self._real_root(f, exponent * times * way))
+                    raise TooLarge  # factors of what is real, such as sin(x), may have no real root
         return self.ring.neg(found) if negative and exponent.numerator % 2 else found
 
     def _real_root(self, base: RationalFunction, exponent: Fraction) -> RationalFunction:
