@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, Vocabulary, part_table
 from dgltree.engine.checks import check_batch, check_device, check_nodes
-from dgltree.engine.contract import CellBase, CellContract, Children, Computed, Leaf, State, StepRows
+from dgltree.engine.contract import CellBase, CellContract, Children, Computed, Leaf, State, StepRows, Widths
 from dgltree.engine.memory import LARGE, available_bytes
 from dgltree.engine.propagate import states_of
 from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
@@ -117,9 +117,10 @@ class FunctionEmbedding(nn.Module):
 
     def __init__(self, names: Sequence[str], size: int) -> None:
         super().__init__()
-        rows = {name: row for row, name in enumerate(dict.fromkeys(names))}
-        self.register_buffer("place", torch.tensor([rows[name] for name in names], dtype=torch.long), persistent=False)
-        self.weight = nn.Parameter(torch.empty(len(rows), size))
+        row_of_name: dict[str, int] = {}
+        rows = [row_of_name.setdefault(name, len(row_of_name)) for name in names]
+        self.register_buffer("place", torch.tensor(rows, dtype=torch.long), persistent=False)
+        self.weight = nn.Parameter(torch.empty(len(row_of_name), size))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -307,10 +308,10 @@ class Cell(CellContract):
     # What an author states: together with ``state``, the mathematics of the cell.
 
     @abstractmethod
-    def gates(self, arity: int) -> dict[str, int]:
+    def gates(self, arity: int) -> Widths:
         """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
 
-    def shared_gates(self, arity: int) -> dict[str, int]:
+    def shared_gates(self, arity: int) -> Widths:
         """Name to width of gates whose weights on i_j all functions share, even if the cell is typed."""
         return {}
 
@@ -345,7 +346,8 @@ class Cell(CellContract):
             one_for_all = dict.fromkeys(position, 0)
             for name, affine in self._affine(arity).items():
                 matrices = position if self.typed and not affine.shared else one_for_all
-                self._check_size(arity, affine.fan_in * affine.fan_out * (max(matrices.values()) + 1))
+                count = max(matrices.values()) + 1
+                self._check_size(arity, count * affine.fan_in * affine.fan_out)
                 self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, matrices, self.rank)
         self._build_embeddings()
         for name, linear in self.named_maps().items():
@@ -416,7 +418,8 @@ class Cell(CellContract):
         for name, widths in self.gate_maps(arity).items():
             maps[name] = Affine(fan_in, sum(widths.values()), shared=name == "shared_gates")
         if self.input_size is not None:
-            maps["input"] = Affine(self.input_size, sum(affine.fan_out for affine in maps.values()), bias=False)
+            width = sum(affine.fan_out for affine in maps.values())
+            maps["input"] = Affine(self.input_size, width, bias=False)
         return maps | self.products(arity)
 
     def key(self, arity: int | None) -> str:
@@ -427,7 +430,7 @@ class Cell(CellContract):
         key = self.key(arity)
         return lambda name, v: cast(Tensor, self.maps[f"{name}_{key}"](v, segments))
 
-    def gate_maps(self, arity: int) -> dict[str, dict[str, int]]:
+    def gate_maps(self, arity: int) -> dict[str, Widths]:
         """The maps of i_j, and the gates whose pre-activations each gives."""
         maps = {"gates": self.gates(arity), "shared_gates": self.shared_gates(arity)}
         return {name: widths for name, widths in maps.items() if widths}
@@ -485,8 +488,9 @@ class Cell(CellContract):
         """
         if self.input_size is None:
             return None
-        if x is None and token is not None and (value is not None or computes_all_rows(token) or (token >= 0).any()):
-            x = self.input_embedding(token, value)
+        if x is None and token is not None:
+            is_any = value is not None or computes_all_rows(token) or bool((token >= 0).any())
+            x = self.input_embedding(token, value) if is_any else None
         if not self.functions:
             return x
         of_function: Tensor = self.function_embedding(function)
@@ -553,7 +557,8 @@ class Cell(CellContract):
         graph.ndata[COMPUTED] = is_leaf
         for part in self.state:
             rows = states[part]
-            graph.ndata[part] = rows.new_zeros(batch.num_nodes, *rows.shape[1:]).index_copy(0, leaves, rows)
+            empty = rows.new_zeros(batch.num_nodes, *rows.shape[1:])
+            graph.ndata[part] = empty.index_copy(0, leaves, rows)
 
     def message_func(self, edges: Any) -> Frame:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
@@ -584,5 +589,6 @@ class Cell(CellContract):
         """(rows, d), the inputs of inner nodes (or of the nodes that edges lead to), in this order."""
         if self.input_size is None:
             return None
-        token = frame["token"][order] if "token" in frame else torch.full_like(order, -1)
-        return self.node_inputs(frame["function"][order], token, None, frame["x"][order] if "x" in frame else None)
+        token = frame["token"][order] if "token" in frame else torch.full_like(order, NO_TOKEN)
+        x = frame["x"][order] if "x" in frame else None
+        return self.node_inputs(frame["function"][order], token, None, x)

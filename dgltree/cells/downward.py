@@ -18,7 +18,7 @@ from dgltree.cells.channels import check_channels
 from dgltree.cells.tree_lstm import lstm_state
 from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.engine.checks import check_device, check_up
-from dgltree.engine.contract import Computed, DownwardContract, State, StepRows
+from dgltree.engine.contract import Computed, DownwardContract, Shapes, State, StepRows, Widths
 from dgltree.engine.positions import Positions
 from dgltree.engine.propagate import downward_states
 from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
@@ -82,7 +82,7 @@ class DownwardCell(DownwardContract):
     # What an author states: together with ``state``, the mathematics of the cell.
 
     @abstractmethod
-    def gates(self) -> dict[str, int]:
+    def gates(self) -> Widths:
         """Name to width of the pre-activations of a message: affine maps of the parent's h."""
 
     def products(self) -> dict[str, Affine]:
@@ -326,10 +326,10 @@ class DownwardTreeLSTM(DownwardCell):
         return cls(up.vocabulary, up.hidden_size, typed=typed, positions=positions, **options)
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
 
-    def gates(self) -> dict[str, int]:
+    def gates(self) -> Widths:
         return {"u": self.hidden_size, "in_o_f": 3 * self.hidden_size}
 
     def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
@@ -358,10 +358,10 @@ class DownwardChannelCell(DownwardCell):
         self.unit = check_channels(channels, hidden_size)
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,)}
 
-    def gates(self) -> dict[str, int]:
+    def gates(self) -> Widths:
         return {}
 
     def split(self, h: Tensor) -> Tensor:

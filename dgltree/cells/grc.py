@@ -28,10 +28,9 @@ class GRC(TreeCell):
     def build(self) -> None:
         super().build()
         if self.leaf != "gates":
-            words = len(self.vocabulary.tokens)
-            self.embedding = NormedEmbedding(
-                words, self.hidden_size, network=self.leaf == "network", numbers=self.numbers
-            )
+            is_network = self.leaf == "network"
+            tokens = len(self.vocabulary.tokens)
+            self.embedding = NormedEmbedding(tokens, self.hidden_size, network=is_network, numbers=self.numbers)
 
     def act(self, v: Tensor) -> Tensor:
         return nn.functional.gelu(v)
@@ -42,7 +41,8 @@ class NormedEmbedding(Embedding):
 
     def __init__(self, tokens: int, size: int, *, network: bool = False, numbers: bool = False) -> None:
         super().__init__(tokens, size, network=network, numbers=numbers)
-        self.affine, self.norm = nn.Linear(size, size), LayerNorm(size)
+        self.affine = nn.Linear(size, size)
+        self.norm = LayerNorm(size)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
         return self.norm(self.affine(super().forward(token, value)))

@@ -49,13 +49,13 @@ class Aggregation(nn.Module, ABC):
         """
 
     def of_mailbox(self, rows: Messages) -> Messages:
-        """The same for groups of equal size: name to (count, *shape) from name to (count, size, *shape)."""
+        """Aggregate groups of equal size: name to (count, *shape) from name to (count, size, *shape)."""
         count, size = rows["h"].shape[:2]
         group = torch.arange(count, device=rows["h"].device).repeat_interleave(size, output_size=count * size)
         return self({name: each.flatten(0, 1) for name, each in rows.items()}, group, count)
 
     def of_slots(self, slots: Sequence[Messages]) -> Messages:
-        """The same for groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
+        """Aggregate groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
         lead = torch.broadcast_shapes(*(slot["h"].shape[:-1] for slot in slots))
         count = lead.numel()
         rows = {}
@@ -141,7 +141,7 @@ class AttentionAggregation(Aggregation):
 
 
 class BagAggregation(Aggregation):
-    r"""Of the N messages of a bag :math:`[mean_k h_k;\ max_k h_k;\ \log\sum_k e^{h_k};\ \log(1 + N)]`, 3n + 1 numbers.
+    r"""For the N messages of a bag :math:`[mean_k h_k;\ max_k h_k;\ \log\sum_k e^{h_k};\ \log(1 + N)]`, 3n + 1 numbers.
 
     The mean says what is usual in a bag, the maximum whether there is something, the logarithms how much there is; of
     an empty bag all are 0. These are the aggregations of hierarchical multi-instance networks (Pevný and Somol 2016,
@@ -186,7 +186,7 @@ AGGREGATIONS: dict[str, type[Aggregation]] = {
     "attention": AttentionAggregation,
     "bag": BagAggregation,
 }
-"""By name: what the option ``aggregation`` of a :class:`dgltree.cells.SumCell` takes, and ``pooling`` of an encoder."""
+"""Name to class: what the options ``aggregation`` of a :class:`dgltree.cells.SumCell` and ``pooling`` of an encoder take."""
 
 
 def aggregation_named(given: str | Aggregation, size: int, widens: bool = False) -> Aggregation:
@@ -217,7 +217,7 @@ def _aggregation(given: str | Aggregation, size: int) -> Aggregation:
 
 
 def name_of(aggregation: Aggregation) -> str | Aggregation:
-    """Its name, as options have it; an own one itself."""
+    """The name of an aggregation, as options have it; an own one itself."""
     return next((name for name, kind in AGGREGATIONS.items() if kind is type(aggregation)), aggregation)
 
 

@@ -41,7 +41,11 @@ Children = Mapping[str, Sequence[Tensor]]
 """Part name to one tensor a child, (rows, *shape)."""
 Computed = Mapping[str, Any]
 """A state, and what else was computed on the way: (rows, *shape), or one such tensor a child."""
-Rows = Callable[[Tensor], Tensor]
+Map = Callable[[Tensor], Tensor]
+Shapes = dict[str, tuple[int, ...]]
+"""Part name to its shape at one node."""
+Widths = dict[str, int]
+"""Name of a gate to the number of its pre-activations."""
 Send = Callable[[State, Tensor, Tensor | None, Linear], State]
 """Children's states (edges, *shape), their positions among their siblings (edges,), what the parents' x adds to the
 gates of messages, and maps: the messages."""
@@ -64,7 +68,7 @@ class StepRows(ABC):
         """The children's states one by one; leading sizes may broadcast."""
 
     @abstractmethod
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         """The maps of these names of ``i = [h_1; ...; h_N]``, which goes through ``drop`` first."""
 
     @abstractmethod
@@ -91,7 +95,7 @@ class CellBase(Configured, VocabularySigned, ABC):
 
     @property
     @abstractmethod
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         """Part name to its shape at one node; ``h``, (n,), is what other nodes and readouts read."""
 
     @abstractmethod
@@ -150,7 +154,7 @@ class CellBase(Configured, VocabularySigned, ABC):
 
     @property
     def weight_names(self) -> list[str]:
-        """Those of ``map_weights`` if no map is called and none lacks its bias, or has one that it was made without."""
+        """The names of ``map_weights``, if no map is called, lacks its bias, or has one that it was made without."""
         names = []
         for name, linear in self.named_maps().items():
             names.append(f"{name}.weight")

@@ -46,7 +46,7 @@ from dgltree.engine.autograd import (
     generator_state,
     restore_generator,
 )
-from dgltree.engine.contract import CellBase, Children, Computed, Rows, Send, State, StepRows
+from dgltree.engine.contract import CellBase, Children, Computed, Map, Send, State, StepRows
 from dgltree.engine.gather_plan import BlockPiece, GatherPlan
 from dgltree.engine.schedule import Schedule, Step
 from dgltree.engine.trace import Trace
@@ -169,7 +169,7 @@ class GatheredRows(StepRows):
         apart = (self._count, self._step.arity)
         return {part: rows.unflatten(0, apart).unbind(1) for part, rows in self._given.items()}
 
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         i = self._given["h"].reshape(self._count, -1)  # the h of a row's children lie side by side
         i = i if drop is None else drop(i)
         return [self.linear(name, i) for name in names]
@@ -287,7 +287,7 @@ def _segments(schedule: Schedule) -> list[tuple[int, int]]:
 def _recomputed(
     steps: Steps, first: int, stop: int, read: Mapping[BlockPiece, State], x_pre: Sequence[Tensor | None]
 ) -> list[State] | None:
-    """As ``_segment``, which is run once more in the backward pass instead of keeping what that needs.
+    """What ``_segment`` gives, which is run once more in the backward pass instead of keeping what that needs.
 
     None if something closes over a tensor that requires gradients, which that would lose.
     """

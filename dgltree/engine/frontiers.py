@@ -36,11 +36,11 @@ class FrontierPart:
     edges: slice
     """Among those of the plan."""
     buckets: list[Bucket]
-    """By ascending degree."""
+    """The buckets by ascending degree."""
     turned: slice | None
     """The order of rows by this degree, among the ``turns`` of the plan; None where they lie in this order."""
     reader: int
-    """Its number among the readers of the plan's gathers."""
+    """The part's number among the readers of the plan's gathers."""
 
     @property
     def width(self) -> int:
@@ -163,7 +163,7 @@ class TopoPlan(Movable):
 
 
 OPTIONS: dict[str, bool | str | None] = {"reverse": False, "order": None, "leaves": True, "by": None}
-"""Of a plan, as they are by default."""
+"""Options of a plan, as they are by default."""
 
 
 def topo_plan(
@@ -308,7 +308,7 @@ def single_frontier(
 
 
 def topological_nodes_generator(graph: Any, reverse: bool = False) -> list[Any]:
-    """As DGL's: the nodes level after level, each (nodes,) int64 on the graph's device, for :func:`dgltree.prop_nodes`.
+    """The nodes level after level, each (nodes,) int64 on the graph's device, as DGL's, for :func:`dgltree.prop_nodes`.
 
     Examples:
         >>> import torch, dgltree
@@ -461,7 +461,7 @@ def _add_parts(
 
 
 def _buckets(degree: np.ndarray) -> list[Bucket]:
-    """Of rows by ascending degree."""
+    """The buckets of rows by ascending degree."""
     return [Bucket(int(degree[low]), high - low, low) for low, high in run_lengths(degree)]
 
 

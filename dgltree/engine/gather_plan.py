@@ -34,7 +34,7 @@ class BlockPiece(NamedTuple):
 
     block: int
     number: int
-    """Its place among the pieces of that block."""
+    """The index of the piece among those of that block."""
 
 
 @dataclass

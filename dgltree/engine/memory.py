@@ -149,12 +149,12 @@ def count_kept_bytes(cell: CellContract, schedule: Schedule) -> int:
 
 
 def _state_bytes(cell: CellContract | DownwardContract) -> int:
-    """Of one row."""
+    """Bytes of the state of one row."""
     return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
 
 
 def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
-    """Of the rows that read inputs: these, and what they add to the gates."""
+    """Bytes of the rows that read inputs: these, and what they add to the gates."""
     if cell.input_size is None:
         return 0
     maps, width = cell.named_maps(), 0

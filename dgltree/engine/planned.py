@@ -42,7 +42,7 @@ class PlannedBatch(Movable):
     downward: Schedule | None = None
     """The schedule of the way down, if it is for a downward cell, too."""
     versions: tuple[int, ...] = field(init=False)
-    """Of the batch's tensors when it was planned."""
+    """Versions of the batch's tensors when it was planned."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", self.batch.versions)
@@ -73,7 +73,7 @@ class PlannedBatch(Movable):
     def with_inputs(
         self, *, x: Tensor | None = None, token: Tensor | None = None, value: Tensor | None = None
     ) -> "PlannedBatch":
-        """The same plan for other inputs of its nodes, such as vectors that another network gives at each step.
+        """This plan for other inputs of its nodes, such as vectors that another network gives at each step.
 
         Examples:
             >>> import dgltree, torch

@@ -64,7 +64,7 @@ def _globals_of(code: CodeType) -> frozenset[str]:
 
 
 Kind = tuple[torch.dtype, torch.Size, torch.device]
-"""Of a field: its dtype, the shape of a row and its device."""
+"""What a field is: its dtype, the shape of a row and its device."""
 
 
 @exclude_from_compile
@@ -80,7 +80,7 @@ def prop_nodes_topo(
     by: str | None = None,
     plan: TopoPlan | None = None,
 ) -> Fields:
-    """As ``dgl.prop_nodes_topo``: messages, reduce and apply functions of your own, frontier after frontier of a DAG.
+    """``dgl.prop_nodes_topo``: messages, reduce and apply functions of your own, frontier after frontier of a DAG.
 
     Examples:
         >>> import torch, dgltree
@@ -163,7 +163,7 @@ def prop_nodes(
     order: str | None = None,
     by: str | None = None,
 ) -> Fields:
-    """As ``dgl.prop_nodes``: frontiers of your own, one after the other. Nodes in none of them keep what they have.
+    """``dgl.prop_nodes``: frontiers of your own, one after the other. Nodes in none of them keep what they have.
 
     Examples:
         >>> import torch, dgltree
@@ -247,7 +247,7 @@ class EdgeFunctions:
 
     @property
     def pass_functions(self) -> PassFunctions:
-        """The same for the compiler."""
+        """The functions as the compiler takes them."""
         return PassFunctions(self.message, self.reduce, self.reduces_all, self.apply)
 
 
@@ -367,7 +367,7 @@ class _Pass:
         self.written: dict[tuple[str, str], None] = {}
         """The types and names of what is in the blocks."""
         self.pieces: dict[tuple[str, int], list[Tensor | None]] = {}
-        """Of a field and a frontier: the rows for each reader that has not read them yet."""
+        """Field and frontier to the rows for each reader that has not read them yet."""
         self.initial: dict[tuple[str, str], Tensor] = {}
         """New fields as their initializers make them."""
         self.numbers: dict[str, list[int]] = {ntype: [] for ntype in plan.types}

@@ -91,7 +91,7 @@ def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarr
 
 
 MOST_ROWS = 8192
-"""Of a step: what it computes on the way is then small next to the states of a large batch."""
+"""Rows of a step: what it computes on the way is then small next to the states of a large batch."""
 
 
 @dataclass
@@ -152,7 +152,7 @@ class Schedule(Movable):
         return len(self.node)
 
     def with_leaf_step(self) -> "Schedule":
-        """The same with its leaves as a first step, without edges; of those that have steps."""
+        """This schedule with its leaves as a first step, without edges; of those that have steps."""
         arity = None if self.steps[0].arity is None else 0
         step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
         return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])

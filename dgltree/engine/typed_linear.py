@@ -99,7 +99,7 @@ class TypedLinear(nn.Module):
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of what :meth:`weights` gives, of a bias that somebody gave the map, too."""
+        """The shapes of what :meth:`weights` gives, and of a bias that somebody gave the map, too."""
         fan_in, fan_out, *_ = self.affine
         return {"weight": (self.count, fan_out, fan_in), "bias": (self.count, fan_out)}
 
@@ -118,7 +118,7 @@ class TypedLinear(nn.Module):
         return product(v, self.weights().unbound(), self.runs(segments))
 
     def weights(self) -> Weights:
-        """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
+        """The tensors of the maps; those that a parametrization computes are computed, and so are those of a rank."""
         if not self.rank:
             return Weights(self.weight, self.bias)
         return Weights(self.weight + torch.bmm(self.own_out, self.own_in), self.bias)  # @ would spread one over all
@@ -150,7 +150,7 @@ def product(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
 
 
 def _written(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
-    """The same, each product where it belongs."""
+    """The product of :func:`product`, each run written where it belongs."""
     weight, bias = matrices
     out = v.new_empty(*v.shape[:-1], len(weight[0]))
     for m, start, stop in runs:

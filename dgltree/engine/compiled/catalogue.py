@@ -22,26 +22,26 @@ from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
 
 MOST_CHILDREN = 32
-"""Of a node whose messages are computed one by one."""
+"""Children of a node whose messages are computed one by one."""
 MOST_ALIKE = 256
-"""Of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
+"""Children of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
 MOST_OPERATIONS = 5000
-"""Of functions whose messages are looked at one by one, where these are too many for values of their own: it takes two
-seconds to see that they are not alike, and a minute where each of 150 is multiplied by each."""
+"""Operations of functions whose messages are looked at one by one, where these are too many for values of their own: it
+takes two seconds to see that they are not alike, and a minute where each of 150 is multiplied by each."""
 MOST_MESSAGES = 1000
-"""Of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
+"""Messages of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
 MOST_KINDS = 64
 """Numbers of a field by which functions decide."""
 MOST_PROGRAMS = 6
-"""Of one set of functions, without those of one form: more are no gain over torch's operations, and take seconds to
-compile."""
+"""Programs of one set of functions, without those of one form: more are no gain over torch's operations, and take
+seconds to compile."""
 MOST_VALUES = 800
-"""Of the programs of a pass: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of 32
-children has that compares each with each."""
+"""Values of the programs of a pass: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of
+32 children has that compares each with each."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
-"""The same for a degree above 16, where 1,009 nodes have too many messages."""
+"""Numbers of nodes for a degree above 16, where 1,009 nodes have too many messages."""
 PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 FIRST_PROBED = 13
 """The least number of messages that a program for any number is recorded at."""
@@ -74,7 +74,7 @@ class KnownProgram:
         self.fresh = probe.fresh
 
     def with_tensors_of(self, recording: Recording) -> "KnownProgram":
-        """The same program of functions that hold other tensors."""
+        """This program, of functions that hold other tensors."""
         other = copy(self)
         other.outside, other.situations = recording.outside, {}
         return other
@@ -84,7 +84,7 @@ class KnownProgram:
         return self.is_like(recording) and recording.holds(self.outside)
 
     def is_like(self, recording: Recording) -> bool:
-        """The same, with whatever tensors."""
+        """Whether a recording is of the same functions, with whatever tensors."""
         if recording.skeleton != self.skeleton or len(recording.numbers) != len(self.numbers):
             return False
         for place, (number, probed) in enumerate(zip(recording.numbers, self.numbers, strict=True)):
@@ -127,13 +127,13 @@ class Catalogue:
     ) -> None:
         self.has_leaves, self.has_late_leaves, self.by = has_leaves, has_late_leaves, by
         self.functions: PassFunctions | None = functions
-        """Those to record, where there are new degrees."""
+        """The functions to record, where there are new degrees."""
         self.given, self.edges = dict(nodes), dict(edges)
         self.entries: list[KnownProgram] = []
         self.written: dict[str, Kind] = {}
         """The fields that programs write."""
         self._found: dict[tuple[int, bool, int | None], KnownProgram | None] = {}
-        """By degree, whether others of the frontier have messages, and the number by which functions decide, if any."""
+        """Program by degree, whether others of the frontier have messages, and the number by which functions decide."""
         self._leaf: dict[str, Kind] | None = None
         """What leaves write."""
         self._reduced: dict[tuple[int, int | None], dict[str, Kind]] = {}
@@ -159,7 +159,7 @@ class Catalogue:
         return None if entry is None else entry.program
 
     def entry(self, degree: int, others: int = 0, number: int | None = None) -> KnownProgram | None:
-        """The same, with what it was made of."""
+        """The program of nodes of a degree, with what it was made of."""
         for key in ((degree, bool(others), None), (degree, bool(others), number)):
             if key in self._found:
                 return self._found[key]
@@ -178,11 +178,11 @@ class Catalogue:
         self._found = {met: entry for met, entry in self._found.items() if entry is None or entry in entries}
 
     def programs(self) -> dict[int, NodeProgram]:
-        """By the degrees that were met, of nodes that do not keep what they have."""
+        """Programs by the degrees that were met, of nodes that do not keep what they have."""
         return {degree: entry.program for (degree, others, _), entry in self._found.items() if entry and not others}
 
     def _situation(self, degree: int, others: int, number: int | None) -> Situation:
-        """Of nodes of a degree."""
+        """The situation of nodes of a degree."""
         kind = None if self.by is None or number is None else NodeKind(self.by, number)
         if degree == 0 and not others:
             return Situation(self.given, 0, kind=kind)

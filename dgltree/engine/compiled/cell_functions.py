@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dgltree.engine.aggregation import Aggregation
 from dgltree.engine.compiled.cell_rows import RowKind, maps_of
 from dgltree.engine.compiled.held_tensors import HeldSource
-from dgltree.engine.contract import CellBase, CellContract, Children, Rows, Send, State, StepRows
+from dgltree.engine.contract import CellBase, CellContract, Children, Map, Send, State, StepRows
 from dgltree.engine.kernels.dispatch import is_as_written
 from dgltree.engine.typed_linear import Linear, Matrices
 from dgltree.support.torch_internals import hooks_of
@@ -51,7 +51,7 @@ class MailboxRows(StepRows):
     def children(self) -> Children:
         return {part: rows.unbind(1) for part, rows in self._mailbox.items()}
 
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         i = self._mailbox["h"].flatten(1)
         i = i if drop is None else drop(i)
         return [self.linear(name, i) for name in names]
@@ -122,7 +122,7 @@ def recorded_functions(cell: CellBase) -> dict[int | None, int]:
 def sources_of(
     cell: CellBase, matrices: Mapping[str, Matrices], outside: Sequence[Tensor], kind: RowKind
 ) -> list[HeldSource | None]:
-    """Those of what a program holds that was recorded with the maps of a kind of rows; None for other tensors."""
+    """The sources of what a program holds that was recorded with the maps of a kind of rows; None for other tensors."""
     known = {id(parameter): HeldSource(name, None) for name, parameter in cell.named_parameters()}
     for name, own in maps_of(cell, kind.arity).items():
         place = own.position[kind.function]

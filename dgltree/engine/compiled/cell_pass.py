@@ -51,7 +51,7 @@ class PreparedCell(NamedTuple):
     rows: CellRows
     code: "PassCode"
     programs: list[NodeProgram]
-    """Of each kind of rows."""
+    """The program of each kind of rows."""
     held: HeldTensors
     fields: State
     """What is given, by ``node NAME``."""
@@ -126,7 +126,7 @@ def compiled_states(
 def drawn_masks(
     cell: CellBase, rows: CellRows, schedule: Schedule, programs: Sequence[NodeProgram]
 ) -> list[list[Tensor]]:
-    """Those of each kind of rows, drawn step after step, as torch's operations would."""
+    """The masks of each kind of rows, drawn step after step, as torch's operations would."""
     by_edge = not isinstance(cell, CellContract)  # on the way down a step computes messages, one for each row
     of_arity = {kind.arity: program for kind, program in zip(rows.kinds, programs, strict=True)}
     drawn: dict[int | None, list[Tensor]] = {}
@@ -193,7 +193,7 @@ def prepare_cell(
 def programs_of(
     cell: CellBase, weights: Mapping[str, Tensor], degrees: Sequence[int], kinds: Mapping[str, Kind]
 ) -> tuple[KnownFunctions, dict[int | None, ArityProgram]]:
-    """Those of rows with some numbers of children; a cell that takes any number has one for all."""
+    """Functions and programs of rows with some numbers of children; a cell that takes any number has one for all."""
     options = options_of(cell)
     key = None if options is None else (options, *degrees, *kinds.items(), tuple(weights), torch.is_grad_enabled())
     if key is not None and (before := _of_ours.get(key)) is not None:

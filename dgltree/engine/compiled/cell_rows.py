@@ -62,7 +62,7 @@ class CellRows(PassRows):
         self.is_in_order = bool((self.nodes.diff() > 0).all())
         """Whether they are as in the schedule."""
         self.runs = ProgramRuns.of(self, kind[self.nodes.numpy()[self.bunches[:, 0]]])
-        """By the kind of rows."""
+        """The runs of rows, by their kind."""
         self.held: HeldByKinds | None = None
         """Which tensors programs held in the pass before."""
 
@@ -133,13 +133,13 @@ def places_of(cell: CellBase, arity: int | None, function: int) -> tuple[int, ..
 
 
 def maps_of(cell: CellBase, arity: int | None) -> dict[str, TypedLinear]:
-    """Those of the rows of an arity, by their whole names."""
+    """The maps of the rows of an arity, by their whole names."""
     ending = f"_{cell.key(arity)}"
     return {name: own for name, own in cell.named_maps().items() if name.endswith(ending)}
 
 
 def rows_of(schedule: Schedule, cell: CellBase) -> CellRows:
-    """Those of a cell, made once."""
+    """The rows of a cell, made once."""
     positions = [own.position for own in cell.named_maps().values()]
     known: list[tuple[list[dict[int, int]], CellRows]] = vars(schedule).setdefault("_cell_rows", [])
     for others, rows in known:

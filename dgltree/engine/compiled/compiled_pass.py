@@ -53,7 +53,7 @@ RECOMPUTED_ROWS = 4096
 LINE = 64
 """Bytes of a cache line, at one of which regions begin: a BLAS may round otherwise where rows lie otherwise."""
 MOST_CALLS = 8
-"""Of the function of products that are gradients of matrices: what threads share."""
+"""Calls of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
 """Numbers that gradients of held tensors, such as tables, have in all copies: where there would be more, parts are
 computed in turn."""
@@ -94,7 +94,7 @@ class PassCode:
         self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
 
     def names(self, forms: Sequence[int]) -> list[list[str]]:
-        """Of the arrays of the code, in the order of their numbers there, as each of some programs has them."""
+        """The names of the code's arrays, in the order of their numbers there, as each of some programs has them."""
         found = self.known_names.get(tuple(forms))
         if found is None:
             found = self.known_names[tuple(forms)] = [self._names(*each) for each in enumerate(forms)]
@@ -423,7 +423,7 @@ class FunctionPass:
     # Backward.
 
     def backward(self, gradients: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
-        """Those of all that was given."""
+        """The gradients of all that was given."""
         for (name, kind), gradient in zip(self.code.states.items(), gradients, strict=True):
             if kind.dtype.is_floating_point:
                 if gradient is None:
@@ -583,7 +583,7 @@ class _Replaced(TorchFunctionMode):
     def __init__(self, tensors: Mapping[int, Tensor]) -> None:
         super().__init__()
         self.tensors = tensors
-        """By the id of what they stand for."""
+        """Tensors by the id of what they stand for."""
         self.met: set[int] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

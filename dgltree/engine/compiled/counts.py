@@ -20,7 +20,7 @@ class CountQuestion(NamedTuple):
     """What it was compared with."""
     answer: object
     line: object
-    """Of the user's function; None if there is none."""
+    """The line of the user's function; None if there is none."""
 
 
 class Count(int):

@@ -212,7 +212,7 @@ RULES: dict[str, Rule] = {
         lambda y, a, g: v.multiply(g, v.multiply(constant(2 / pi**0.5), v.unary("exp", v.negative(v.multiply(a, a)))))
     ),
 }
-"""By the name of an operation: its operands, and the gradient that each gets."""
+"""Name of an operation to a rule: its operands, and the gradient that each gets."""
 
 Give = Callable[[Value, Value, Space, int], None]
 
@@ -251,4 +251,4 @@ ACROSS: dict[str, Callable[[Value, Value, Give], None]] = {
     "largest_edge": _extreme_of_edges,
     "smallest_edge": _extreme_of_edges,
 }
-"""The same where operands have another space or width than the result."""
+"""Name of an operation to its rule where operands have another space or width than the result."""

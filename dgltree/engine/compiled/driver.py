@@ -65,7 +65,7 @@ class PassPrinter(Printer):
         super().__init__(is_double)
         self.states, self.wanted, self.reverse = states, wanted, reverse
         self.read_states = frozenset() if reverse else states
-        """Those of which edges bring what was written."""
+        """The states of which edges bring what was written."""
         loads = (load.arguments[0] for program in programs for load in program.loads() if load.operation == "load")
         sources = {place.name for place in loads if place.array in ("source", "child")}
         self.pulled = frozenset() if reverse else sources - states

@@ -11,7 +11,7 @@ from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.values import Value, constant
 
 POWERS = (-1.0, -0.5, 0.5, 2.0, -2.0)
-"""Of the degree, that a number may follow which is no polynomial: 1 / K, 1 / sqrt(K) and so on."""
+"""Powers of the degree that a number may follow which is no polynomial: 1 / K, 1 / sqrt(K) and so on."""
 
 
 class Follows(NamedTuple):
@@ -77,7 +77,7 @@ class Following:
         self.number, self.follows = number, follows
 
     def __index__(self) -> int:
-        """As a size: what it stands for is found from the axes, and compared between recordings."""
+        """The number as a size: what it stands for is found from the axes, and compared between recordings."""
         return int(self.number)
 
     def value(self) -> Value:

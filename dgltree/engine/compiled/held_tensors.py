@@ -19,9 +19,9 @@ class HeldPlace(NamedTuple):
     """What a program holds: a tensor, or an entry of one."""
 
     tensor: int
-    """Its number among those of the pass."""
+    """The tensor's number among those of the pass."""
     entry: int | None = None
-    """Of an entry, its index along the first axis; None for the whole tensor."""
+    """The index of an entry along the first axis; None for the whole tensor."""
 
 
 class HeldTensors(NamedTuple):
@@ -30,7 +30,7 @@ class HeldTensors(NamedTuple):
     tensors: list[Tensor]
     """Each once."""
     places: tuple[tuple[HeldPlace, ...], ...]
-    """Of each program, in the order of its tensors from outside."""
+    """The places of each program, in the order of its tensors from outside."""
 
     @classmethod
     def whole(cls, bound: Sequence[BoundProgram]) -> "HeldTensors":
@@ -56,7 +56,7 @@ class HeldSource(NamedTuple):
     """Where a tensor that a program holds comes from."""
 
     name: str
-    """Of a map, whole; or of a parameter of the cell."""
+    """The whole name of a map, or that of a parameter of the cell."""
     kind: str | None
     """"weight" or "bias" of a map; None for a parameter."""
 
@@ -85,7 +85,7 @@ class HeldByKinds:
         self.of_arity = of_arity
         maps = cell.named_maps()
         numbers: dict[Any, int] = {}
-        """Of tensors, by their source, or by the program that holds one without, and its place there."""
+        """Numbers of tensors by their source, or by the program that holds one without, and its place there."""
         places = []
         for arity, function in kinds:
             of_kind = []

@@ -24,7 +24,7 @@ NOWHERE, FORWARD, BACKWARD, CHUNKS, FIRST_HELD = range(5)
 """Regions: none; products of each way; chunks of the gradients of matrices; then what is held."""
 INTO, SIZES = WEIGHT_PRODUCT.index("into"), WEIGHT_PRODUCT.index("rows")
 BASE, STRIDE, LENGTH, COPY = range(4)
-"""Of an array: where it begins, its columns, its rows, and the bytes from that of one part to that of the next."""
+"""What is kept of an array: where it begins, its columns, its rows, and the bytes from one part's to the next one's."""
 
 
 class ProductSide(NamedTuple):
@@ -39,7 +39,7 @@ class WeightProduct(NamedTuple):
     """The gradient of a matrix that some rows were multiplied by: ``into += left^T right``."""
 
     region: int
-    """Of the gradient."""
+    """The region of the gradient."""
     offset: int
     rows: int
     left: ProductSide
@@ -80,7 +80,7 @@ class PassMemory:
         self.runs, self.shapes, self.keeps = runs, shapes, keeps
         self.item = programs[0].dtype.itemsize
         self.index: dict[str, tuple[int | slice, int]] = {}
-        """Of each array its programs, all of them for an array of the pass, and its number."""
+        """Array to its programs, all of them for an array of the pass, and its number."""
         for number, of_program in enumerate(names):
             for array, name in enumerate(of_program):
                 self.index[name] = (slice(None) if name in self.index else number), array

@@ -89,11 +89,11 @@ class Access(NamedTuple):
     a row is looked up."""
     part: int = 0
     rows: int = 1
-    """Of each node or edge, for products and masks."""
+    """Rows of each node or edge, for products and masks."""
     is_whole: bool = False
     skip: int = 0
     step: int = 0
-    """As of :class:`Location`."""
+    """What these are of a :class:`Location`."""
 
     @property
     def is_of_child(self) -> bool:
@@ -156,9 +156,10 @@ ARGUMENTS = {
     "scratch": I8.as_pointer(),
     "wrong": I64.as_pointer(),
 }
-"""Of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of products
-of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row begin, the row
-of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not have."""
+"""Arguments of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of
+products of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row
+begin, the row of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not
+have."""
 
 
 class Function:
@@ -222,7 +223,7 @@ class _RowsFunction(Function):
         values = ordered([*(store.value for store in stores), *indices])
         printer.widest = max(printer.widest, *(value.width for value in values), *(store.width for store in stores))
         self.bases: dict[str, tuple[ir.Value, ir.Value]] = {}
-        """Of each array: its memory and its stride."""
+        """Array to its memory and its stride."""
         self.sized: dict[int, ir.Value] = {}
         accessed = self._accessed(values)
         self.apart = Scopes(accessed)
@@ -426,7 +427,7 @@ class _RowsFunction(Function):
         return put
 
     def position(self) -> ir.Value:
-        """Of the edge in its mailbox."""
+        """The position of the edge in its mailbox."""
         return self.builder.sub(self.edge, self.begin)
 
     # -----------------------------------------------------------------------------------------------------------------

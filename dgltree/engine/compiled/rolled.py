@@ -55,7 +55,7 @@ Blocks = dict[Location, tuple[ChildColumns, ...]]
 
 
 def blocks_of(program: NodeProgram, degree: int) -> Blocks | None:
-    """Those that a program reads, each behind the columns of the one before; None if some overlap, or the row ends."""
+    """The blocks that a program reads, each behind the columns of the last; None if some overlap, or the row ends."""
     steps: dict[Location, set[tuple[int, int, int]]] = {}
     for each in program.loads():
         if each.operation == "load" and each.arguments[0].step:
@@ -134,7 +134,7 @@ class _Rolling:
         return replace(product, rows=found, blocks=blocks[0], of_node=(widths.pop(), own))
 
     def _mask_columns(self, number: int, mask: Mask) -> int:
-        """Those of a mask's rows that are not the children's."""
+        """The columns of a mask's rows that are not the children's."""
         steps = (
             sum(block.step for block in self.known.get(Location("mask", number, part), ())) for part in range(mask.rows)
         )
@@ -277,7 +277,7 @@ class _Rolling:
 
 
 def _again(of: Value, operands: list[Value]) -> Value:
-    """The same operation of other values."""
+    """The operation of a value, of other operands."""
     rest = iter(operands)
     arguments = [next(rest) if isinstance(each, Value) else each for each in of.arguments]
     space = max([of.space, *(each.space for each in operands)])

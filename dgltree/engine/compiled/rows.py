@@ -55,7 +55,7 @@ class Bunch(NamedTuple):
     rows: slice
     """Among those of the plan."""
     edges: slice
-    """Those that lead to them, among those of the plan."""
+    """The edges that lead to them, among those of the plan."""
 
 
 def bunches(plan: TopoPlan) -> Iterator[Bunch]:
@@ -160,7 +160,7 @@ class PassRows:
 
     @cached_property
     def addresses(self) -> dict[str, int]:
-        """Of the tables that machine code reads."""
+        """The addresses of the tables that machine code reads."""
         names = ("first_edge", "child", "out_edges", "first_out")
         return {name: getattr(self, name).ctypes.data for name in names}
 
@@ -190,7 +190,7 @@ class PlanRows(PassRows):
         bunch, places = np.repeat(np.arange(len(found)), sizes), plan.nodes.numpy()
         super().__init__(frontier, bunch, degree, source, plan.nodes, plan.edges, places, part_first=True)
         self.met = _met(plan, [found[number] for number in self.given_bunches])
-        """Of a plan that no field divides."""
+        """What nodes meet where no field divides the plan."""
 
     def by(self, name: str, numbers: Numbers) -> MetRows:
         """What is met, with the numbers of a field, (N,) by row. Those of a frontier are equal.
@@ -258,9 +258,9 @@ class ProgramRuns(NamedTuple):
     bounds: Numbers
     """(parts + 1,), where the runs of each part begin."""
     slots: list[Numbers]
-    """Of each program, (parts + 1,): where its rows of each part begin among all of its rows."""
+    """For each program, (parts + 1,): where its rows of each part begin among all of its rows."""
     edge_slots: list[Numbers]
-    """The same of the edges that lead to them."""
+    """For each program, (parts + 1,): where the edges that lead to these rows begin."""
     program: Numbers
     """(N,), of each row, -1 for none."""
     first_edge: Numbers
@@ -349,4 +349,4 @@ class RunsPiece(NamedTuple):
     first: int
     """The number of the first of them."""
     begins: list[tuple[int, int]]
-    """Of each program, its first slot and its first edge slot among those of the pass."""
+    """For each program its first slot and its first edge slot among those of the pass."""

@@ -17,7 +17,7 @@ from dgltree.engine.compiled.translator import Rule, ValueTranslator
 from dgltree.engine.compiled.values import Location, Space, Value, constant
 
 RULES: dict[str, Rule] = {}
-"""By the name of an operation."""
+"""Name of an operation to its rule."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:

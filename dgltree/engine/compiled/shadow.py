@@ -48,7 +48,7 @@ class Shadow:
         self.tensors: list[Tensor] = []
         self.first = self._run(functions)
         self.sources: list[int | Tensor] = []
-        """Of each tensor that a program holds: its number among those held, or itself if it never changes."""
+        """What each tensor is that a program holds: its number among those held, or itself if it never changes."""
         self.kinds: list[Any] = []
 
     def trace(self, outside: Sequence[Tensor], fresh: frozenset[int]) -> bool:
@@ -117,7 +117,7 @@ class _Calls(CountMode):
         self.held: list[Tensor] = []
         """Tensors that were there before, in the order of their first use."""
         self.made: list[Tensor] = []
-        """Those that were computed."""
+        """Tensors that were computed."""
         self._places: dict[int, tuple[str, int]] = {}
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -54,7 +54,7 @@ class ValueTranslator:
         self.followed = followed
         self.algebra = TensorAlgebra(recording.rows, None if by_child else recording.degree)
         self.results: list[Any] = []
-        """Of each operation so far."""
+        """The result of each operation so far."""
         self.hoisted: list[Hoisted] = []
         self.held: list[Ref] = []
         self.products: list[Product] = []

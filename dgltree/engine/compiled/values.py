@@ -31,7 +31,7 @@ class Location(NamedTuple):
     result of one; ``mask``: random numbers; ``given`` and ``product_input``: gradients of a field and of the input of a
     product."""
     name: str | int
-    """Of the field, or the number among those that are held, the products or the masks."""
+    """The name of the field, or the number among those that are held, the products or the masks."""
     part: int = 0
     """The number of the edge for a child; of the row, where a product or a mask has several for each node or edge."""
     skip: int = 0
@@ -190,7 +190,7 @@ def as_float(x: Value) -> Value:
 
 
 def maximum(x: Value, y: Value) -> Value:
-    """As torch's: NaN passes, and equal ones share the gradient."""
+    """torch's maximum: NaN passes, and equal ones share the gradient."""
     return value("maximum", x, y, kind=_kind(x, y))
 
 

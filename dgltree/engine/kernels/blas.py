@@ -17,7 +17,7 @@ NAMES: dict[torch.dtype, tuple[str, type[np.floating]]] = {
 
 @cache
 def product_address(dtype: torch.dtype) -> int | None:
-    """Of the product of matrices (BLAS's gemm, by Fortran's rules); None if there is none that is right.
+    """The address of the product of matrices (BLAS's gemm, by Fortran's rules); None if there is none that is right.
 
     It is looked for in torch's library and in what that was linked with.
     """

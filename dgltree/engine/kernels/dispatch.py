@@ -152,7 +152,7 @@ TRITON = Backend(
     by_shape=True,
 )
 BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
-"""By the type of a device."""
+"""The backend of each type of device."""
 
 
 MODES = ("on", "cached", "off", "required")
@@ -281,7 +281,7 @@ def path_kernel(cell: CellContract) -> "tuple[type[NumbaPaths], Fused] | None":
 
 
 def _shapes(cell: CellContract, schedule: Schedule) -> list[KernelShape]:
-    """Those of all steps of a pass."""
+    """The shapes of a kernel for all steps of a pass."""
     schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
     depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0

@@ -35,9 +35,9 @@ class BackwardResult(NamedTuple):
     leaf_memory: Tensor
     """(leaves, depth, n), or (0, depth, n) if the leaves' memory is all zeros."""
     inputs: list[Tensor | None]
-    """Of what :meth:`CellPass.inputs` gave, if it gave something."""
+    """What :meth:`CellPass.inputs` gave, for each map; None where it gave nothing."""
     parameters: dict[str, Tensor]
-    """Of the maps, by name."""
+    """Name of a map's weight or bias to the tensor."""
 
 
 class CellPass:
@@ -84,7 +84,7 @@ class CellPass:
         self.pre: dict[int, Tensor]
 
     def least_bytes(self) -> int:
-        """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
+        """Bytes of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
         schedule, n = self.schedule, self.n
         numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
         gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self._slots().items())
@@ -138,7 +138,7 @@ class CellPass:
         return found
 
     def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
-        """Those that are not a step, h (leaves, n) and the memory."""
+        """The states of leaves that are not a step, h (leaves, n) and the memory."""
         if self.cell.leaf == "gates":
             weight = next(self.cell.parameters())
             return [weight.new_empty(0, *shape) for shape in self.cell.state.values()]
@@ -150,7 +150,7 @@ class CellPass:
         return self.input_products(self._x(batch), weights)
 
     def input_products(self, x: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """The same, of x (slots, d) of each map."""
+        """What the x (slots, d) of each map add to its gates; None if no row has an x."""
         products: list[Tensor | None] = []
         for key, own in zip(self.maps, x, strict=True):
             if own is not None:
@@ -238,7 +238,7 @@ class CellPass:
         return like.new_empty(leaves, self.n), like.new_empty(0 if self.base else leaves, self.depth, self.n)
 
     def _input_gradients(self) -> list[Tensor | None]:
-        """Those of the gates, where x was added."""
+        """The gradients of the gates to which an x was added."""
         return [None if self.given[key] is None else gates for key, gates in self.pre.items()]
 
     def _masks(self) -> Tensor:

@@ -39,7 +39,7 @@ class MapChunks(NamedTuple):
     """Where the tables of :class:`Tiles` have those of one map."""
 
     first: int
-    """Its first chunk."""
+    """The map's first chunk."""
     stop: int
     """The first chunk of the next map."""
     matrix: int
@@ -74,7 +74,7 @@ class Tiles(PickledAsArrays):
 
 
 def make_tiles(table: np.ndarray, steps: list[int], maps: list[Map]) -> Tiles:
-    """Those of a table of runs, as :class:`dgltree.engine.kernels.layout.Layout` has it, on the CPU."""
+    """The tiles of a table of runs, as :class:`dgltree.engine.kernels.layout.Layout` has it, on the CPU."""
     start, stop, slot, matrix, edge, key = table.T
     length, arity = stop - start, np.array([each.arity for each in maps])[key]
 
@@ -121,9 +121,9 @@ class Layout(Movable):
     leaf_step: bool
     """Whether the leaves are a step."""
     matrices: dict[int, dict[int, int]]
-    """By arity, function to matrix."""
+    """Arity to the matrix of each function."""
     rows: dict[int, int]
-    """By arity, how many have gates."""
+    """Arity to the number of rows that have gates."""
     table: Tensor
     """(runs, 6) int64, on the CPU: rows of one step and matrix, step after step. The slot is their first place among
     the gates of the map, the edge the first that leads to them, the key the number of the map.
@@ -161,7 +161,7 @@ class Layout(Movable):
         return found
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
-        """The same; what only a CPU reads stays there."""
+        """This layout with other index tensors; what only a CPU reads stays there."""
         moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
         tiles = None if self.tiles is None else self.tiles.map(function)
         return Layout(self.leaf_step, self.matrices, self.rows, self.table, self.steps, *moved, tiles=tiles)
@@ -190,7 +190,7 @@ def gate_maps(cell: CellContract, schedule: Schedule) -> dict[int, TypedLinear]:
 
 
 def layout(schedule: Schedule, cell: CellContract) -> Layout:
-    """Of a pass of a cell along a schedule that has steps."""
+    """Where the gates of a pass of a cell lie, along a schedule that has steps."""
     leaf_step = cell.leaf == "gates"
     schedule = schedule.with_leaf_step() if leaf_step else schedule
     maps, parents = gate_maps(cell, schedule), _parents(schedule)

@@ -97,7 +97,7 @@ def join(before, chosen, known, count, next_row, missing, after):
 
 @compile_kernel
 def leftmost_best(values, near, found):
-    """As :func:`dgltree.encoders.latent.choice.leftmost_best` of values (S,); what is found becomes -inf there."""
+    """:func:`dgltree.encoders.latent.choice.leftmost_best` of values (S,); what is found becomes -inf there."""
     nothing, largest = values.dtype.type(-np.inf), values.dtype.type(0)
     for j in range(len(values)):
         largest = max(largest, abs(values[j]) if values[j] != nothing else largest)
@@ -198,7 +198,7 @@ class PairKernel:
 
     @staticmethod
     def number(known: tuple[Tensor, Tensor, Tensor], count: int, left: Tensor, right: Tensor, found: Tensor) -> int:
-        """As ``number_all``; ``known`` are keys, numbers and pairs, with room for as many more."""
+        """``number_all`` of tensors; ``known`` are keys, numbers and pairs, with room for as many more."""
         return int(number_all(*_arrays(known), count, *_arrays((left, right, found))))
 
     @staticmethod
@@ -211,7 +211,7 @@ class PairKernel:
         missing: Tensor,
         after: tuple[Tensor, ...],
     ) -> tuple[int, int]:
-        """As the function above.
+        """The compiled function of this name, of tensors.
 
         Args:
             before: rows (b, K', S), pairs and gaps (b, K', S - 1).
@@ -257,12 +257,12 @@ class BeamKernel:
         noise: tuple[Tensor, Tensor],
         after: tuple[Tensor, ...],
     ) -> None:
-        """As the function above."""
+        """The compiled function of this name, of tensors."""
         choose(near, epsilon, scores.numpy(), *map(_arrays, (beams, noise, after)))
 
     @staticmethod
     def choose_back(epsilon: float, *tensors: Tensor) -> None:
-        """As the function above."""
+        """The compiled function of this name, of tensors."""
         choose_back(epsilon, *_arrays(tensors))
 
     @classmethod

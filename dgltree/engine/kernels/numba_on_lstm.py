@@ -148,19 +148,19 @@ class ONLSTMKernel:
         self._arrays = gates, rows.present.numpy(), states, cells, masters
 
     def forward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`; of pre-activations the gates are
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`, compiled; of pre-activations the gates are
         made in place.
         """
         start, stop, first, earlier = self._bounds[t]
         over_rows(forward, start, stop, earlier - start, first - start, *self._arrays)
 
     def start_backward(self, given: LayerGradients) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`, compiled."""
         gates, present, _, cells, _ = self._arrays
         self._given = gates, present, cells, *(part.numpy() for part in given)
 
     def backward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`, compiled."""
         start, stop, first, earlier = self._bounds[t]
         over_rows(backward, start, stop, earlier - start, first - start, *self._given)
 

@@ -105,7 +105,7 @@ class NumbaPaths:
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_slots.SlotKernel.compile`."""
+        """Whether the kernel is there: see :meth:`dgltree.engine.kernels.numba_slots.SlotKernel.compile`."""
         nothing, rows = Nothing(dtype), torch.empty(0, 0, dtype=torch.int64)
         tables, roots = PathTables(rows, rows, nothing.matrix), torch.empty(0, 0, 0, dtype=dtype)
         given = cls._arguments(options, tables, 0, nothing.states, nothing.states, roots)

@@ -191,13 +191,13 @@ class SlotKernel:
 
     @staticmethod
     def forward(counts: Tensor, gelu: bool, eps: float, *arguments: Any) -> None:
-        """As the function above."""
+        """The compiled ``forward`` of this file, of tensors."""
         blas = product_address(arguments[-1].dtype)
         forward(counts.numpy(), gelu, blas, eps, *map(_arrays, arguments))
 
     @staticmethod
     def backward(counts: Tensor, gelu: bool, *arguments: Any) -> None:
-        """As the function above."""
+        """The compiled ``backward`` of this file, of tensors."""
         blas = product_address(arguments[0].dtype)
         backward(counts.numpy(), gelu, blas, *map(_arrays, arguments))
 

@@ -23,7 +23,7 @@ MAX_COLUMNS = 64
 ADDED = 1024
 """Numbers that a program adds up."""
 WARPS = 4
-"""Of a program of a product."""
+"""Warps of a program of a product."""
 
 
 class TritonKernel:
@@ -122,7 +122,7 @@ class TritonKernel:
         self._rows(leaves, arguments, constants, None)((len(d_h), 1, 1))
 
     def gradients(self, chunks: MapChunks, gates: Gates) -> tuple[Tensor, Tensor]:
-        """Those of a map's weight and bias, when all steps are done: partial sums of chunks of rows, added in order."""
+        """The gradients of a map's weight and bias, when all steps are done: sums of chunks of rows, added in order."""
         tiles, (h, _, _, children) = self._tiles, self._states
         (matrices, width, inputs), side = gates.weight.shape, self._columns
         count = chunks.stop - chunks.first
@@ -155,7 +155,7 @@ class TritonKernel:
         return multiply, rows, triton.cdiv(width, self._columns)
 
     def _start_rows_back(self, gates: Gates) -> tuple[Launch, Launch, int]:
-        """The same backward: rows, products."""
+        """What the backward pass launches at a step: rows, products."""
         sent, (_, memory, base, children), tiles = self._sent, self._states, self._tiles
         width = gates.pre.shape[1]
         arguments = (
