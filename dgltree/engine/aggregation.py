@@ -186,7 +186,7 @@ AGGREGATIONS: dict[str, type[Aggregation]] = {
     "attention": AttentionAggregation,
     "bag": BagAggregation,
 }
-"""Name to class: what the options ``aggregation`` of a :class:`dgltree.cells.SumCell` and ``pooling`` of an encoder take."""
+"""Name to class: what ``aggregation`` of a :class:`dgltree.cells.SumCell` and ``pooling`` of an encoder take."""
 
 
 def aggregation_named(given: str | Aggregation, size: int, widens: bool = False) -> Aggregation:

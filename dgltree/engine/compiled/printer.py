@@ -156,8 +156,8 @@ ARGUMENTS = {
     "scratch": I8.as_pointer(),
     "wrong": I64.as_pointer(),
 }
-"""Arguments of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of
-products of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row
+"""Arguments of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows
+of products of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row
 begin, the row of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not
 have."""
 

@@ -216,7 +216,9 @@ def fused_pass(
         record: whether there may be a backward pass.
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
     """
-    fused = _fused_on_gpu(cell) if schedule.steps else None
+    if not schedule.steps or mode_now() == "off":
+        return None
+    fused = _fused_on_gpu(cell)
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -233,10 +235,11 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
     A loader plans for a cell on the CPU that is on a GPU later, so the layout is made where Triton is installed.
     """
-    if not schedule.steps or (fused := get_fused(cell)) is None:
-        return None
     is_on_gpu = _fused_on_gpu(cell) is not None
-    if not is_on_gpu and not (fused.family in TRITON.families and TRITON.installed()):
+    if not schedule.steps or not (is_on_gpu or TRITON.installed()):
+        return None
+    fused = get_fused(cell)
+    if fused is None or not (is_on_gpu or fused.family in TRITON.families):
         return None
     planned = layout(schedule, cell)
     if is_on_gpu:
@@ -246,14 +249,18 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
 def has_kernel(cell: CellContract) -> bool:
     """Whether passes of the cell on its device run through a kernel, if that compiles."""
-    backend = BACKENDS.get(next(cell.parameters()).device.type)
-    return backend is not None and mode_now() != "off" and _fused_on_gpu(cell) is not None and backend.installed()
+    if mode_now() == "off" or _fused_on_gpu(cell) is None:
+        return False
+    return BACKENDS[next(cell.parameters()).device.type].installed()
 
 
 def _fused_on_gpu(cell: CellContract) -> Fused | None:
     """What a cell says of its kernel, if it is where that runs; passes on a CPU are compiled from its ``combine``."""
-    backend, fused = BACKENDS.get(next(cell.parameters()).device.type), get_fused(cell)
-    return fused if fused is not None and backend is not None and fused.family in backend.families else None
+    backend = BACKENDS.get(next(cell.parameters()).device.type)
+    if backend is None or backend is NUMBA:  # Numba's kernels are for paths and sequences
+        return None
+    fused = get_fused(cell)
+    return fused if fused is not None and fused.family in backend.families else None
 
 
 def _takes(cell: CellContract, weights: Mapping[str, Tensor]) -> bool:
