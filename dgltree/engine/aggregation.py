@@ -58,12 +58,12 @@ class Aggregation(nn.Module, ABC):
         """Aggregate groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
         lead = torch.broadcast_shapes(*(slot["h"].shape[:-1] for slot in slots))
         count = lead.numel()
-        rows = {}
+        mailbox = {}
         for name, first in slots[0].items():
             shape = first.shape[slots[0]["h"].dim() - 1 :]
-            each = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
-            rows[name] = torch.cat(each, 1)
-        return {name: found.view(*lead, *found.shape[1:]) for name, found in self.of_mailbox(rows).items()}
+            columns = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
+            mailbox[name] = torch.cat(columns, 1)
+        return {name: rows.view(*lead, *rows.shape[1:]) for name, rows in self.of_mailbox(mailbox).items()}
 
 
 class SumAggregation(Aggregation):
@@ -135,9 +135,11 @@ class AttentionAggregation(Aggregation):
 
     def of_mailbox(self, rows: Messages) -> Messages:
         weight = (rows["h"] @ self.query * self.size**-0.5).softmax(1)
-        return {
-            name: (weight.view(*weight.shape, *[1] * (each.dim() - 2)) * each).sum(1) for name, each in rows.items()
-        }
+        aggregated = {}
+        for name, each in rows.items():
+            weights = weight.view(*weight.shape, *[1] * (each.dim() - 2))
+            aggregated[name] = (weights * each).sum(1)
+        return aggregated
 
 
 class BagAggregation(Aggregation):
@@ -157,25 +159,26 @@ class BagAggregation(Aggregation):
     def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
         h = rows["h"]
         sizes = _sum(h.new_ones(len(group)), group, count)
-        found = {name: _sum(each, group, count) * _like(1 / sizes.clamp(min=1), each) for name, each in rows.items()}
+        share = 1 / sizes.clamp(min=1)
+        means = {name: _sum(each, group, count) * _like(share, each) for name, each in rows.items()}
         highest = _extreme(h, group, count, "amax")
         # The terms are at most 1, and one of them is 1: no number of messages makes the logarithm inexact.
         base = highest.detach()
         total = _sum((h - base.index_select(0, group)).exp(), group, count)
         is_empty = (sizes == 0).unsqueeze(1)
         log_sum = base + total.masked_fill(is_empty, 1).log()
-        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p().unsqueeze(1)], 1)
-        return found
+        means["h"] = torch.cat([means["h"], highest, log_sum, sizes.log1p().unsqueeze(1)], 1)
+        return means
 
     def of_mailbox(self, rows: Messages) -> Messages:
         h = rows["h"]
-        found = {name: each.mean(1) for name, each in rows.items()}
+        means = {name: each.mean(1) for name, each in rows.items()}
         highest = h.amax(1)
         base = highest.detach()
         log_sum = base + (h - base.unsqueeze(1)).exp().sum(1).log()
         sizes = torch.ones_like(h[..., :1]).sum(1)
-        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p()], 1)
-        return found
+        means["h"] = torch.cat([means["h"], highest, log_sum, sizes.log1p()], 1)
+        return means
 
 
 AGGREGATIONS: dict[str, type[Aggregation]] = {

@@ -68,8 +68,15 @@ class TritonKernel:
         children, one = zero.repeat(arity), zero + 1
         states = States(torch.zeros(2, n, **where), torch.zeros(2, depth, n, **where), 0, children)
         chunks = MapChunks(first=0, stop=1, matrix=0, slot=0)
-        tile = torch.cat([one, one, zero, zero, zero])
-        tiles = Tiles(zero.repeat(6), tile, [0, 1], torch.cat([zero, one]), torch.cat([zero, one]), zero, [chunks])
+        tiles = Tiles(
+            rows=zero.repeat(6),
+            tiles=torch.cat([one, one, zero, zero, zero]),
+            steps=[0, 1],
+            chunks=torch.cat([zero, one]),
+            firsts=torch.cat([zero, one]),
+            edges=zero,
+            maps=[chunks],
+        )
         kernel = cls(options, states, tiles, torch.ones(2 * dropped, n, **where), True, precision)
         row = torch.zeros(1, width, **where)
         gates = Gates(row, torch.zeros(1, width, arity * n, **where), row.clone(), arity, False)
