@@ -87,7 +87,7 @@ def run(
     transformed = inside_transform()
     if not record and not transformed:
         return _in_buffers(Steps(cell, schedule, weights, traced, matrices), leaf, x_pre)
-    steps = Steps(cell, schedule.with_gathers(), weights, traced, matrices)
+    steps = Steps(cell, schedule, weights, traced, matrices)
     return _in_blocks(steps, leaf, x_pre, recompute and record and not transformed)
 
 
@@ -109,12 +109,6 @@ class Steps:
         self._maps = cell.named_maps()
         # Maps that ``weights`` lacks have hooks, or a forward of their own: they are called as modules.
         self._matrices = matrices_of(self._maps, weights) if matrices is None else matrices
-
-    @property
-    def plan(self) -> GatherPlan:
-        """Which rows each block reads."""
-        assert self.schedule.gathers is not None
-        return self.schedule.gathers
 
     def linear_for(self, arity: int | None, segments: Segments) -> Linear:
         """The maps of rows that have this arity and are sorted by function."""
@@ -217,17 +211,17 @@ def _in_buffers(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None]) ->
 
 def _in_blocks(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None], recompute: bool) -> State:
     """The states of a pass that autograd records. Block 0 are the leaves, block k the rows of step k - 1."""
-    plan = steps.plan
+    plan = steps.schedule.with_gathers()
     blocks = [{part: leaf[part] for part in steps.cell.state}]
     pieces = _Pieces(plan)
     pieces.put(0, blocks[0])
     for first, stop in _segments(steps.schedule) if recompute else [(1, len(plan.blocks))]:
         read = pieces.take_for(first, stop)
         x = x_pre[first - 1 : stop - 1]
-        new = _recomputed(steps, first, stop, read, x) if recompute else None
+        new = _recomputed(steps, plan, first, stop, read, x) if recompute else None
         if new is None:
             recompute = False  # from here on, see "Recomputation" above
-            new = _segment(steps, first, stop, read, x)
+            new = _segment(steps, plan, first, stop, read, x)
         for number, block in enumerate(new, first):
             pieces.put(number, block, first=_readers_before(plan, number, stop))
         blocks += new
@@ -267,15 +261,20 @@ def _readers_before(plan: GatherPlan, number: int, stop: int) -> int:
 
 
 def _segment(
-    steps: Steps, first: int, stop: int, read: Mapping[BlockPiece, State], x_pre: Sequence[Tensor | None]
+    steps: Steps,
+    plan: GatherPlan,
+    first: int,
+    stop: int,
+    read: Mapping[BlockPiece, State],
+    x_pre: Sequence[Tensor | None],
 ) -> list[State]:
     """The blocks ``first:stop``, from the pieces that they read of earlier ones."""
     blocks = []
-    pieces = _Pieces(steps.plan, dict(read))
+    pieces = _Pieces(plan, dict(read))
     for number, x in zip(range(first, stop), x_pre, strict=True):
         step = steps.schedule.steps[number - 1]
         block = steps.new_states(step, pieces.take(number), x)
-        pieces.put(number, block, last=_readers_before(steps.plan, number, stop))
+        pieces.put(number, block, last=_readers_before(plan, number, stop))
         blocks.append(block)
     return blocks
 
@@ -295,7 +294,12 @@ def _segments(schedule: Schedule) -> list[tuple[int, int]]:
 
 
 def _recomputed(
-    steps: Steps, first: int, stop: int, read: Mapping[BlockPiece, State], x_pre: Sequence[Tensor | None]
+    steps: Steps,
+    plan: GatherPlan,
+    first: int,
+    stop: int,
+    read: Mapping[BlockPiece, State],
+    x_pre: Sequence[Tensor | None],
 ) -> list[State] | None:
     """What ``_segment`` gives, which is run once more in the backward pass instead of keeping what that needs.
 
@@ -320,7 +324,7 @@ def _recomputed(
         own = {name: next(given) for name in parameter_names}
         weights = {name: next(given) for name in weight_names}
         again = Steps(cell, schedule, weights, traced)
-        blocks = with_parameters(cell, own, _segment, again, first, stop, pieces, x)
+        blocks = with_parameters(cell, own, _segment, again, plan, first, stop, pieces, x)
         return tuple(block[part] for block in blocks for part in parts)
 
     states = [state[part] for state in read.values() for part in parts]

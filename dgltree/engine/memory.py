@@ -226,6 +226,7 @@ def _first(schedule: Schedule, step: Step, rows: int) -> Step:
 
 
 def _within(segments: Segments, rows: int) -> Segments:
+    """The segments of the first rows."""
     return [(function, start, min(stop, rows)) for function, start, stop in segments if start < rows]
 
 

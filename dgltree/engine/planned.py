@@ -192,7 +192,9 @@ def plan(
         return _plan(as_batch(batch, "plan"), cell, share, downward)
 
 
-def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None) -> PlannedBatch:
+def _plan(
+    batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None
+) -> PlannedBatch:
     on_cpu = batch.to("cpu")
     any_arity = cell is not None and cell.any_arity
     checked = layout = down = None
@@ -207,11 +209,11 @@ def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: Do
         if layout is not None:
             layout = layout.to(batch.device)
         if not has_kernel(cell) and _is_for_torch(cell):
-            up = up.with_gathers()
+            up.with_gathers()
     if downward is not None:
         down = downward_schedule(on_cpu, downward, share)
         if _is_for_torch(downward):
-            down = down.with_gathers()
+            down.with_gathers()
         down = down.to(batch.device)
     return PlannedBatch(
         batch=batch,

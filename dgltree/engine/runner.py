@@ -13,7 +13,7 @@ from dgltree.engine.autograd import device_generator_state, restore_generator
 from dgltree.engine.compiled.recording import PassFunctions
 from dgltree.engine.compiled.run_functions import compiled_fields, why_not_compiled
 from dgltree.engine.frames import ChangedInPlaceError, EdgeBatch, Frame, MessageFunction, NodeBatch, NodeFunction
-from dgltree.engine.frontiers import Bucket, Frontier, FrontierPart, TopoPlan, topo_plan
+from dgltree.engine.frontiers import Frontier, FrontierPart, TopoPlan, topo_plan
 from dgltree.engine.function import message_function, reduce_function
 from dgltree.engine.kernels.dispatch import refuse_if_required
 from dgltree.engine.message_graph import EdgeType, Fields, MessageGraph, open_graph
@@ -510,7 +510,8 @@ class _Pass:
             if not bucket.degree and not functions.reduces_all:
                 continue
             place = f"{data.place}, degree {bucket.degree}"
-            mailbox = self._frame(messages, lambda name, k=k: _by_node(sent(name)[k], buckets[k]), place)  # type: ignore[misc]
+            mail = (bucket.rows, bucket.degree)
+            mailbox = self._frame(messages, lambda name, k=k, mail=mail: sent(name)[k].unflatten(0, mail), place)  # type: ignore[misc]
             nodes = self._frame(all_kinds, lambda name, k=k: own(name)[k], place)  # type: ignore[misc]
             ids = partial(self._ids, frontier, turn, bucket.start, bucket.rows)
             batch = NodeBatch(nodes, mailbox, bucket.rows, ids, lambda: self._ends([part]), frontier.ntype)
@@ -654,11 +655,6 @@ def _kinds_of(fields: Mapping[str, Tensor]) -> dict[str, FieldKind]:
 
 def _together(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)
-
-
-def _by_node(messages: Tensor, bucket: Bucket) -> Tensor:
-    """(rows, degree, *shape) of (rows * degree, *shape)"""
-    return messages.view(bucket.rows, bucket.degree, *messages.shape[1:])
 
 
 def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind], place: str) -> Fields:

@@ -177,10 +177,10 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
-    def with_gathers(self) -> "Schedule":
-        """This schedule, with a plan of the gathers of a pass that autograd records; made on the CPU, and once."""
+    def with_gathers(self) -> GatherPlan:
+        """The gathers of a pass that autograd records; planned on the CPU, and once."""
         if self.gathers is not None:
-            return self
+            return self.gathers
         with outside_transforms():
             # Block 0 is what a pass begins with, block k what step k computes.
             blocks = len(self.steps) + 1
@@ -191,7 +191,7 @@ class Schedule(Movable):
             reader = np.repeat(np.arange(1, blocks), widths)
             made = gather_plan(blocks, source, sources - bounds[source], reader)
             self.gathers = made.to(self.device)
-        return self
+        return self.gathers
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""

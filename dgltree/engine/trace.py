@@ -34,7 +34,11 @@ class Trace:
         """
         if self._closed:
             return
-        for name in self._asked(computed, sent):
+        names: Sequence[str] = self.names
+        if self.every:
+            computed_here = dict.fromkeys([*computed, *(sent or ())])
+            names = [name for name in computed_here if name not in self.cell.state]
+        for name in names:
             if sent is not None and name in sent:
                 self._edges.setdefault(name, {})[rows.start] = sent[name].detach()
             elif isinstance(value := computed.get(name), Tensor):
@@ -44,12 +48,6 @@ class Trace:
             elif rows.start:
                 known = sorted({*computed, *(sent or ())})
                 raise ValueError(f"trace {name!r}: {type(self.cell).__name__} computes {', '.join(known)}")
-
-    def _asked(self, computed: Computed, sent: Mapping[str, Tensor] | None) -> Sequence[str]:
-        if not self.every:
-            return self.names
-        there = [*computed, *(sent or ())]
-        return [name for name in dict.fromkeys(there) if name not in self.cell.state]
 
     def results(self, schedule: Schedule, batch: TreeBatch) -> State:
         """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""

@@ -65,10 +65,13 @@ class KnownProgram:
     """
 
     def __init__(self, program: NodeProgram, probe: Recording, followed: dict[int, Follows]) -> None:
-        self.program, self.followed = program, followed
+        self.program = program
+        self.followed = followed
         self.situations: dict[int | None, Situation] = {}
         """One of those for which it holds, for each number by which the functions decide."""
-        self.skeleton, self.numbers, self.degree = probe.skeleton, probe.numbers, probe.degree
+        self.skeleton = probe.skeleton
+        self.numbers = probe.numbers
+        self.degree = probe.degree
         self.outside: Sequence[Tensor] = probe.outside
         """What the functions hold now."""
         self.fresh = probe.fresh
@@ -76,7 +79,8 @@ class KnownProgram:
     def with_tensors_of(self, recording: Recording) -> "KnownProgram":
         """This program, of functions that hold other tensors."""
         other = copy(self)
-        other.outside, other.situations = recording.outside, {}
+        other.outside = recording.outside
+        other.situations = {}
         return other
 
     def holds_for(self, recording: Recording) -> bool:
@@ -125,10 +129,13 @@ class Catalogue:
         has_late_leaves: bool = False,
         by: str | None = None,
     ) -> None:
-        self.has_leaves, self.has_late_leaves, self.by = has_leaves, has_late_leaves, by
+        self.has_leaves = has_leaves
+        self.has_late_leaves = has_late_leaves
+        self.by = by
         self.functions: PassFunctions | None = functions
         """The functions to record, where there are new degrees."""
-        self.given, self.edges = dict(nodes), dict(edges)
+        self.given = dict(nodes)
+        self.edges = dict(edges)
         self.entries: list[KnownProgram] = []
         self.written: dict[str, Kind] = {}
         """The fields that programs write."""
@@ -190,14 +197,17 @@ class Catalogue:
             self.entry(0, 0, number)
         if others:
             self.entry(others, 0, number)
-        leaf = (self._leaf or {}) if self.has_leaves else {}
+        given = dict(self.given)
+        if self.has_leaves and self._leaf is not None:
+            given |= self._leaf
         asked = None if (others, None) in self._reduced else number
         zeros = self._reduced[others, asked] if others else None
-        return Situation({**self.given, **leaf}, degree, zeros, kind)
+        return Situation(given, degree, zeros, kind)
 
     def _entry(self, situation: Situation) -> tuple[KnownProgram | None, int | None]:
         """What is known of a situation, and the number that all nodes have, if functions asked for it."""
-        functions, degree = self.functions, situation.degree
+        functions = self.functions
+        degree = situation.degree
         assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
             return None, None
@@ -206,7 +216,7 @@ class Catalogue:
         recording = self._record(self._probed_rows[0], situation)
         self._check_fields(recording, situation)
         self._check_kinds(recording, situation)
-        entry = next((each for each in self.entries if each.holds_for(recording)), None)
+        entry = next((known for known in self.entries if known.holds_for(recording)), None)
         if entry is None:
             entry = self._new_entry(recording, situation)
             self._check_size(entry, recording)
@@ -237,9 +247,9 @@ class Catalogue:
 
     def _check_size(self, entry: KnownProgram, recording: Recording) -> None:
         """Refuses what takes long to compile."""
-        programs = {each.program.form: each.program for each in (*self.entries, entry)}
+        forms = {known.program.form for known in (*self.entries, entry)}
         why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
-        if len(programs) > MOST_PROGRAMS:
+        if len(forms) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
         check_values([entry.program], why)
@@ -247,15 +257,16 @@ class Catalogue:
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""
         why = None
-        found = next((each.with_tensors_of(recording) for each in self.entries if each.is_like(recording)), None)
-        if found is None and recording.degree:
-            found, why = self._for_any_degree(recording, situation)
-        if found is None:
-            found = self._for_one_degree(recording, situation, why)
+        alike = next((known for known in self.entries if known.is_like(recording)), None)
+        entry = None if alike is None else alike.with_tensors_of(recording)
+        if entry is None and recording.degree:
+            entry, why = self._for_any_degree(recording, situation)
+        if entry is None:
+            entry = self._for_one_degree(recording, situation, why)
         for rows in ROWS_TRIED if recording.degree <= 16 else FEWER_ROWS_TRIED:
-            if not found.holds_for(self._record(rows, situation)):
+            if not entry.holds_for(self._record(rows, situation)):
                 raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
-        return found
+        return entry
 
     def _record(self, rows: int, situation: Situation) -> Recording:
         """A recording. What the functions raise at made-up nodes is a reason like others."""
@@ -272,25 +283,30 @@ class Catalogue:
         self, recording: Recording, situation: Situation
     ) -> tuple[KnownProgram | None, NotAProgramError | None]:
         """The program for whatever degree that a recording is one of; or none, and the reason if it has a line."""
-        degrees = self._probed_degrees(recording.degree)
-        places = [(rows, situation._replace(degree=degree)) for rows in self._probed_rows for degree in degrees]
+        # Two numbers of nodes and two degrees: what follows these counts is told from what stays by the four corners.
+        low, high = (situation._replace(degree=degree) for degree in self._probed_degrees(recording.degree))
+        rows, more_rows = self._probed_rows
         try:
-            corners = [self._record(*places[0])]
-            if (known := self._one_by_one.get(corners[0].skeleton)) is not None:
-                return None, NotAProgramError(known)
-            corners += [self._record(*place) for place in places[1:]]
+            corner = self._record(rows, low)
+            reason = self._one_by_one.get(corner.skeleton)
+            if reason is not None:
+                return None, NotAProgramError(reason)
+            corners = [corner, self._record(rows, high), self._record(more_rows, low), self._record(more_rows, high)]
         except NotAProgramError as error:  # functions for some degrees alone
             return None, error
         followed = followed_numbers(corners)
         if followed is None or not all(_is_alike(corner, recording) for corner in corners):
             return None, None
         try:
-            first, last = (translate(corner, followed, by_child=False) for corner in (corners[0], corners[-1]))
+            first = translate(corners[0], followed, by_child=False)
+            last = translate(corners[-1], followed, by_child=False)
         except NotAProgramError as error:
             self._one_by_one[corners[0].skeleton] = str(error)
             return None, error
         entry = KnownProgram(first, corners[0], followed)
-        return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
+        if first.text() != last.text() or not entry.holds_for(recording):
+            return None, None
+        return entry, None
 
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
         """The program of a degree, with a loop over messages that are alike; others have values of their own each."""
@@ -314,14 +330,17 @@ class Catalogue:
 
     def _check_kinds(self, recording: Recording, situation: Situation) -> None:
         """Refuses functions that decide by very many numbers: each is recorded some times."""
-        kinds = {number for _, _, number in self._found} | {situation.kind and situation.kind.number}
-        if recording.asks_kind and len(kinds - {None}) > MOST_KINDS:
+        numbers = {number for _, _, number in self._found}
+        if situation.kind:
+            numbers.add(situation.kind.number)
+        if recording.asks_kind and len(numbers - {None}) > MOST_KINDS:
             raise NotAProgramError(f"by={self.by!r} has more than {MOST_KINDS} numbers, by which functions decide")
 
     def _check_fields(self, recording: Recording, situation: Situation) -> None:
         """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
         if not situation.degree and not situation.zeros:
-            self._leaf = recording.kinds if self._leaf is None else self._leaf
+            if self._leaf is None:
+                self._leaf = recording.kinds
             if self._leaf.keys() != recording.kinds.keys():
                 raise NotAProgramError(
                     f"nodes without messages write other fields for different numbers of {self.by!r}"

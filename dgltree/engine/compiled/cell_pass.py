@@ -182,7 +182,8 @@ def prepare_cell(
     given = {f"node {name}": rows_of_field for name, rows_of_field in fields.items()}
     for part in cell.state:
         if not _is_zero(leaf[part]):
-            given[f"node {part}"] = _with_rows(leaf[part], len(schedule))
+            later = leaf[part].new_zeros(len(schedule) - len(leaf[part]), *leaf[part].shape[1:])
+            given[f"node {part}"] = torch.cat([leaf[part], later])
     known, of_arity = programs_of(cell, weights, rows.degrees, kinds)
     programs = [of_arity[kind.arity].program for kind in rows.kinds]
     by_kinds = rows.held
@@ -236,8 +237,3 @@ def _is_zero(rows: Tensor) -> bool:
     """Whether rows are one 0 that was expanded, as the memories of embedded leaves are."""
     is_one_number = not rows.requires_grad and not any(rows.stride()) and bool(rows.numel())
     return is_one_number and not rows[(0,) * rows.dim()].item()
-
-
-def _with_rows(leaf: Tensor, count: int) -> Tensor:
-    """(count, *shape), those of leaves and then 0."""
-    return torch.cat([leaf, leaf.new_zeros(count - len(leaf), *leaf.shape[1:])])
