@@ -225,15 +225,18 @@ def _in_blocks(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None], rec
         for number, block in enumerate(new, first):
             pieces.put(number, block, first=_readers_before(plan, number, stop))
         blocks += new
-    # One part after the other, and the blocks of a part are let go before the next is joined.
-    return {part: torch.cat([block.pop(part) for block in blocks]) for part in steps.cell.state}
+    states = {}
+    for part in steps.cell.state:  # and the blocks of a part are let go before the next is joined
+        states[part] = torch.cat([block.pop(part) for block in blocks])
+    return states
 
 
 class _Pieces:
     """Rows of blocks on their way to the blocks that read them, each piece until it is read."""
 
     def __init__(self, plan: GatherPlan, waiting: dict[BlockPiece, State] | None = None) -> None:
-        self._plan, self._waiting = plan, waiting or {}
+        self._plan = plan
+        self._waiting = waiting or {}
 
     def put(self, number: int, block: State, first: int = 0, last: int | None = None) -> None:
         """Gather the pieces ``first:last`` of a new block."""
@@ -247,7 +250,10 @@ class _Pieces:
     def take(self, number: int) -> State:
         """What a block reads: part name to (edges, *shape)."""
         pieces = [self._waiting.pop(piece) for piece in self._plan.blocks[number].pieces]
-        return {part: self._plan.join(number, [piece[part] for piece in pieces]) for part in pieces[0]}
+        given = {}
+        for part in pieces[0]:
+            given[part] = self._plan.join(number, [piece[part] for piece in pieces])
+        return given
 
     def take_for(self, first: int, stop: int) -> dict[BlockPiece, State]:
         """The pieces that blocks ``first:stop`` read of those before them."""

@@ -503,7 +503,8 @@ def _slices(starts: np.ndarray, stop: int) -> list[slice]:
 
 def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
     """(N,) int64, the number of the frontier of each node, from 1 on; 0 for a node that is in none."""
-    source, target = flat.source, flat.target
+    source = flat.source
+    target = flat.target
     number = np.zeros(len(flat.ntype), np.int64)
     for k, given in enumerate(frontiers, 1):
         nodes = _flat_nodes(given, k - 1, flat)
@@ -516,7 +517,8 @@ def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
         number[nodes] = k
     late = np.flatnonzero((number[target] > 0) & (number[source] >= number[target]))
     if len(late):
-        a, b = source[late[0]], target[late[0]]
+        a = source[late[0]]
+        b = target[late[0]]
         raise ValueError(
             f"{flat.name(b)} of frontier {number[b] - 1} reads {flat.name(a)}, which is computed in frontier "
             f"{number[a] - 1}: give frontiers in the order in which nodes are read"

@@ -192,9 +192,7 @@ def plan(
         return _plan(as_batch(batch, "plan"), cell, share, downward)
 
 
-def _plan(
-    batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None
-) -> PlannedBatch:
+def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None) -> PlannedBatch:
     on_cpu = batch.to("cpu")
     any_arity = cell is not None and cell.any_arity
     checked = layout = down = None

@@ -186,7 +186,8 @@ def _planned_states(
 
 def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
-    schedule, batch = planned.schedule, planned.batch
+    schedule = planned.schedule
+    batch = planned.batch
     weights = cell.map_weights()
     check_weights(cell, weights, planned.device)
     tensors = chain(weights.values(), cell.parameters(), [] if batch.x is None else [batch.x])

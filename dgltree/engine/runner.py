@@ -337,7 +337,8 @@ def _compiled(
     if len(functions) != 1 or len(graph.nodes) > 1:
         refuse_if_required("not compiled: functions of edge types, or of nodes alone")
         return None
-    [ntype], [own] = graph.nodes, functions.values()
+    [ntype] = graph.nodes
+    [own] = functions.values()
     fields = compiled_fields(graph, plan, own.pass_functions, lambda given: by_torch(given)[ntype])
     return None if fields is None else {ntype: fields}
 

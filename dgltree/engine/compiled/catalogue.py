@@ -148,7 +148,8 @@ class Catalogue:
         self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
         sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
-        first, second, *_ = [prime for prime in PRIMES if all(size % prime for size in sizes)]
+        divisors = {prime for size in sizes for prime in PRIMES if size % prime == 0}
+        first, second, *_ = [prime for prime in PRIMES if prime not in divisors]
         self._probed_rows = first, second  # of which no size of a field is a multiple
 
     def program(self, degree: int, others: int = 0, number: int | None = None) -> NodeProgram | None:

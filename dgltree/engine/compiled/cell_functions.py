@@ -24,8 +24,10 @@ from dgltree.support.torch_internals import hooks_of
 
 INPUT = "x of the node"
 """The field of inputs, next to the states of nodes, whose names are a cell's own."""
-ADDED, SLOT = "added to the gates", "slot of the node"
-"""Fields of the way down: what a node's upward state adds to the gates, and its place among its siblings."""
+ADDED = "added to the gates"
+"""The field of the way down of what a node's upward state adds to the gates."""
+SLOT = "slot of the node"
+"""The field of the way down of a node's position among its siblings."""
 PLAIN = (int, float, bool, str, type(None), BuiltinFunctionType)
 """Attributes that say all that they do: torch's functions among them, but none of Python, which may read anything."""
 OF_TORCH = ("dropout", "gelu", "layer_norm")

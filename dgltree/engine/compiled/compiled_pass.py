@@ -85,7 +85,8 @@ class PassCode:
         printed = PassPrinter(is_double, programs, frozenset(self.states), wanted, reverse)
         self.text = str(printed.module)
         """In LLVM's language, until it is compiled: text and printer are megabytes."""
-        self.arrays, self.sent = list(printed.arrays), printed.sent
+        self.arrays = list(printed.arrays)
+        self.sent = printed.sent
         self.sizes = np.array(printed.sizes, np.int64)
         self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
         self.is_differentiable = wanted is not None
@@ -164,8 +165,13 @@ class FunctionPass:
         recompute: bool = False,
     ) -> None:
         self.recompute = recompute and code.is_differentiable
-        self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
-        self.programs, self.held = programs, held
+        self.code = code
+        self.rows = rows
+        self.runs = runs
+        self.again = again
+        self.masks = masks
+        self.programs = programs
+        self.held = held
         forms = [code.numbers[program.form] for program in programs]
         self.table = runs.table.copy()
         self.table[:, FORM] = np.array([*forms, -1])[
@@ -203,7 +209,8 @@ class FunctionPass:
 
         Raises :class:`OutsideTableError`.
         """
-        fields, outside = given[: len(self.names)], given[len(self.names) :]
+        fields = given[: len(self.names)]
+        outside = given[len(self.names) :]
         for name, tensor in zip(self.names, fields, strict=True):
             columns = _as_columns(tensor)
             is_of_node = name.startswith("node ")
@@ -292,7 +299,9 @@ class FunctionPass:
         last = piece.runs.first + len(runs.table)
         self.table = runs.table.copy()
         self.table[:, FORM] = whole[0][piece.runs.first : last, FORM]
-        self.runs, self.parts, self.memory = runs, 1, piece.memory
+        self.runs = runs
+        self.parts = 1
+        self.memory = piece.memory
         self.arrays = {**self.arrays, **self._masks_of(piece.runs)}
         for region in (FORWARD, BACKWARD) if backward else (FORWARD,):
             self._take_region(region)
@@ -395,7 +404,8 @@ class FunctionPass:
         """(4, programs, arrays): see :class:`PassMemory`."""
         memory = self.memory
         table = memory.table.copy()
-        begin, copies = self._begins(), np.zeros(memory.regions, np.int64)
+        begin = self._begins()
+        copies = np.zeros(memory.regions, np.int64)
         if not memory.keeps:
             copies[FORWARD] = memory.sizes[FORWARD] * self.code.dtype.itemsize
         if self.copies > 1:
@@ -529,7 +539,8 @@ class FunctionPass:
             )
 
         def compute(*given: Tensor) -> list[Tensor]:
-            fields, outside = given[: len(self.names)], given[len(self.names) :]
+            fields = given[: len(self.names)]
+            outside = given[len(self.names) :]
             pairs = zip(self.held.tensors, outside, strict=True)
             views = {id(own): view for own, view in pairs if own.requires_grad}
             replaced = _Replaced(views)

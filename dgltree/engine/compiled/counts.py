@@ -90,5 +90,6 @@ class CountMode(TorchFunctionMode):
         if counted is None or size < 2:  # any axis may have size 1
             return size
         count = Count(size)
-        count.counted, count.counts = counted, self
+        count.counted = counted
+        count.counts = self
         return count

@@ -63,11 +63,13 @@ def derivative(program: NodeProgram) -> Derivative:
 def _row(loaded: list[Value], product: Product, gradients: dict[Value, Value]) -> list[Segment]:
     """The gradient of all columns of a product's row, between the blocks that children have, and in these."""
     found = []
-    begin, skip = 0, 0
+    begin = 0
+    skip = 0
     for block in product.blocks:
         found += _zone(loaded, gradients, begin, block.first, skip, 0)
         found += _zone(loaded, gradients, block.first, block.first + block.step, skip, block.step)
-        begin, skip = block.first, skip + block.step
+        begin = block.first
+        skip = skip + block.step
     _, end = product.of_node or (product.fan_in, product.fan_out)
     return found + _zone(loaded, gradients, begin, end, skip, 0)
 

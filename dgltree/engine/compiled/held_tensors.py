@@ -37,8 +37,10 @@ class HeldTensors(NamedTuple):
         """Collect the tensors of programs, which hold all of each."""
         tensors = {id(tensor): tensor for program in bound for tensor in program.outside}
         numbers = {key: number for number, key in enumerate(tensors)}
-        places = tuple(tuple(HeldPlace(numbers[id(tensor)]) for tensor in program.outside) for program in bound)
-        return cls(list(tensors.values()), places)
+        places = []
+        for program in bound:
+            places.append(tuple(HeldPlace(numbers[id(tensor)]) for tensor in program.outside))
+        return cls(list(tensors.values()), tuple(places))
 
     def entries(self, tensors: Sequence[Tensor], program: int) -> list[Tensor]:
         """What a program holds, of tensors in place of these."""
@@ -96,7 +98,8 @@ class HeldByKinds:
                     entry = maps[source.name].position[function]
                 of_kind.append(HeldPlace(tensor, entry))
             places.append(tuple(of_kind))
-        self.keys, self.places = list(numbers), tuple(places)
+        self.keys = list(numbers)
+        self.places = tuple(places)
 
     def tensors(self, cell: CellBase, weights: Mapping[str, Tensor]) -> HeldTensors:
         """Collect them from a cell, whose ``map_weights`` these are."""

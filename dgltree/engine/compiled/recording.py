@@ -55,7 +55,10 @@ class Kind(NamedTuple):
 
 
 def kind_of(dtype: torch.dtype) -> str:
-    return "truth" if dtype == torch.bool else "float" if dtype.is_floating_point else "whole"
+    """What numbers of a dtype are to a program: "truth", "float" or "whole"."""
+    if dtype == torch.bool:
+        return "truth"
+    return "float" if dtype.is_floating_point else "whole"
 
 
 def kinds_of(fields: Mapping[str, Tensor]) -> dict[str, Kind]:
@@ -386,7 +389,8 @@ class NumbersOfNodes:
         rows: how many there are.
     """
 
-    device, ndim = torch.device("cpu"), 1
+    device = torch.device("cpu")
+    ndim = 1
 
     def __init__(self, rows: int) -> None:
         self.shape = torch.Size([rows])

@@ -140,11 +140,13 @@ def _truth(*operands: Value) -> str:
 
 @rule("clamp", "clamp_min", "clamp_max", "hardtanh")
 def _clamp(t: ValueTranslator, operation: Operation, x: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
-    low, high = options.get("min", low), options.get("max", high)
+    low = options.get("min", low)
+    high = options.get("max", high)
     if operation.name == "clamp_max":
         low, high = None, low
     if operation.name == "hardtanh":
-        low, high = -1.0 if low is None else low, 1.0 if high is None else high
+        low = -1.0 if low is None else low
+        high = 1.0 if high is None else high
     x = t.operand(x)
     if low is not None:
         x = t.algebra.elementwise(lambda a, b: v.where(v.compare("less", a, b), b, a), x, t.operand(low))
@@ -282,7 +284,9 @@ def _unsqueeze(t: ValueTranslator, operation: Operation, x: ValueTensor, axis: i
 
 @rule("squeeze")
 def _squeeze(t: ValueTranslator, operation: Operation, x: ValueTensor, axes: Any = None) -> ValueTensor:
-    chosen = range(x.dim) if axes is None else [axes] if isinstance(axes, int) else axes
+    if axes is None:
+        axes = range(x.dim)
+    chosen = [axes] if isinstance(axes, int) else axes
     for axis in sorted({axis % x.dim for axis in chosen}, reverse=True):
         if t.algebra.size(x, axis) == 1:
             x = t.algebra.without_axis(x, axis)
@@ -402,7 +406,8 @@ def _index_put(
     """One number where a mask holds."""
     if len(index) != 1 or not isinstance(index[0], ValueTensor) or accumulate:
         raise NotAProgramError("advanced indexing")
-    mask, y = index[0], t.operand(y)
+    mask = index[0]
+    y = t.operand(y)
     if any(entry.kind != "truth" for entry in mask.entries.flat) or y.dim:
         raise NotAProgramError("advanced indexing")
     x = t.operand(x)
@@ -448,7 +453,8 @@ def _arange(t: ValueTranslator, operation: Operation, *given: Any, **options: An
     (size,) = operation.results[0].shape
     axis = t.algebra.axis_of(size)
     as_float = operation.results[0].dtype.is_floating_point
-    start, step = given[0] if len(given) > 1 else 0, given[2] if len(given) > 2 else 1
+    start = given[0] if len(given) > 1 else 0
+    step = given[2] if len(given) > 2 else 1
     if axis == (MAILBOX,) and all(isinstance(number, int | float if as_float else int) for number in (start, step)):
         position = v.as_float(v.POSITION) if as_float else v.POSITION
         start, step = (constant(float(number) if as_float else number) for number in (start, step))
@@ -465,7 +471,9 @@ def _arange(t: ValueTranslator, operation: Operation, *given: Any, **options: An
 
 def _number_as(number: float | int | bool, operation: Operation) -> float | int | bool:
     kind = kind_of(operation.results[0].dtype)
-    return bool(number) if kind == "truth" else int(number) if kind == "whole" else float(number)
+    if kind == "truth":
+        return bool(number)
+    return int(number) if kind == "whole" else float(number)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -473,7 +481,10 @@ def _number_as(number: float | int | bool, operation: Operation) -> float | int 
 
 
 def _axes(given: Any) -> list[int] | None:
-    return None if given is None or given == [] else [given] if isinstance(given, int) else list(given)
+    """Axes as a list; None for all of them."""
+    if given is None or given == []:
+        return None
+    return [given] if isinstance(given, int) else list(given)
 
 
 @rule("sum")

@@ -43,7 +43,8 @@ class Shadow:
     """
 
     def __init__(self, functions: PassFunctions, situation: Situation, edges: Mapping[str, Kind]) -> None:
-        self.situation, self.degree = situation, situation.degree
+        self.situation = situation
+        self.degree = situation.degree
         self.inputs = read_fields(functions, situation.nodes, edges, situation.degree)
         self.tensors: list[Tensor] = []
         self.first = self._run(functions)
@@ -85,7 +86,8 @@ class Shadow:
         return found if kinds == self.kinds else None
 
     def _run(self, functions: PassFunctions) -> "_Calls":
-        generator, python = device_generator_state(torch.device("cpu")), random.getstate()
+        generator = device_generator_state(torch.device("cpu"))
+        python = random.getstate()
         calls = _Calls(ROWS, self.degree)
         try:
             self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.situation.kind)
@@ -98,7 +100,8 @@ class Shadow:
             put_back(generator)
             random.setstate(python)
         made = [ref(tensor) for tensor in calls.made]
-        calls.made, returned = [], {}
+        calls.made = []
+        returned = {}
         if any(each() is not None for each in made):
             raise NotAProgramError("the functions keep a tensor that they computed")
         return calls

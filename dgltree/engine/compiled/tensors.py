@@ -27,7 +27,8 @@ from dgltree.engine.compiled.values import (
     value,
 )
 
-ROWS, MAILBOX = "rows", "mailbox"
+ROWS = "rows"
+MAILBOX = "mailbox"
 Axis = tuple[Any, ...]
 """The parts of an axis, the first one outermost: ROWS, MAILBOX or a whole number. An axis of size 1 has none."""
 COLUMNS: Axis = ("columns",)
@@ -128,7 +129,8 @@ class TensorAlgebra:
 
     def axis_of(self, size: int) -> Axis:
         """The axis that a size stands for: the sizes of a trace are primes that nothing else has."""
-        rows, degree = self.sizes[ROWS], self.sizes.get(MAILBOX)
+        rows = self.sizes[ROWS]
+        degree = self.sizes.get(MAILBOX)
         if size == 1:
             return ()
         if degree and size == rows * degree:
@@ -296,10 +298,14 @@ class TensorAlgebra:
     def expand(self, x: ValueTensor, shape: Sequence[int], repeat: bool = False) -> ValueTensor:
         """torch's ``expand``; with ``repeat`` the numbers say how often, as in torch's ``repeat``."""
         x = self._with_dim(x, len(shape))
-        entries, axes, widths = x.entries, list(x.axes), x.widths
+        entries = x.entries
+        axes = list(x.axes)
+        widths = x.widths
         for axis, given in enumerate(shape):
             old = self.size(x, axis)
-            new = given * old if repeat else old if given == -1 else given
+            if given == -1:
+                given = old
+            new = given * old if repeat else given
             if new == old:
                 continue
             times = new // old if old else 0
@@ -440,7 +446,9 @@ class _Split:
     def __init__(
         self, algebra: TensorAlgebra, parts: list[Any], entries: np.ndarray, widths: Sequence[int] | None
     ) -> None:
-        self.algebra, self.left, self.entries = algebra, parts, entries
+        self.algebra = algebra
+        self.left = parts
+        self.entries = entries
         self.widths = None if widths is None else tuple(widths)
         self.axes: list[Axis] = []
         self.numbers: list[int] = []
@@ -507,7 +515,8 @@ class _Split:
         if self.left:
             raise NotAProgramError("a view that takes rows apart")
         widths = self.widths
-        numbers, axes = self.numbers, self.axes
+        numbers = self.numbers
+        axes = self.axes
         if widths is not None and COLUMNS not in axes:  # one column is left, and no axis for it
             if sum(widths) != 1:
                 raise NotAProgramError("a view that takes rows apart")

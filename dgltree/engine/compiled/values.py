@@ -89,7 +89,11 @@ def value(
 
 def constant(number: float | int | bool) -> Value:
     """A number. Its text is the key, since 0.0 equals -0.0 and NaN does not equal itself."""
-    kind = "truth" if isinstance(number, bool) else "whole" if isinstance(number, int) else "float"
+    kind = "float"
+    if isinstance(number, bool):
+        kind = "truth"
+    elif isinstance(number, int):
+        kind = "whole"
     return value("constant", repr(number), space=Space.CONSTANT, width=1, kind=kind)
 
 
@@ -113,7 +117,8 @@ def is_load(x: Value, array: str) -> bool:
     return x.operation == "load" and x.arguments[0].array == array
 
 
-ZERO, ONE = constant(0.0), constant(1.0)
+ZERO = constant(0.0)
+ONE = constant(1.0)
 DEGREE = value("degree", space=Space.NODE, width=1, kind="whole")
 """The number of edges that lead to a node."""
 POSITION = value("position", space=Space.EDGE, width=1, kind="whole")

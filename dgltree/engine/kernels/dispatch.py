@@ -53,7 +53,10 @@ class Backend:
     def __init__(
         self, package: str, install: str, cache: str, families: Mapping[str, str], by_shape: bool = False
     ) -> None:
-        self.package, self.install, self.cache, self.families = package, install, cache, families
+        self.package = package
+        self.install = install
+        self.cache = cache
+        self.families = families
         self.by_shape = by_shape
         self.known: dict[Key, Any] = {}
         """What was found: a kernel that is compiled, or None if there is none for this process."""
@@ -276,7 +279,8 @@ def _has_products(backend: Backend, weight: Tensor) -> bool:
 
 def path_kernel(cell: CellContract) -> "tuple[type[NumbaPaths], Fused] | None":
     """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
-    fused, weights = get_fused(cell), cell.map_weights()
+    fused = get_fused(cell)
+    weights = cell.map_weights()
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -291,7 +295,8 @@ def _shapes(cell: CellContract, schedule: Schedule) -> list[KernelShape]:
     """The shapes of a kernel for all steps of a pass."""
     schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
-    depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0
+    depth = prod(memory[:-1])
+    dropped = cell.training and cell.dropout > 0
     precision = product_precision(next(cell.parameters()).dtype)
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
     sizes = cell.hidden_size, depth

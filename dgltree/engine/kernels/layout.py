@@ -22,8 +22,10 @@ from dgltree.support.lazy import cached_property
 
 TILE_ROWS = 16
 """Rows of a tile: what tensor cores multiply at least, and few enough that small runs do not leave most of it empty."""
-MIN_CHUNK_ROWS, MAX_CHUNKS = 1024, 64
-"""Rows of a chunk at least, and full chunks of a map at most: each needs room for the gradient of a matrix."""
+MIN_CHUNK_ROWS = 1024
+"""Rows of a chunk, at least."""
+MAX_CHUNKS = 64
+"""Full chunks of a map, at most: each needs room for the gradient of a matrix."""
 
 
 class Map(NamedTuple):
