@@ -193,6 +193,10 @@ class ValueTranslator:
     # -----------------------------------------------------------------------------------------------------------------
     # What rules need.
 
+    def elementwise(self, function: Callable[..., Value], *given: Any) -> ValueTensor:
+        """A function of the values of tensors, numbers and what is held, element by element, as torch broadcasts."""
+        return self.algebra.elementwise(function, *(self.operand(each) for each in given))
+
     def operand(self, given: Any) -> ValueTensor:
         """A tensor of values: of a tensor, a number or what is held."""
         if isinstance(given, ValueTensor):
