@@ -5,10 +5,10 @@ A program is functions of rows with products of matrices between them: rows of o
 the level before. A run is taken through all levels of its program before the next run begins, so what it stores in
 between stays in the cache.
 
-**Gradients are pulled.** A row's gradient has a part for each row that read it. To add such a part where it belongs
-would let two threads, or two lanes, write to one place. Instead each edge has memory of its own for what is sent back
-along it (``sent``), and before a run's backward pass its rows add up what lies at the edges that lead from them
-(``_pull``), in the order of these edges: the sum does not depend on who computed it.
+**Gradients are pulled.** A row's gradient has a part for each row that read it. A backward function does not add its
+part to the row that it read, which other edges may lead from, too: it writes to an edge's own memory (``sent``). Before
+a run's backward pass its rows add up what lies at the edges that lead from them (``_pull``), in the order of these
+edges. So functions write to rows and edges of their own alone, as the printer tells LLVM (``Scopes``).
 """
 
 from collections.abc import Callable, Iterator, Sequence
