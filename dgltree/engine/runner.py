@@ -13,7 +13,7 @@ from dgltree.engine.autograd import device_generator_state, restore_generator
 from dgltree.engine.compiled.recording import PassFunctions
 from dgltree.engine.compiled.run_functions import compiled_fields, why_not_compiled
 from dgltree.engine.frames import ChangedInPlaceError, EdgeBatch, Frame, MessageFunction, NodeBatch, NodeFunction
-from dgltree.engine.frontiers import Frontier, FrontierPart, TopoPlan, topo_plan
+from dgltree.engine.frontiers import Bucket, Frontier, FrontierPart, TopoPlan, topo_plan
 from dgltree.engine.function import message_function, reduce_function
 from dgltree.engine.kernels.dispatch import refuse_if_required
 from dgltree.engine.message_graph import EdgeType, Fields, MessageGraph, open_graph
@@ -74,9 +74,9 @@ class FieldKind(NamedTuple):
     """The shape of a row."""
     device: torch.device
 
-    @classmethod
-    def of(cls, rows: Tensor) -> "FieldKind":
-        return cls(rows.dtype, rows.shape[1:], rows.device)
+    @staticmethod
+    def of(rows: Tensor) -> "FieldKind":
+        return FieldKind(rows.dtype, rows.shape[1:], rows.device)
 
     def zeros(self, rows: int) -> Tensor:
         """(rows, *shape)."""
@@ -481,13 +481,15 @@ class _Pass:
         source_type, _, target_type = part.etype
         edata = self.graph.relations[part.etype].data
         columns = self.edges[part.etype]
-        receiver = self.plan.receiver[part.edges]
+
+        def of_target(name: str) -> Tensor:
+            return data[name].index_select(0, self.plan.receiver[part.edges])
 
         def along_edges(name: str) -> Tensor:
             return columns.rows(name, part.reader) if part.width else edata[name][:0]
 
         src = self._frame(self.kinds[source_type], lambda name: self._sources(name, part), data.place)
-        dst = self._frame(self.kinds[target_type], lambda name: data[name].index_select(0, receiver), data.place)
+        dst = self._frame(self.kinds[target_type], of_target, data.place)
         along = self._frame(edata, along_edges, data.place)
         edges = EdgeBatch(src, dst, along, part.width, lambda: self._ends([part]), part.etype)
         rows = _checked("message", self.functions[part.etype].message(edges), part.width, kinds, data.place)
@@ -511,8 +513,7 @@ class _Pass:
             if not bucket.degree and not functions.reduces_all:
                 continue
             place = f"{data.place}, degree {bucket.degree}"
-            mail = (bucket.rows, bucket.degree)
-            mailbox = self._frame(messages, lambda name, k=k, mail=mail: sent(name)[k].unflatten(0, mail), place)  # type: ignore[misc]
+            mailbox = self._frame(messages, lambda name, k=k: _by_node(sent(name)[k], buckets[k]), place)  # type: ignore[misc]
             nodes = self._frame(all_kinds, lambda name, k=k: own(name)[k], place)  # type: ignore[misc]
             ids = partial(self._ids, frontier, turn, bucket.start, bucket.rows)
             batch = NodeBatch(nodes, mailbox, bucket.rows, ids, lambda: self._ends([part]), frontier.ntype)
@@ -658,6 +659,11 @@ def _together(parts: list[Tensor]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
+def _by_node(messages: Tensor, bucket: Bucket) -> Tensor:
+    """(rows, degree, *shape) of (rows * degree, *shape)"""
+    return messages.view(bucket.rows, bucket.degree, *messages.shape[1:])
+
+
 def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind], place: str) -> Fields:
     """What a function returned. ``ValueError`` unless it is a dict of tensors, (count, *shape) of the fields' kinds."""
     if not isinstance(rows, Mapping):
@@ -666,9 +672,9 @@ def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind
         if not isinstance(new, Tensor) or not new.dim() or len(new) != count:
             what = f"{tuple(new.shape)}" if isinstance(new, Tensor) else type(new).__name__
             raise ValueError(f"{place}: the {function} function returned {name!r} as {what}; it must have {count} rows")
-        kind = FieldKind.of(new)
-        if kinds.get(name, kind) != kind:
+        if name in kinds and kinds[name] != FieldKind.of(new):
             raise ValueError(
-                f"{place}: the {function} function returned rows of {name!r} as {kind}; others are {kinds[name]}"
+                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}; others are "
+                f"{kinds[name]}"
             )
     return dict(rows)
