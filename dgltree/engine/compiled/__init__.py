@@ -7,5 +7,5 @@ calls the functions and keeps each operation of torch; :mod:`translate` turns op
 
 Then a program becomes a pass: :mod:`sweeps` divides it into loops, :mod:`printer` writes these in LLVM's language,
 :mod:`driver` adds the loops over :mod:`rows`, :mod:`module` compiles; :mod:`compiled_pass` calls that for the tensors
-at hand, after :mod:`shadow` has told whether the functions still do what was recorded.
+at hand, once :mod:`shadow` has seen that the functions still do what was recorded.
 """

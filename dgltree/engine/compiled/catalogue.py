@@ -284,7 +284,7 @@ class Catalogue:
         self, recording: Recording, situation: Situation
     ) -> tuple[KnownProgram | None, NotAProgramError | None]:
         """The program for whatever degree that a recording is one of; or none, and the reason if it has a line."""
-        # Two numbers of nodes and two degrees: what follows these counts is told from what stays by the four corners.
+        # Two numbers of nodes and two degrees: the four corners show which numbers follow these counts, and how.
         low, high = (situation._replace(degree=degree) for degree in self._probed_degrees(recording.degree))
         rows, more_rows = self._probed_rows
         try:
