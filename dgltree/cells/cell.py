@@ -572,14 +572,16 @@ class Cell(CellContract):
         slot = nodes.mailbox["slot"][order].argsort(1)
         mail = {}
         for part, shape in self.state.items():
-            index = slot.view(*slot.shape, *(1 for _ in shape)).expand(-1, -1, *shape)
-            mail[part] = nodes.mailbox[part][order].gather(1, index)
+            index = slot.view(*slot.shape, *(1 for _ in shape))
+            messages = nodes.mailbox[part][order]
+            mail[part] = messages.gather(1, index.expand(-1, -1, *shape))
         children = {part: rows.unbind(1) for part, rows in mail.items()}
         linear = self.linear_for(slot.shape[1], segments)
         x = self.frame_inputs(nodes.data, order)
         x_pre = None if x is None else linear("input", x)
         computed = self.compute(mail["h"].flatten(1), x_pre, children, linear)
-        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}
+        states = {part: computed[part][back] for part in self.state}
+        return {**states, COMPUTED: now_computed(nodes)}
 
     def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""

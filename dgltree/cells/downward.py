@@ -248,7 +248,8 @@ class DownwardCell(DownwardContract):
         parents = {part: rows[order] for part, rows in prepared.items()}
         added = edges.dst[FROM_UP][order] if self.reads_up else None
         sent = self.sent(parents, edges.data["slot"][order], added, self.linear_for(segments))
-        return {**{part: sent[part][back] for part in self.state}, COMPUTED: edges.src[COMPUTED]}
+        messages = {part: sent[part][back] for part in self.state}
+        return {**messages, COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:

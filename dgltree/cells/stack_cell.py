@@ -96,20 +96,23 @@ class _Update(torch.autograd.Function):
         # S[r] = push * Sc[r - 1] + pop * Sc[r + 1] + noop * Sc[r]: each term is added to where it was read.
         is_whole = noop is not None and len(Sc) == kept  # then noop's term is the first, and saves zeros
         d_Sc = noop * d_S if is_whole else torch.zeros_like(Sc)
-        d_push = (d_S[1:] * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
-        d_Sc[: kept - 1].addcmul_(push, d_S[1:])
+        pushed = d_S[1:]
+        d_push = (pushed * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
+        d_Sc[: kept - 1].addcmul_(push, pushed)
         d_pop = d_noop = None
         if pop is not None:
-            below = d_S[: len(Sc) - 1]
-            d_pop = (below * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
-            d_Sc[1 : kept + 1].addcmul_(pop, below)
+            popped = d_S[: len(Sc) - 1]
+            d_pop = (popped * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
+            d_Sc[1 : kept + 1].addcmul_(pop, popped)
         if noop is not None:
             d_noop = (d_S * Sc[:kept]).sum(0).sum_to_size(noop.shape)
             if not is_whole:
                 d_Sc[:kept].addcmul_(noop, d_S)
         d_g = [(d_Sc * S_k.movedim(-2, 0)).sum(0) for S_k in stacks]
         d_stacks = [(g_k * d_Sc).movedim(0, -2) for g_k in g]
-        return None, None, None, push * d_S[0], d_push.sum_to_size(push.shape), d_pop, d_noop, *d_g, *d_stacks
+        d_u = push * d_S[0]
+        d_push = d_push.sum_to_size(push.shape)
+        return None, None, None, d_u, d_push, d_pop, d_noop, *d_g, *d_stacks
 
 
 def _updated(size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
@@ -155,7 +158,10 @@ def usage_by_depth(S: Tensor, depth: Tensor, threshold: float = 1e-3) -> dict[in
         threshold: the 2-norm above which a row counts.
     """
     used = used_rows(S.detach(), threshold).double()
-    return {d: float(used[depth == d].mean()) for d in torch.unique(depth).tolist()}
+    usage = {}
+    for d in torch.unique(depth).tolist():
+        usage[d] = float(used[depth == d].mean())
+    return usage
 
 
 class StackCell(Cell):
@@ -213,4 +219,5 @@ class StackCell(Cell):
 
     def reachable(self, state: State, steps: int) -> State:
         # Row r needs at least r - k + 1 pops to be read, and a step pops once.
-        return {"h": state["h"], "S": state["S"][..., : self.top_k + steps, :]}
+        rows = self.top_k + steps
+        return {"h": state["h"], "S": state["S"][..., :rows, :]}

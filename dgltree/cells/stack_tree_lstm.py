@@ -77,7 +77,8 @@ class StackTreeLSTM(StackCell):
         if self.top_k == 1:
             return {"h": o * torch.tanh(top.squeeze(-2)), **computed}
         q = torch.stack(gates[-self.top_k :], -2) if self.gated_top_k else torch.sigmoid(pre["q"]).unsqueeze(-1)
-        return {"h": o * torch.tanh((q * top).sum(-2)), "q": q, **computed}
+        read = (q * top).sum(-2)
+        return {"h": o * torch.tanh(read), "q": q, **computed}
 
     def fused(self) -> Fused:
         options = (self.pop, self.no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)

@@ -82,5 +82,6 @@ class StackTreeRNN(StackCell):
         if self.read == "self":
             z = z + linear("read", top.flatten(-2))
         elif stacks:
-            z = z + linear("read", concatenate([S_k[..., 0, :] for S_k in stacks]))
+            tops = [S_k[..., 0, :] for S_k in stacks]
+            z = z + linear("read", concatenate(tops))
         return {"h": self.drop(self.act(z)), "S": S, "u": u, "g": g, **actions}

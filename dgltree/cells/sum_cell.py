@@ -130,7 +130,8 @@ class SumCell(Cell):
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
         children = {part: rows[order] for part, rows in get_prepared(self, edges.src).items()}
         sent = self.send(children, edges.data["slot"][order], x_pre, linear)
-        return {**{name: sent[name][back] for name in self.messages}, COMPUTED: edges.src[COMPUTED]}
+        messages = {name: sent[name][back] for name in self.messages}
+        return {**messages, COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
@@ -144,4 +145,5 @@ class SumCell(Cell):
         slots = [dict(zip(mail, slot, strict=True)) for slot in zip(*mail.values(), strict=True)]
         aggregated = self.aggregate.of_slots(slots)
         computed = self.compute(aggregated["h"], x_pre, _as_only_child(aggregated), linear)
-        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}
+        states = {part: computed[part][back] for part in self.state}
+        return {**states, COMPUTED: now_computed(nodes)}
