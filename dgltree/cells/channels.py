@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, Shapes, State, Widths
 from dgltree.engine.typed_linear import Affine, Linear, Segments, concatenate
 from dgltree.support.arguments import check_dropout, check_size
 
-LEAF = 0.1
-"""Embeddings are drawn from U(-LEAF, LEAF)."""
+EMBEDDING_BOUND = 0.1
+"""Embeddings are drawn from U(-EMBEDDING_BOUND, EMBEDDING_BOUND)."""
 
 
 def check_channels(channels: int, hidden_size: int) -> int:
@@ -25,7 +25,7 @@ def check_channels(channels: int, hidden_size: int) -> int:
 
 
 class ChannelCell(Cell):
-    """Base of the two cells.
+    """Base of the two cells, which know of a state only h, in c channels.
 
     Args:
         channels: c, which divides n; U = n / c.
@@ -49,22 +49,23 @@ class ChannelCell(Cell):
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         check_dropout(leaf_dropout)
-        self.channels, self.leaf_dropout = channels, leaf_dropout
+        self.channels = channels
+        self.leaf_dropout = leaf_dropout
         self.unit = check_channels(channels, hidden_size)
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        nn.init.uniform_(self.embedding.weight, -LEAF, LEAF)
+        nn.init.uniform_(self.embedding.weight, -EMBEDDING_BOUND, EMBEDDING_BOUND)
 
     @property
     def drops(self) -> bool:
         return bool(self.dropout or self.leaf_dropout)
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,)}
 
-    def gates(self, arity: int) -> dict[str, int]:
+    def gates(self, arity: int) -> Widths:
         return {}
 
     def split(self, h: Tensor) -> Tensor:
@@ -99,7 +100,8 @@ class StrAECell(ChannelCell):
         return {"phi": Affine(arity * self.unit, self.unit)}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> State:
-        return {"h": self.drop(linear("phi", concatenate([self.split(h) for h in children["h"]])).flatten(-2))}
+        i = concatenate([self.split(h_k) for h_k in children["h"]])
+        return {"h": self.drop(linear("phi", i).flatten(-2))}
 
 
 class BanyanCell(ChannelCell):
@@ -131,7 +133,7 @@ class BanyanCell(ChannelCell):
         nn.init.zeros_(self.bias)
 
     def combine(self, pre: State, children: Children, linear: Linear) -> State:
-        new = self.bias
-        for kept, h in zip(torch.sigmoid(self.weight), children["h"], strict=False):
-            new = new + kept * self.split(h)
-        return {"h": self.drop(new.flatten(-2))}
+        h = self.bias
+        for kept, h_k in zip(torch.sigmoid(self.weight), children["h"], strict=False):  # rows for the highest arity
+            h = h + kept * self.split(h_k)
+        return {"h": self.drop(h.flatten(-2))}

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.sum_cell import SumCell
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, Shapes, State, Widths
 from dgltree.engine.typed_linear import Linear
 
 
@@ -45,25 +45,29 @@ class ChildSumTreeLSTM(SumCell):
         self.build()
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
 
     @property
-    def messages(self) -> dict[str, tuple[int, ...]]:
+    def messages(self) -> Shapes:
         return {"h": (self.hidden_size,), "fc": (self.hidden_size,)}
 
-    def message_gates(self) -> dict[str, int]:
-        return {"f": self.hidden_size, **({"r": self.hidden_size} if self.positions else {})}
+    def message_gates(self) -> Widths:
+        widths = {"f": self.hidden_size}
+        if self.positions:
+            widths["r"] = self.hidden_size
+        return widths
 
     def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
         f = torch.sigmoid(pre["f"])
+        fc = f * child["c"]
         if not self.positions:
-            return {"h": child["h"], "fc": f * child["c"], "f": f}
+            return {"h": child["h"], "fc": fc, "f": f}
         r = torch.sigmoid(pre["r"])
-        return {"h": r * child["h"], "fc": f * child["c"], "f": f, "r": r}
+        return {"h": r * child["h"], "fc": fc, "f": f, "r": r}
 
-    def gates(self, arity: int) -> dict[str, int]:
-        return {"u": self.hidden_size, "in_o": 2 * self.hidden_size}
+    def gates(self, arity: int) -> Widths:
+        return {"u": self.hidden_size, "in_o": 2 * self.hidden_size}  # in and o: one sigmoid for both
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         in_, o = torch.sigmoid(pre["in_o"]).split(self.hidden_size, -1)

@@ -5,21 +5,19 @@ For networks that find out by themselves which two states they join. The equatio
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.cells.tree_lstm import lstm_state
+from dgltree.engine.contract import Map
 from dgltree.support.arguments import check_choice
 from dgltree.support.torch_internals import inside_transform
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The equations of the Gated Recursive Cell, of trees that are given and of trees that are found.
-
-
-Map = Callable[[Tensor], Tensor]
 
 
 class LayerNorm(nn.LayerNorm):
@@ -29,7 +27,8 @@ class LayerNorm(nn.LayerNorm):
         if not inside_transform():
             return super().forward(v)
         centred = v - v.mean(-1, keepdim=True)
-        scaled = centred * (centred.square().mean(-1, keepdim=True) + self.eps).rsqrt()
+        variance = centred.square().mean(-1, keepdim=True)
+        scaled = centred * (variance + self.eps).rsqrt()
         return scaled * self.weight + self.bias
 
 
@@ -54,14 +53,12 @@ def gated_recursive(
     """
     z = second(drop(act(hidden)))
     *g, c, u = z.split(z.shape[-1] // (len(children) + 2), -1)
-    *g, c = (torch.sigmoid(gate) for gate in (*g, c))
+    g = [torch.sigmoid(g_k) for g_k in g]
+    c = torch.sigmoid(c)
     h = c * u
     for g_k, h_k in zip(g, children, strict=True):
         h = h + g_k * h_k
     return {"h": norm(h), "g": g, "c": c, "u": u}
-
-
-Rows = Callable[[Tensor], Tensor]
 
 
 class Compose(nn.Module, ABC):
@@ -89,8 +86,9 @@ class Compose(nn.Module, ABC):
         self.vertical = nn.Linear(hidden_size, width, bias=False)
         self.horizontal = nn.Linear(hidden_size, width)
         self.drop = nn.Dropout(dropout)
+        bound = (2 * hidden_size) ** -0.5  # torch's for a Linear of [h_1; h_2]
         for parameter in self.parameters():
-            nn.init.uniform_(parameter, -((2 * hidden_size) ** -0.5), (2 * hidden_size) ** -0.5)
+            nn.init.uniform_(parameter, -bound, bound)
 
     @property
     def state_size(self) -> int:
@@ -103,21 +101,25 @@ class Compose(nn.Module, ABC):
 
     def of_right(self, h_2: Tensor) -> Tensor:
         """(..., width), what h_2, (..., n), adds to the product, with the bias."""
-        return self.horizontal(self.drop(h_2) if self.drops_inputs else h_2)
+        if self.drops_inputs:
+            h_2 = self.drop(h_2)
+        return self.horizontal(h_2)
 
-    def product(self, h_1: Tensor, of_right: Tensor, drop: Rows | None = None) -> Tensor:
+    def product(self, h_1: Tensor, of_right: Tensor, drop: Map | None = None) -> Tensor:
         """(..., width), the map of [h_1; h_2]; ``drop`` is the dropout of h_1 if not that of the cell."""
-        h_1 = (drop or self.drop)(h_1) if self.drops_inputs else h_1
-        flat = torch.addmm(of_right.flatten(0, -2), h_1.flatten(0, -2), self.vertical.weight.t())
+        if self.drops_inputs:
+            h_1 = (drop or self.drop)(h_1)
+        rows = h_1.flatten(0, -2)
+        flat = torch.addmm(of_right.flatten(0, -2), rows, self.vertical.weight.t())
         return flat.view(of_right.shape)
 
-    def forward(self, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+    def forward(self, left: Tensor, right: Tensor, norm: Map) -> Tensor:
         """(..., D) of two states, in their dtype under autocast, too; ``norm`` is the network's LayerNorm."""
         product = self.product(self.h(left), self.of_right(self.h(right)))
         return self.combined(product, left, right, norm).to(left.dtype)
 
     @abstractmethod
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Map, drop: Map | None = None) -> Tensor:
         """(..., D) from the map of [h_1; h_2] and the two states; ``drop`` is the dropout if not that of the cell."""
 
 
@@ -135,10 +137,9 @@ class GatedRecursive(Compose):
         super().__init__(hidden_size, 4 * hidden_size, dropout)
         self.second = nn.Linear(4 * hidden_size, 4 * hidden_size)
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
-        dropping = drop or self.drop
-        h: Tensor = gated_recursive(product, (left, right), self.second, drop=dropping, norm=norm, act=self.act)["h"]
-        return h
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Map, drop: Map | None = None) -> Tensor:
+        computed = gated_recursive(product, (left, right), self.second, drop or self.drop, norm, self.act)
+        return cast(Tensor, computed["h"])
 
     def act(self, v: Tensor) -> Tensor:
         """The non-linearity."""
@@ -146,7 +147,8 @@ class GatedRecursive(Compose):
 
 
 class GELUGatedRecursive(GatedRecursive):
-    """The same with GELU for relu, and dropout before W_2 alone (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
+    """:class:`GatedRecursive` with GELU for relu, and dropout before W_2 alone (Ray Chowdhury & Caragea 2021,
+    arXiv 2106.06038).
 
     ``approximate`` is torch's name of the GELU's form; a network that has another one sets it.
     """
@@ -169,7 +171,7 @@ class TanhComposition(Compose):
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__(hidden_size, hidden_size, dropout)
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Map, drop: Map | None = None) -> Tensor:
         return torch.tanh(product)
 
 
@@ -196,25 +198,26 @@ class LSTMComposition(Compose):
             self.horizontal.weight.copy_(both[:, hidden_size:])
             self.horizontal.bias.zero_()
 
-    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows, drop: Rows | None = None) -> Tensor:
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Map, drop: Map | None = None) -> Tensor:
         n = self.hidden_size
         in_, o, f_1, f_2, u = product.split(n, -1)
-        f = [torch.sigmoid(gate + self.forget_bias) for gate in (f_1, f_2)]
-        cells = [left[..., n:], right[..., n:]]
-        state = lstm_state(torch.sigmoid(in_), torch.sigmoid(o), f, torch.tanh(u), cells, drop or self.drop)
+        f = [torch.sigmoid(f_k + self.forget_bias) for f_k in (f_1, f_2)]
+        c = [left[..., n:], right[..., n:]]
+        state = lstm_state(torch.sigmoid(in_), torch.sigmoid(o), f, torch.tanh(u), c, drop or self.drop)
         return torch.cat([state["h"], state["c"]], -1)
 
 
-COMPOSITIONS: dict[str, type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]] = {
+Composition = type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]
+COMPOSITIONS: dict[str, Composition] = {
     "grc": GELUGatedRecursive,
     "tree_cell": GatedRecursive,
     "tree_rnn": TanhComposition,
     "tree_lstm": LSTMComposition,
 }
-"""By the name of the cell whose equations they are."""
+"""Name of the cell whose equations they are to the composition."""
 
 
-def composition_named(name: str) -> type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]:
-    """``ValueError`` for a name that is not in ``COMPOSITIONS``."""
+def composition_named(name: str) -> Composition:
+    """The composition of a name. ``ValueError`` for a name that is not in ``COMPOSITIONS``."""
     check_choice("cell", name, COMPOSITIONS)
     return COMPOSITIONS[name]

@@ -1,7 +1,12 @@
-"""Everything that follows from the contract of a downward cell: its weights, and its states on any engine."""
+"""Cells from the roots to the leaves: their base, and one for each upward cell that has a counterpart.
 
+An author states what a parent hands to one child: ``state``, ``gates`` and ``send``. :class:`DownwardCell` makes the
+weights, the messages of edges for any engine (``sent``, ``step``), and the functions that DGL calls.
+"""
+
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,11 +16,13 @@ from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.cells.cell import COMPUTED, Cell, Frame, now_computed, outside_autocast
 from dgltree.cells.channels import check_channels
 from dgltree.cells.tree_lstm import lstm_state
+from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.engine.checks import check_device, check_up
-from dgltree.engine.contract import DownwardContract, State
+from dgltree.engine.contract import Computed, DownwardContract, Shapes, State, StepRows, Widths
 from dgltree.engine.positions import Positions
 from dgltree.engine.propagate import downward_states
-from dgltree.engine.typed_linear import Affine, Linear, TypedLinear, sort_rows
+from dgltree.engine.typed_linear import Affine, Linear, Segments, TypedLinear, sort_rows, split
+from dgltree.support.arguments import check_dropout, check_size
 from dgltree.support.torch_internals import without_autocast
 
 FROM_UP = "from_up"
@@ -23,7 +30,153 @@ FROM_UP = "from_up"
 
 
 class DownwardCell(DownwardContract):
-    __doc__ = DownwardContract.__doc__  # what an author of a cell and its users read
+    """A cell from the roots to the leaves: each node gets a state from those of its parents.
+
+    A node without parents starts with its upward state (``start``). Every other node has the mean, or another
+    ``aggregation``, of what its parents send to it: one message for each edge, two if it is both children of one.
+
+    Args:
+        vocabulary: the functions.
+        hidden_size: n, the width of h, downwards and upwards.
+        typed: whether the weights of a message belong to the parent's function at the child's place, and those for the
+            child's own upward state to its function. Otherwise all functions of an arity share those of a place.
+        positions: whether instead all places share their weights, and the gates of a message read the child's place
+            (:class:`dgltree.engine.positions.Positions`); vocabularies may then have ``ANY_ARITY``.
+        aggregation: of what several parents send: "mean", "sum", "max", "min", "attention", or an own
+            :class:`dgltree.cells.Aggregation` of size n.
+        dropout: probability, in training only; where it acts is stated by each cell.
+
+    Initialisation: as of :class:`dgltree.cells.Cell`.
+
+    Raises ``ValueError`` for a vocabulary with ``ANY_ARITY`` without ``positions``.
+    """
+
+    place: Tensor
+    position_map: Positions
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        typed: bool = True,
+        positions: bool = False,
+        aggregation: str | Aggregation = "mean",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_size("hidden_size", hidden_size)
+        check_dropout(dropout)
+        self.vocabulary = vocabulary
+        self.hidden_size = hidden_size
+        self.dropout = dropout
+        self.typed = typed
+        self.positions = positions
+        self.aggregate = aggregation_named(aggregation, hidden_size)
+
+    @property
+    def aggregation(self) -> str | Aggregation:
+        """The name of the aggregation, or an own one itself."""
+        return name_of(self.aggregate)
+
+    # What an author states: together with ``state``, the mathematics of the cell.
+
+    @abstractmethod
+    def gates(self) -> Widths:
+        """Name to width of the pre-activations of a message: affine maps of the parent's h."""
+
+    def products(self) -> dict[str, Affine]:
+        """The further maps that ``send`` asks for through ``linear``, one for each place of each function."""
+        return {}
+
+    @abstractmethod
+    def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
+        """The state that each of some children gets from one of its parents: plain differentiable torch.
+
+        Args:
+            pre: name to (edges, width), as ``gates`` names them.
+            parent: the parents' states, part name to (edges, *shape).
+            slot: (edges,) int64, the child's place among its siblings, from 0.
+            linear: the maps that ``products`` names.
+
+        Returns the state. Whatever else is in the result can be traced, one row per edge.
+        """
+
+    def start(self, up: State) -> State:
+        """The state of nodes without parents from their upward states (rows, *shape): those parts, others 0."""
+        h = up["h"]
+        states = {}
+        for part, shape in self.state.items():
+            is_given = part in up and up[part].shape[1:] == shape
+            states[part] = up[part] if is_given else h.new_zeros(len(h), *shape)
+        return states
+
+    # The weights.
+
+    def build(self) -> None:
+        """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
+        n = self.hidden_size
+        width = sum(self.gates().values())
+        first, count = self._first_matrices()
+        self.register_buffer("place", torch.tensor(first, dtype=torch.long), persistent=False)
+        self.maps = nn.ModuleDict()
+        if count:
+            kinds = {kind: kind for kind in range(count)}
+            if width:
+                self.maps[self._name("gates")] = TypedLinear(Affine(n, width), kinds)
+            for name, affine in self.products().items():
+                self.maps[self._name(name)] = TypedLinear(affine, kinds)
+        if self.reads_up:
+            functions = {f: f if self.typed else 0 for f in range(len(first))}
+            self.maps[self._name("input")] = TypedLinear(Affine(n, width, bias=False), functions)
+        if self.positions and width:
+            self.position_map = Positions(width)
+        self.reset_parameters()
+        self.sign()
+
+    def _first_matrices(self) -> tuple[list[int], int]:
+        """The number of each function's first matrix, and how many there are.
+
+        A function has a matrix for each place of a child, or one with ``positions``. Functions share theirs if they
+        have one name, or all, if the cell is not typed; and one arity, without ``positions``.
+        """
+        firsts = []
+        first_of: dict[tuple[str, int | None], int] = {}
+        count = 0
+        for name, arity in self.vocabulary.functions:
+            if arity is ANY_ARITY and not self.positions:
+                raise ValueError(
+                    f"the vocabulary has functions of any arity, {name!r} for one; {type(self).__name__} has weights "
+                    "for each place of a child: use positions=True, or a vocabulary with arities"
+                )
+            sharing = (name if self.typed else "", None if self.positions else arity)
+            if arity != 0 and sharing not in first_of:
+                first_of[sharing] = count
+                count += 1 if self.positions else arity or 0
+            firsts.append(first_of.get(sharing, 0))
+        return firsts, count
+
+    def _name(self, name: str) -> str:
+        return f"{name}_{self.key(None)}"
+
+    def key(self, arity: int | None) -> str:
+        return "any"
+
+    @property
+    def kinds_of(self) -> tuple[bool, ...]:
+        return self.typed, self.positions, bool(self.maps)
+
+    def kinds(self, function: Tensor, slot: Tensor) -> Tensor:
+        if not self.maps:
+            return torch.zeros_like(slot)
+        first = self.place.to(function.device)[function]
+        return first if self.positions else first + slot
+
+    def linear_for(self, segments: Segments) -> Linear:
+        """The maps of edges that are sorted by ``kinds``."""
+        return lambda name, v: cast(Tensor, self.maps[self._name(name)](v, segments))
+
+    # One step, and a call.
 
     def forward(
         self,
@@ -37,41 +190,28 @@ class DownwardCell(DownwardContract):
         """States, as of ``dgltree.propagate(..., direction="down", up=up)``, which calls the cell."""
         return downward_states(self, batch, up, share, trace, check, recompute)
 
-    def build(self) -> None:
-        """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
-        n, width = self.hidden_size, sum(self.gates().values())
-        base, count = self._places()
-        self.register_buffer("place", torch.tensor(base, dtype=torch.long), persistent=False)
-        self.maps = nn.ModuleDict()
-        affine = ({"gates": Affine(n, width)} if width else {}) | self.products()
-        for name, each in affine.items() if count else ():
-            self.maps[self._name(name)] = TypedLinear(each, {kind: kind for kind in range(count)})
-        if self.reads_up:
-            own = {f: f if self.typed else 0 for f in range(len(base))}
-            self.maps[self._name("input")] = TypedLinear(Affine(n, width, bias=False), own)
-        if self.positions and width:
-            self.position_map = Positions(width)
-        self.reset_parameters()
-        self.sign()
+    def step(self, rows: StepRows) -> tuple[Computed, State]:
+        return rows.aggregated(self.sent, rows.x_pre, list(self.state), self.aggregate)
 
-    def _places(self) -> tuple[list[int], int]:
-        """The number of each function's first matrix, and how many there are."""
-        functions, keys, count = self.vocabulary.functions, dict[Any, int](), 0
-        base = []
-        for name, arity in functions:
-            if arity is ANY_ARITY and not self.positions:
-                raise ValueError(
-                    f"the vocabulary has functions of any arity, {name!r} for one; {type(self).__name__} has weights "
-                    "for each place of a child: use positions=True, or a vocabulary with arities"
-                )
-            key = (name if self.typed else "") if self.positions else (name if self.typed else "", arity)
-            if arity != 0 and key not in keys:
-                keys[key], count = count, count + (1 if self.positions else arity or 0)
-            base.append(keys.get(key, 0))
-        return base, count
+    def sent(self, parent: State, slot: Tensor, x_pre: Tensor | None, linear: Linear) -> State:
+        """Messages of edges, from the parents' states, and what the children's own upward states add to the gates."""
+        widths = self.gates()
+        if not widths:
+            return self.send({}, parent, slot, linear)
+        pre = linear("gates", parent["h"])
+        if x_pre is not None:
+            pre = pre + x_pre
+        if self.positions:
+            pre = pre + self.position_map(slot)
+        return self.send(split(pre, widths), parent, slot, linear)
 
-    def _name(self, name: str) -> str:
-        return f"{name}_{self.key(None)}"
+    def up_inputs(self, h: Tensor, function: Tensor) -> Tensor | None:
+        if not self.reads_up:
+            return None
+        order, segments, back = sort_rows(function)
+        return self.linear_for(segments)("input", h[order])[back]
+
+    # The functions that DGL calls, along a reversed graph.
 
     def prepare(self, graph: Any, up: State) -> None:
         """Put fresh states into ``graph.ndata``: ``start`` where a node has no parent, 0 elsewhere, before every pass.
@@ -96,7 +236,8 @@ class DownwardCell(DownwardContract):
             for part, rows in states.items():
                 empty = rows.new_zeros(batch.num_nodes, *rows.shape[1:])
                 graph.ndata[part] = empty.index_copy(0, roots, rows)
-            if (added := self.up_inputs(up["h"], batch.function)) is not None:
+            added = self.up_inputs(up["h"], batch.function)
+            if added is not None:
                 graph.ndata[FROM_UP] = added
 
     @outside_autocast
@@ -107,13 +248,15 @@ class DownwardCell(DownwardContract):
         parents = {part: rows[order] for part, rows in prepared.items()}
         added = edges.dst[FROM_UP][order] if self.reads_up else None
         sent = self.sent(parents, edges.data["slot"][order], added, self.linear_for(segments))
-        return {**{part: sent[part][back] for part in self.state}, COMPUTED: edges.src[COMPUTED]}
+        messages = {part: sent[part][back] for part in self.state}
+        return {**messages, COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from what its parents sent."""
-        own, parents = nodes.data[COMPUTED], nodes.mailbox[COMPUTED]
-        stale, early = torch.stack([own.any(), ~parents.all()]).tolist()  # at once: a GPU is waited for
+        is_stale = nodes.data[COMPUTED].any()
+        is_early = ~nodes.mailbox[COMPUTED].all()
+        stale, early = torch.stack([is_stale, is_early]).tolist()  # at once: a GPU is waited for
         if stale:
             raise ValueError(
                 "the graph has the states of an earlier pass: call cell.prepare(graph, up) before every pass"
@@ -121,8 +264,8 @@ class DownwardCell(DownwardContract):
         if early:
             raise ValueError("a node is reached before its parents: run the cell along a reversed graph, in its order")
         mail = [nodes.mailbox[part].unbind(1) for part in self.state]
-        found = self.aggregate.of_slots([dict(zip(self.state, slot, strict=True)) for slot in zip(*mail, strict=True)])
-        return {**found, COMPUTED: now_computed(nodes)}
+        slots = [dict(zip(self.state, slot, strict=True)) for slot in zip(*mail, strict=True)]
+        return {**self.aggregate.of_slots(slots), COMPUTED: now_computed(nodes)}
 
     def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it is."""
@@ -184,16 +327,16 @@ class DownwardTreeLSTM(DownwardCell):
         return cls(up.vocabulary, up.hidden_size, typed=typed, positions=positions, **options)
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
 
-    def gates(self) -> dict[str, int]:
+    def gates(self) -> Widths:
         return {"u": self.hidden_size, "in_o_f": 3 * self.hidden_size}
 
     def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
         in_, o, f = torch.sigmoid(pre["in_o_f"]).split(self.hidden_size, -1)
-        made = lstm_state(in_, o, [f], torch.tanh(pre["u"]), [parent["c"]], self.drop)
-        return {**made, "f": f}
+        new = lstm_state(in_, o, [f], torch.tanh(pre["u"]), [parent["c"]], self.drop)
+        return {**new, "f": f}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -212,13 +355,14 @@ class DownwardChannelCell(DownwardCell):
 
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, channels: int = 1, **options: Any) -> None:
         super().__init__(vocabulary, hidden_size, **options)
-        self.channels, self.unit = channels, check_channels(channels, hidden_size)
+        self.channels = channels
+        self.unit = check_channels(channels, hidden_size)
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,)}
 
-    def gates(self) -> dict[str, int]:
+    def gates(self) -> Widths:
         return {}
 
     def split(self, h: Tensor) -> Tensor:
@@ -248,7 +392,8 @@ class DownwardStrAECell(DownwardChannelCell):
         return {"theta": Affine(self.unit, self.unit)}
 
     def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
-        return {"h": self.drop(linear("theta", self.split(parent["h"])).flatten(-2))}
+        h = linear("theta", self.split(parent["h"]))
+        return {"h": self.drop(h.flatten(-2))}
 
 
 class DownwardBanyanCell(DownwardChannelCell):
@@ -281,5 +426,7 @@ class DownwardBanyanCell(DownwardChannelCell):
         nn.init.zeros_(self.bias)
 
     def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
-        kept, added = (nn.functional.embedding(slot, each) for each in (torch.sigmoid(self.weight), self.bias))
-        return {"h": self.drop((kept.unsqueeze(-2) * self.split(parent["h"]) + added.unsqueeze(-2)).flatten(-2))}
+        theta = nn.functional.embedding(slot, torch.sigmoid(self.weight)).unsqueeze(-2)
+        t = nn.functional.embedding(slot, self.bias).unsqueeze(-2)
+        h = theta * self.split(parent["h"]) + t
+        return {"h": self.drop(h.flatten(-2))}

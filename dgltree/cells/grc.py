@@ -30,9 +30,9 @@ class GRC(TreeCell):
     def build(self) -> None:
         super().build()
         if self.leaf != "gates":
-            words = len(self.vocabulary.tokens)
+            tokens = len(self.vocabulary.tokens)
             self.embedding = NormedEmbedding(
-                words,
+                tokens,
                 self.hidden_size,
                 network=self.leaf == "network",
                 numbers=self.numbers,
@@ -49,7 +49,8 @@ class NormedEmbedding(Embedding):
 
     def __init__(self, tokens: int, size: int, **options: Any) -> None:
         super().__init__(tokens, size, **options)
-        self.affine, self.norm = nn.Linear(size, size), LayerNorm(size)
+        self.affine = nn.Linear(size, size)
+        self.norm = LayerNorm(size)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
         return self.norm(self.affine(super().forward(token, value)))

@@ -10,7 +10,7 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.engine.autograd import differentiable_gradients
-from dgltree.engine.contract import State
+from dgltree.engine.contract import Shapes, State
 from dgltree.support.arguments import check_size
 from dgltree.support.torch_internals import inside_transform
 
@@ -45,7 +45,7 @@ def update(
     Returns S, (..., p, n), or (..., rows - 1, n) for stacks that were cut, and its first k rows, (..., k, n): to read
     those costs less in the backward pass than to read them from S.
     """
-    given: Sequence[Tensor | None] = (u, *(actions.get(name) for name in ("push", "pop", "noop")), *g, *stacks)
+    given: Sequence[Tensor | None] = (u, actions["push"], actions.get("pop"), actions.get("noop"), *g, *stacks)
     if torch.is_grad_enabled():
         given = _broadcast(given, len(stacks))
     if inside_transform():
@@ -55,12 +55,12 @@ def update(
 
 def _broadcast(given: Sequence[Tensor | None], children: int) -> Sequence[Tensor | None]:
     """All with the same leading sizes, so that each one's gradient has its own shape."""
-    inner = [1] * (len(given) - children) + [2] * children
-    leads = [v.shape[:-k] for v, k in zip(given, inner, strict=True) if v is not None]
+    dims = [1] * (len(given) - children) + [2] * children  # a vector each, and a matrix for each stack
+    leads = [v.shape[:-dim] for v, dim in zip(given, dims, strict=True) if v is not None]
     if all(lead == leads[0] for lead in leads):
         return given
     lead = torch.broadcast_shapes(*leads)
-    return [v if v is None else v.expand(*lead, *v.shape[-k:]) for v, k in zip(given, inner, strict=True)]
+    return [v if v is None else v.expand(*lead, *v.shape[-dim:]) for v, dim in zip(given, dims, strict=True)]
 
 
 class _Update(torch.autograd.Function):
@@ -73,43 +73,52 @@ class _Update(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(*given)
-        ctx.size, ctx.children, ctx.top_k = size, children, top_k
+        ctx.size = size
+        ctx.top_k = top_k
+        ctx.children = children
         S, top = _updated(size, top_k, children, *given)
         ctx.kept = S.shape[-2]
         return S, top
 
     @staticmethod
     def backward(ctx: Any, d_S: Tensor, d_top: Tensor) -> tuple[Tensor | None, ...]:
-        given, children, kept = ctx.saved_tensors, ctx.children, ctx.kept
+        given = ctx.saved_tensors
+        kept = ctx.kept
         if torch.is_grad_enabled():
-            compute = partial(_updated, ctx.size, ctx.top_k, children)
+            compute = partial(_updated, ctx.size, ctx.top_k, ctx.children)
             return None, None, None, *differentiable_gradients(compute, given, (d_S, d_top))
-        (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+        u, push, pop, noop, *rest = given
+        g = rest[: ctx.children]
+        stacks = rest[ctx.children :]
         d_S = d_S.movedim(-2, 0).clone(memory_format=torch.contiguous_format)
         d_S[: ctx.top_k] += d_top.movedim(-2, 0)
         Sc = _combined(g, stacks)
-        whole = noop is not None and len(Sc) == kept
-        d_Sc = noop * d_S if whole else torch.zeros_like(Sc)
-        d_push = (d_S[1:] * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
-        d_Sc[: kept - 1].addcmul_(push, d_S[1:])
+        # S[r] = push * Sc[r - 1] + pop * Sc[r + 1] + noop * Sc[r]: each term is added to where it was read.
+        is_whole = noop is not None and len(Sc) == kept  # then noop's term is the first, and saves zeros
+        d_Sc = noop * d_S if is_whole else torch.zeros_like(Sc)
+        pushed = d_S[1:]
+        d_push = (pushed * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
+        d_Sc[: kept - 1].addcmul_(push, pushed)
         d_pop = d_noop = None
         if pop is not None:
-            below = d_S[: len(Sc) - 1]
-            d_pop = (below * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
-            d_Sc[1 : kept + 1].addcmul_(pop, below)
+            popped = d_S[: len(Sc) - 1]
+            d_pop = (popped * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
+            d_Sc[1 : kept + 1].addcmul_(pop, popped)
         if noop is not None:
             d_noop = (d_S * Sc[:kept]).sum(0).sum_to_size(noop.shape)
-            if not whole:
+            if not is_whole:
                 d_Sc[:kept].addcmul_(noop, d_S)
         d_g = [(d_Sc * S_k.movedim(-2, 0)).sum(0) for S_k in stacks]
         d_stacks = [(g_k * d_Sc).movedim(0, -2) for g_k in g]
-        return None, None, None, push * d_S[0], d_push.sum_to_size(push.shape), d_pop, d_noop, *d_g, *d_stacks
+        d_u = push * d_S[0]
+        d_push = d_push.sum_to_size(push.shape)
+        return None, None, None, d_u, d_push, d_pop, d_noop, *d_g, *d_stacks
 
 
 def _updated(size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
     """S and its first rows, by operations that autograd knows."""
-    (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
-    Sc = _combined(g, stacks)
+    u, push, pop, noop, *rest = given
+    Sc = _combined(rest[:children], rest[children:])
     kept = size if len(Sc) == size else len(Sc) - 1
     S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
     _add_product(S[0], push, u)
@@ -149,7 +158,10 @@ def usage_by_depth(S: Tensor, depth: Tensor, threshold: float = 1e-3) -> dict[in
         threshold: the 2-norm above which a row counts.
     """
     used = used_rows(S.detach(), threshold).double()
-    return {d: float(used[depth == d].mean()) for d in torch.unique(depth).tolist()}
+    usage = {}
+    for d in torch.unique(depth).tolist():
+        usage[d] = float(used[depth == d].mean())
+    return usage
 
 
 class StackCell(Cell):
@@ -183,10 +195,14 @@ class StackCell(Cell):
         self.top_k = top_k
         self.no_op = no_op
         self.pop = pop
-        self.actions = ["push", *(["pop"] if pop else []), *(["noop"] if no_op else [])]
+        self.actions = ["push"]
+        if pop:
+            self.actions.append("pop")
+        if no_op:
+            self.actions.append("noop")
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,), "S": (self.stack_size, self.hidden_size)}
 
     def update(
@@ -197,9 +213,11 @@ class StackCell(Cell):
         A leaf has one empty stack for its children's.
         """
         if not stacks:
-            stacks, g = [u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)], [torch.ones_like(u)]
+            stacks = [u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)]
+            g = [torch.ones_like(u)]
         return update(g, stacks, u, actions, self.stack_size, self.top_k)
 
     def reachable(self, state: State, steps: int) -> State:
-        """Row r needs at least ``r - k + 1`` pops to be read."""
-        return {"h": state["h"], "S": state["S"][..., : self.top_k + steps, :]}
+        # Row r needs at least r - k + 1 pops to be read, and a step pops once.
+        rows = self.top_k + steps
+        return {"h": state["h"], "S": state["S"][..., :rows, :]}

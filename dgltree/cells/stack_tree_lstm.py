@@ -6,7 +6,7 @@ import torch
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_cell import StackCell
-from dgltree.engine.contract import Children, Computed, Fused, State
+from dgltree.engine.contract import Children, Computed, Fused, State, Widths
 from dgltree.engine.typed_linear import Linear
 
 
@@ -50,35 +50,36 @@ class StackTreeLSTM(StackCell):
         self.data_gate = data_gate
         self.build()
 
-    def gates(self, arity: int) -> dict[str, int]:
-        """All vectors under a sigmoid lie together: o, the actions, g_1 ... g_N, then data gate and gated q, if any."""
-        n, k = self.hidden_size, self.top_k
-        vectors = 1 + len(self.actions) + arity + int(self.data_gate) + (k if self.gated_top_k else 0)
-        return {"u": n, "sigmoids": vectors * n, "q": k if k > 1 and not self.gated_top_k else 0}
+    def gates(self, arity: int) -> Widths:
+        # One sigmoid for all: o, the actions, g_1 ... g_N, then the data gate and gated q, if any.
+        vectors = 1 + len(self.actions) + arity
+        if self.data_gate:
+            vectors += 1
+        if self.gated_top_k:
+            vectors += self.top_k
+        numbers = 0 if self.top_k == 1 or self.gated_top_k else self.top_k
+        return {"u": self.hidden_size, "sigmoids": vectors * self.hidden_size, "q": numbers}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
-        n, k, arity = self.hidden_size, self.top_k, len(children["S"])
-        o, *gates = torch.sigmoid(pre["sigmoids"]).split(n, -1)
-        actions, gates = gates[: len(self.actions)], gates[len(self.actions) :]
+        arity = len(children["S"])
+        o, *gates = torch.sigmoid(pre["sigmoids"]).split(self.hidden_size, -1)
+        actions = gates[: len(self.actions)]
+        gates = gates[len(self.actions) :]
         u = self.drop(torch.tanh(pre["u"].contiguous()))  # on a CPU twice as fast as on a strided view
         if self.data_gate:
             u = gates[arity] * u
         if self.normalize:
             actions = torch.stack(actions).softmax(0).unbind(0)
         g = gates[:arity]
-        named = dict(zip(self.actions, actions, strict=True))
-        S, top = self.update(g, children["S"], u, named)
-        computed: dict[str, Any] = {"o": o, "u": u, "g": g, "S": S, **named}
-        if k == 1:
-            read = top.squeeze(-2)
-        else:
-            q = torch.stack(gates[-k:], -2) if self.gated_top_k else torch.sigmoid(pre["q"]).unsqueeze(-1)
-            read = (q * top).sum(-2)
-            computed["q"] = q
-        return {**computed, "h": o * torch.tanh(read)}
+        a = dict(zip(self.actions, actions, strict=True))
+        S, top = self.update(g, children["S"], u, a)
+        computed: dict[str, Any] = {"S": S, "o": o, "u": u, "g": g, **a}
+        if self.top_k == 1:
+            return {"h": o * torch.tanh(top.squeeze(-2)), **computed}
+        q = torch.stack(gates[-self.top_k :], -2) if self.gated_top_k else torch.sigmoid(pre["q"]).unsqueeze(-1)
+        read = (q * top).sum(-2)
+        return {"h": o * torch.tanh(read), "q": q, **computed}
 
     def fused(self) -> Fused:
-        """Of all options; the kernel gets pop, no_op, normalize, data_gate, top_k and gated_top_k."""
-        pop, no_op = "pop" in self.actions, "noop" in self.actions
-        flags = (pop, no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)
-        return Fused("stack", tuple(map(int, flags)))
+        options = (self.pop, self.no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)
+        return Fused("stack", tuple(int(option) for option in options))

@@ -7,7 +7,7 @@ import torch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_cell import StackCell
 from dgltree.cells.tree_rnn import activation_named
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, State, Widths
 from dgltree.engine.typed_linear import Affine, Linear, concatenate
 
 
@@ -54,23 +54,27 @@ class StackTreeRNN(StackCell):
         self.act = activation_named(activation)
         self.build()
 
-    def _stack_gates(self, arity: int) -> dict[str, int]:
+    def _stack_gates(self, arity: int) -> Widths:
         n = self.hidden_size
         return {"u": n, "a": len(self.actions), "g": arity * n}
 
-    def gates(self, arity: int) -> dict[str, int]:
-        return {"z": self.hidden_size, **(self._stack_gates(arity) if self.typed_stack else {})}
+    def gates(self, arity: int) -> Widths:
+        widths = {"z": self.hidden_size}
+        return widths | self._stack_gates(arity) if self.typed_stack else widths
 
-    def shared_gates(self, arity: int) -> dict[str, int]:
+    def shared_gates(self, arity: int) -> Widths:
         return {} if self.typed_stack else self._stack_gates(arity)
 
     def products(self, arity: int) -> dict[str, Affine]:
         rows = self.top_k if self.read == "self" else arity
-        return {"read": Affine(rows * self.hidden_size, self.hidden_size, bias=False)} if rows else {}
+        if not rows:
+            return {}
+        return {"read": Affine(rows * self.hidden_size, self.hidden_size, bias=False)}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         stacks = children["S"]
-        u, a = self.act(pre["u"]), torch.softmax(pre["a"], -1)
+        u = self.act(pre["u"])
+        a = torch.softmax(pre["a"], -1)
         g = torch.sigmoid(pre["g"]).split(self.hidden_size, -1) if stacks else ()
         actions = dict(zip(self.actions, a.split(1, -1), strict=True))
         S, top = self.update(g, stacks, u, actions)
@@ -78,5 +82,6 @@ class StackTreeRNN(StackCell):
         if self.read == "self":
             z = z + linear("read", top.flatten(-2))
         elif stacks:
-            z = z + linear("read", concatenate([S_k[..., 0, :] for S_k in stacks]))
+            tops = [S_k[..., 0, :] for S_k in stacks]
+            z = z + linear("read", concatenate(tops))
         return {"h": self.drop(self.act(z)), "S": S, "u": u, "g": g, **actions}

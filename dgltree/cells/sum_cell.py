@@ -9,9 +9,14 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import COMPUTED, Cell, Frame, check_order, get_prepared, now_computed, outside_autocast
 from dgltree.engine.aggregation import Aggregation, aggregation_named, name_of
-from dgltree.engine.contract import Children, Computed, State, StepRows
+from dgltree.engine.contract import Children, Computed, Shapes, State, StepRows, Widths
 from dgltree.engine.positions import Positions
 from dgltree.engine.typed_linear import Affine, Linear, sort_rows, split
+
+
+def _as_only_child(aggregated: State) -> Children:
+    """The aggregation of a node's messages as ``combine`` gets it: as if it were the only child."""
+    return {name: [rows] for name, rows in aggregated.items()}
 
 
 class SumCell(Cell):
@@ -54,11 +59,11 @@ class SumCell(Cell):
 
     @property
     @abstractmethod
-    def messages(self) -> dict[str, tuple[int, ...]]:
+    def messages(self) -> Shapes:
         """Name to shape of what a child sends; ``h``, (n,), is what the gates read, as the aggregation makes it."""
 
     @abstractmethod
-    def message_gates(self) -> dict[str, int]:
+    def message_gates(self) -> Widths:
         """Name to width of the pre-activations of a message: affine maps of the child's h (and the parent's x)."""
 
     @abstractmethod
@@ -71,18 +76,21 @@ class SumCell(Cell):
         return "any"
 
     def _functions(self) -> dict[int, dict[int, int]]:
-        functions = self.vocabulary.functions
-        inner = [f for f, (_, arity) in enumerate(functions) if arity != 0 or self.leaf == "gates"]
-        names = list(dict.fromkeys(functions[f][0] for f in inner))
-        return {1: {f: names.index(functions[f][0]) for f in inner}} if inner else {}
+        matrix_of_name: dict[str, int] = {}
+        matrices = {}
+        for f, (name, arity) in enumerate(self.vocabulary.functions):
+            if arity != 0 or self.leaf == "gates":
+                matrices[f] = matrix_of_name.setdefault(name, len(matrix_of_name))
+        return {1: matrices} if matrices else {}
 
     def _affine(self, arity: int) -> dict[str, Affine]:
-        maps, n, width = super()._affine(arity), self.hidden_size, sum(self.message_gates().values())
-        if self.input_size is not None:
+        width = sum(self.message_gates().values())
+        maps = super()._affine(arity)
+        if self.input_size is not None:  # x adds to the gates of a node, and then to those of its messages
             maps["input"] = maps["input"]._replace(fan_out=maps["input"].fan_out + width)
         for name in self.gate_maps(arity):
             maps[name] = maps[name]._replace(fan_in=arity * self.aggregate.width)
-        return {"message": Affine(n, width), **maps}
+        return {"message": Affine(self.hidden_size, width), **maps}
 
     def send(self, child: Mapping[str, Tensor], slot: Tensor, x_pre: Tensor | None, linear: Linear) -> State:
         """Messages of edges, from the children's states and positions, and what the parents' x adds to the gates."""
@@ -95,8 +103,8 @@ class SumCell(Cell):
 
     def step(self, rows: StepRows) -> tuple[Computed, State]:
         x_node, x_message = self.split_inputs(rows.x_pre)
-        found, sent = rows.aggregated(self.send, x_message, list(self.messages), self.aggregate)
-        return self.compute(found["h"], x_node, {name: [one] for name, one in found.items()}, rows.linear), sent
+        aggregated, sent = rows.aggregated(self.send, x_message, list(self.messages), self.aggregate)
+        return self.compute(aggregated["h"], x_node, _as_only_child(aggregated), rows.linear), sent
 
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         if x_pre is None:
@@ -114,16 +122,16 @@ class SumCell(Cell):
         """The children's messages along these edges."""
         if not self.maps:  # no function has children: DGL asks for the messages of no edges
             like = edges.src["h"]
-            return {name: like.new_zeros(0, *shape) for name, shape in self.messages.items()} | {
-                COMPUTED: edges.src[COMPUTED]
-            }
+            none = {name: like.new_zeros(0, *shape) for name, shape in self.messages.items()}
+            return {**none, COMPUTED: edges.src[COMPUTED]}
         order, segments, back = sort_rows(edges.dst["function"])
         linear = self.linear_for(1, segments)
         x = self.frame_inputs(edges.dst, order)
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
         children = {part: rows[order] for part, rows in get_prepared(self, edges.src).items()}
         sent = self.send(children, edges.data["slot"][order], x_pre, linear)
-        return {**{name: sent[name][back] for name in self.messages}, COMPUTED: edges.src[COMPUTED]}
+        messages = {name: sent[name][back] for name in self.messages}
+        return {**messages, COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
@@ -134,8 +142,8 @@ class SumCell(Cell):
         x = self.frame_inputs(nodes.data, order)
         x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
         mail = {name: nodes.mailbox[name][order].unbind(1) for name in self.messages}
-        found = self.aggregate.of_slots(
-            [dict(zip(mail, slot, strict=True)) for slot in zip(*mail.values(), strict=True)]
-        )
-        computed = self.compute(found["h"], x_pre, {name: [one] for name, one in found.items()}, linear)
-        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}
+        slots = [dict(zip(mail, slot, strict=True)) for slot in zip(*mail.values(), strict=True)]
+        aggregated = self.aggregate.of_slots(slots)
+        computed = self.compute(aggregated["h"], x_pre, _as_only_child(aggregated), linear)
+        states = {part: computed[part][back] for part in self.state}
+        return {**states, COMPUTED: now_computed(nodes)}

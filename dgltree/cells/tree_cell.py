@@ -1,5 +1,6 @@
 """The Tree Cell: the Gated Recursive Cell of Ordered Memory on a given tree."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.cells.compose import LayerNorm, gated_recursive
-from dgltree.engine.contract import Children, Computed, State
+from dgltree.engine.contract import Children, Computed, Shapes, State, Widths
 from dgltree.engine.typed_linear import Affine, Linear
 
 
@@ -37,10 +38,10 @@ class TreeCell(Cell):
         self.build()
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,)}
 
-    def gates(self, arity: int) -> dict[str, int]:
+    def gates(self, arity: int) -> Widths:
         return {"hidden": 4 * self.hidden_size}
 
     def products(self, arity: int) -> dict[str, Affine]:
@@ -48,8 +49,8 @@ class TreeCell(Cell):
         return {"out": Affine(4 * n, (arity + 2) * n)}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
-        parts = (pre["hidden"], children["h"], lambda v: linear("out", v))
-        return gated_recursive(*parts, drop=self.drop, norm=self.norm, act=self.act)
+        second = partial(linear, "out")
+        return gated_recursive(pre["hidden"], children["h"], second, self.drop, self.norm, self.act)
 
     def act(self, v: Tensor) -> Tensor:
         """The non-linearity."""

@@ -1,6 +1,6 @@
 """The N-ary Tree-LSTM."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.engine.contract import Children, Computed, Fused, State
+from dgltree.engine.contract import Children, Computed, Fused, Map, Shapes, State, Widths
 from dgltree.engine.typed_linear import Linear
 
 
@@ -56,10 +56,10 @@ class TreeLSTM(Cell):
                 nn.init.zeros_(cast(Tensor, linear.bias))
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
 
-    def gates(self, arity: int) -> dict[str, int]:
+    def gates(self, arity: int) -> Widths:
         n = self.hidden_size
         return {"u": n, "in_o_f": (2 + arity) * n}  # in, o, f_1 ... f_N lie together: one sigmoid for all
 
@@ -72,10 +72,11 @@ class TreeLSTM(Cell):
 
 
 def lstm_state(
-    in_: Tensor, o: Tensor, f: Sequence[Tensor], u: Tensor, c: Sequence[Tensor], drop: Callable[[Tensor], Tensor]
+    in_: Tensor, o: Tensor, f: Sequence[Tensor], u: Tensor, c: Sequence[Tensor], drop: Map
 ) -> dict[str, Any]:
     r""":math:`c = in \odot drop(u) + \sum_k f_k \odot c_k, h = o \odot \tanh(c)`, all (..., n)."""
-    new = in_ * drop(u)
+    new_c = in_ * drop(u)
     for f_k, c_k in zip(f, c, strict=True):
-        new = new + f_k * c_k
-    return {"h": o * torch.tanh(new), "c": new, "in": in_, "o": o, "u": u, "f": f}
+        new_c = new_c + f_k * c_k
+    h = o * torch.tanh(new_c)
+    return {"h": h, "c": new_c, "in": in_, "o": o, "u": u, "f": f}

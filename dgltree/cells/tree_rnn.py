@@ -1,22 +1,20 @@
 """The Tree-RNN."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
-from dgltree.engine.contract import Children, State
+from dgltree.engine.contract import Children, Map, Shapes, State, Widths
 from dgltree.engine.typed_linear import Affine, Linear
 from dgltree.support.arguments import check_choice
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
+ACTIVATIONS: dict[str, Map] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
 
 
-def activation_named(name: str) -> Callable[[Tensor], Tensor]:
-    """``ValueError`` for a name that is not in ``ACTIVATIONS``."""
+def activation_named(name: str) -> Map:
+    """The non-linearity of a name. ``ValueError`` for a name that is not in ``ACTIVATIONS``."""
     check_choice("activation", name, ACTIVATIONS)
     return ACTIVATIONS[name]
 
@@ -54,10 +52,10 @@ class TreeRNN(Cell):
         self.build()
 
     @property
-    def state(self) -> dict[str, tuple[int, ...]]:
+    def state(self) -> Shapes:
         return {"h": (self.hidden_size,)}
 
-    def gates(self, arity: int) -> dict[str, int]:
+    def gates(self, arity: int) -> Widths:
         return {"z": self.hidden_size}
 
     def products(self, arity: int) -> dict[str, Affine]:

@@ -49,21 +49,21 @@ class Aggregation(nn.Module, ABC):
         """
 
     def of_mailbox(self, rows: Messages) -> Messages:
-        """The same for groups of equal size: name to (count, *shape) from name to (count, size, *shape)."""
+        """Aggregate groups of equal size: name to (count, *shape) from name to (count, size, *shape)."""
         count, size = rows["h"].shape[:2]
         group = torch.arange(count, device=rows["h"].device).repeat_interleave(size, output_size=count * size)
         return self({name: each.flatten(0, 1) for name, each in rows.items()}, group, count)
 
     def of_slots(self, slots: Sequence[Messages]) -> Messages:
-        """The same for groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
+        """Aggregate groups of equal size, given slot by slot: name to (..., *shape); leading sizes broadcast."""
         lead = torch.broadcast_shapes(*(slot["h"].shape[:-1] for slot in slots))
         count = lead.numel()
-        rows = {}
+        mailbox = {}
         for name, first in slots[0].items():
             shape = first.shape[slots[0]["h"].dim() - 1 :]
-            each = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
-            rows[name] = torch.cat(each, 1)
-        return {name: found.view(*lead, *found.shape[1:]) for name, found in self.of_mailbox(rows).items()}
+            columns = [slot[name].expand(*lead, *shape).reshape(count, 1, *shape) for slot in slots]
+            mailbox[name] = torch.cat(columns, 1)
+        return {name: rows.view(*lead, *rows.shape[1:]) for name, rows in self.of_mailbox(mailbox).items()}
 
 
 class SumAggregation(Aggregation):
@@ -135,13 +135,15 @@ class AttentionAggregation(Aggregation):
 
     def of_mailbox(self, rows: Messages) -> Messages:
         weight = (rows["h"] @ self.query * self.size**-0.5).softmax(1)
-        return {
-            name: (weight.view(*weight.shape, *[1] * (each.dim() - 2)) * each).sum(1) for name, each in rows.items()
-        }
+        aggregated = {}
+        for name, each in rows.items():
+            weights = weight.view(*weight.shape, *[1] * (each.dim() - 2))
+            aggregated[name] = (weights * each).sum(1)
+        return aggregated
 
 
 class BagAggregation(Aggregation):
-    r"""Of the N messages of a bag :math:`[mean_k h_k;\ max_k h_k;\ \log\sum_k e^{h_k};\ \log(1 + N)]`, 3n + 1 numbers.
+    r"""For the N messages of a bag :math:`[mean_k h_k;\ max_k h_k;\ \log\sum_k e^{h_k};\ \log(1 + N)]`, 3n + 1 numbers.
 
     The mean says what is usual in a bag, the maximum whether there is something, the logarithms how much there is; of
     an empty bag all are 0. These are the aggregations of hierarchical multi-instance networks (Pevný and Somol 2016,
@@ -157,25 +159,26 @@ class BagAggregation(Aggregation):
     def forward(self, rows: Messages, group: Tensor, count: int) -> Messages:
         h = rows["h"]
         sizes = _sum(h.new_ones(len(group)), group, count)
-        found = {name: _sum(each, group, count) * _like(1 / sizes.clamp(min=1), each) for name, each in rows.items()}
+        share = 1 / sizes.clamp(min=1)
+        means = {name: _sum(each, group, count) * _like(share, each) for name, each in rows.items()}
         highest = _extreme(h, group, count, "amax")
         # The terms are at most 1, and one of them is 1: no number of messages makes the logarithm inexact.
         base = highest.detach()
         total = _sum((h - base.index_select(0, group)).exp(), group, count)
         is_empty = (sizes == 0).unsqueeze(1)
         log_sum = base + total.masked_fill(is_empty, 1).log()
-        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p().unsqueeze(1)], 1)
-        return found
+        means["h"] = torch.cat([means["h"], highest, log_sum, sizes.log1p().unsqueeze(1)], 1)
+        return means
 
     def of_mailbox(self, rows: Messages) -> Messages:
         h = rows["h"]
-        found = {name: each.mean(1) for name, each in rows.items()}
+        means = {name: each.mean(1) for name, each in rows.items()}
         highest = h.amax(1)
         base = highest.detach()
         log_sum = base + (h - base.unsqueeze(1)).exp().sum(1).log()
         sizes = torch.ones_like(h[..., :1]).sum(1)
-        found["h"] = torch.cat([found["h"], highest, log_sum, sizes.log1p()], 1)
-        return found
+        means["h"] = torch.cat([means["h"], highest, log_sum, sizes.log1p()], 1)
+        return means
 
 
 AGGREGATIONS: dict[str, type[Aggregation]] = {
@@ -186,7 +189,7 @@ AGGREGATIONS: dict[str, type[Aggregation]] = {
     "attention": AttentionAggregation,
     "bag": BagAggregation,
 }
-"""By name: what the option ``aggregation`` of a :class:`dgltree.cells.SumCell` takes, and ``pooling`` of an encoder."""
+"""Name to class: what ``aggregation`` of a :class:`dgltree.cells.SumCell` and ``pooling`` of an encoder take."""
 
 
 def aggregation_named(given: str | Aggregation, size: int, widens: bool = False) -> Aggregation:
@@ -217,7 +220,7 @@ def _aggregation(given: str | Aggregation, size: int) -> Aggregation:
 
 
 def name_of(aggregation: Aggregation) -> str | Aggregation:
-    """Its name, as options have it; an own one itself."""
+    """The name of an aggregation, as options have it; an own one itself."""
     return next((name for name, kind in AGGREGATIONS.items() if kind is type(aggregation)), aggregation)
 
 

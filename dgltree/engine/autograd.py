@@ -15,7 +15,7 @@ Backward = Callable[..., tuple[Tensor | None, ...]]
 
 
 def once_differentiable(backward: Backward) -> Backward:
-    """As torch's decorator of this name, for every gradient that is asked for with ``create_graph=True``.
+    """torch's decorator of this name, made to hold for every gradient that is asked for with ``create_graph=True``.
 
     Torch's own lets gradients pass as constants if the incoming ones are constants, those of a sum for example, or if a
     later gradient is asked for of given inputs alone: a gradient penalty would then silently be without effect. Here

@@ -31,7 +31,7 @@ def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.d
 
     Compiled code reads by address: behind a short tensor it would read whatever lies there.
     """
-    maps, dtypes = cell.named_maps(), {tensor.dtype for tensor in weights.values()}
+    maps = cell.named_maps()
     for name, tensor in weights.items():
         linear, kind = name.rsplit(".", 1)
         shape = maps[linear].shapes[kind]
@@ -41,9 +41,9 @@ def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.d
             raise RuntimeError(
                 f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)"
             )
-    if len(dtypes) > 1:
-        each = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
-        raise RuntimeError(f"the maps have different dtypes: {each}; convert the cell by cell.to(dtype)")
+    if len({tensor.dtype for tensor in weights.values()}) > 1:
+        dtypes = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
+        raise RuntimeError(f"the maps have different dtypes: {dtypes}; convert the cell by cell.to(dtype)")
 
 
 def check_first_states(cell: CellBase, weights: Mapping[str, Tensor], states: Iterable[Tensor]) -> None:
@@ -65,7 +65,8 @@ def read_of(cell: CellContract) -> tuple[object, ...]:
 
 def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     """``ValueError`` if a cell would lose something that a node carries, or lacks something at one."""
-    inner, token = batch.arity > 0, batch.token != NO_TOKEN
+    inner = batch.arity > 0
+    token = batch.token != NO_TOKEN
 
     def refuse(wrong: Tensor, what: str) -> None:
         if wrong.any():
@@ -100,14 +101,15 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
 
 def _at_places_of_other_scales(cell: CellContract, batch: TreeBatch) -> Tensor:
     """(N,), whether a leaf is read as different numbers under several parents."""
-    batch, table = batch.within(cell.vocabulary), cell.vocabulary.scale_table
-    numbers = batch.numbers
-    assert numbers is not None and batch.value is not None and table is not None
-    table, child = table.on(batch.device), batch.child_index
+    batch = batch.within(cell.vocabulary)
+    table = cell.vocabulary.scale_table
+    assert batch.numbers is not None and batch.value is not None and table is not None
+    table = table.on(batch.device)
+    child = batch.child_index
     rows = table.rows(batch.function[child], batch.function[batch.parent_index], batch.slot, ranks_of(batch))
-    read = table.distances(batch.value[child], rows).asinh()
-    other = (read != numbers[child]) & ~read.isnan()
-    return torch.zeros_like(batch.function, dtype=torch.bool).index_fill(0, child[other], True)
+    read = table.distances(batch.value[child], rows).asinh()  # the number that each parent reads
+    is_other = (read != batch.numbers[child]) & ~read.isnan()
+    return torch.zeros_like(batch.function, dtype=torch.bool).index_fill(0, child[is_other], True)
 
 
 def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
@@ -127,32 +129,36 @@ def check_finite(cell: CellBase, batch: TreeBatch, states: State, order: Tensor,
 
     ``before`` is where the nodes lie that come earlier.
     """
-    bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
-    wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
+    is_bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
+    wrong = torch.nonzero(torch.stack(list(is_bad.values())).any(0)).squeeze(-1)
     if not len(wrong):
         return
     j = int(wrong[order[wrong].argmin()])
-    parts = ", ".join(part for part, rows in bad.items() if rows[j])
+    parts = ", ".join(part for part, rows in is_bad.items() if rows[j])
     name, _ = cell.vocabulary.functions[int(batch.function[j])]
-    own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
-    cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
+    cause = "its inputs are finite: look at the cell's weights"
+    if batch.x is not None and not bool(batch.x[j].isfinite().all()):
+        cause = "its input vector x is not finite"
     raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node {before} is like that; {cause}")
 
 
 def check_up(cell: CellBase, batch: TreeBatch, up: State | None) -> None:
     """``ValueError`` for upward states that a downward cell cannot start from."""
     if up is None or "h" not in up:
+        what = "missing" if up is None else "without h"
         raise ValueError(
-            f"up is {'missing' if up is None else 'without h'}: a {type(cell).__name__} starts from upward states, "
-            "up=dgltree.propagate(batch, an upward cell)"
+            f"up is {what}: a {type(cell).__name__} starts from upward states, up=dgltree.propagate(batch, an upward "
+            "cell)"
         )
-    shape, weight = (batch.num_nodes, cell.hidden_size), next(cell.parameters(), up["h"])
+    weight = next(cell.parameters(), up["h"])
     for part, rows in up.items():
-        if len(rows) != batch.num_nodes or (part == "h" and rows.shape != shape):
-            raise ValueError(
-                f"up[{part!r}] has shape {tuple(rows.shape)}; this batch and cell need {batch.num_nodes} rows"
-                + (f" of hidden_size {cell.hidden_size}" if part == "h" else "")
-            )
+        needed = f"{batch.num_nodes} rows"
+        fits = len(rows) == batch.num_nodes
+        if part == "h":
+            needed += f" of hidden_size {cell.hidden_size}"
+            fits = rows.shape == (batch.num_nodes, cell.hidden_size)
+        if not fits:
+            raise ValueError(f"up[{part!r}] has shape {tuple(rows.shape)}; this batch and cell need {needed}")
         if rows.dtype != weight.dtype or rows.device != weight.device:
             raise ValueError(
                 f"up[{part!r}] is {rows.dtype} on {rows.device}; the cell is {weight.dtype} on {weight.device}"

@@ -33,7 +33,7 @@ when blocks are joined and put into public order.
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +46,7 @@ from dgltree.engine.autograd import (
     generator_state,
     restore_generator,
 )
-from dgltree.engine.contract import CellBase, Children, Computed, Rows, Send, State, StepRows
+from dgltree.engine.contract import CellBase, Children, Computed, Map, Send, State, StepRows
 from dgltree.engine.gather_plan import BlockPiece, GatherPlan
 from dgltree.engine.schedule import Schedule, Step
 from dgltree.engine.trace import Trace
@@ -87,7 +87,7 @@ def run(
     transformed = inside_transform()
     if not record and not transformed:
         return _in_buffers(Steps(cell, schedule, weights, traced, matrices), leaf, x_pre)
-    steps = Steps(cell, schedule.with_gathers(), weights, traced, matrices)
+    steps = Steps(cell, schedule, weights, traced, matrices)
     return _in_blocks(steps, leaf, x_pre, recompute and record and not transformed)
 
 
@@ -102,16 +102,13 @@ class Steps:
         traced: Trace,
         matrices: Mapping[str, Matrices] | None = None,
     ) -> None:
-        self.cell, self.schedule, self.weights, self.traced = cell, schedule, weights, traced
+        self.cell = cell
+        self.schedule = schedule
+        self.weights = weights
+        self.traced = traced
         self._maps = cell.named_maps()
         # Maps that ``weights`` lacks have hooks, or a forward of their own: they are called as modules.
         self._matrices = matrices_of(self._maps, weights) if matrices is None else matrices
-
-    @property
-    def plan(self) -> GatherPlan:
-        """Which rows each block reads."""
-        assert self.schedule.gathers is not None
-        return self.schedule.gathers
 
     def linear_for(self, arity: int | None, segments: Segments) -> Linear:
         """The maps of rows that have this arity and are sorted by function."""
@@ -122,21 +119,17 @@ class Steps:
             own = self._maps[name]
             if name in self._matrices:
                 return product(v, self._matrices[name], own.runs(segments))
-            out: Tensor = own(v, segments)
-            return out
+            return cast(Tensor, own(v, segments))
 
         return linear
 
-    def compute(self, step: Step, given: State, x_pre: Tensor | None) -> tuple[Computed, State]:
-        """New states of a step's rows and what else was computed, and what was sent along edges, if anything.
+    def new_states(self, step: Step, given: State, x_pre: Tensor | None) -> State:
+        """New states of a step's rows; what is traced of what else is computed is kept.
 
         ``given`` are the states that the step's edges carry, part name to (edges, *shape).
         """
-        return self.cell.step(GatheredRows(self.schedule, step, given, x_pre, self.linear_for))
-
-    def new_states(self, step: Step, given: State, x_pre: Tensor | None) -> State:
-        """The states alone; what is traced of the rest is kept."""
-        computed, sent = self.compute(step, given, x_pre)
+        rows = GatheredRows(self.schedule, step, given, x_pre, self.linear_for)
+        computed, sent = self.cell.step(rows)
         self.traced.keep(slice(step.start, step.stop), computed, sent)
         return {part: computed[part] for part in self.cell.state}
 
@@ -161,23 +154,28 @@ class GatheredRows(StepRows):
         linear_for: Callable[[int | None, Segments], Linear],
     ) -> None:
         super().__init__(linear_for(step.arity, step.segments), x_pre)
-        self._schedule, self._step, self._given, self._linear_for = schedule, step, given, linear_for
+        self._schedule = schedule
+        self._step = step
+        self._given = given
+        self._linear_for = linear_for
         self._count = step.stop - step.start
 
     def children(self) -> Children:
         assert self._step.arity is not None
-        apart = (self._count, self._step.arity)
-        return {part: rows.unflatten(0, apart).unbind(1) for part, rows in self._given.items()}
+        by_row = (self._count, self._step.arity)
+        return {part: rows.unflatten(0, by_row).unbind(1) for part, rows in self._given.items()}
 
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         i = self._given["h"].reshape(self._count, -1)  # the h of a row's children lie side by side
-        i = i if drop is None else drop(i)
+        if drop is not None:
+            i = drop(i)
         return [self.linear(name, i) for name in names]
 
     def aggregated(
         self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
     ) -> tuple[State, State]:
-        edges, schedule = self._step.edges, self._schedule
+        schedule = self._schedule
+        edges = self._step.edges
         parent = schedule.parent[edges]
         slot = slots_of(parent, self._count) if schedule.slot is None else schedule.slot[edges]
         x_edge = None if x_pre is None else x_pre.index_select(0, parent)
@@ -185,7 +183,7 @@ class GatheredRows(StepRows):
         rows = {name: sent[name] for name in names}
         if schedule.ascending is not None:  # edges are sorted by matrix for ``send``, aggregations want them by parent
             ascending = schedule.ascending[edges]
-            rows = {name: each.index_select(0, ascending) for name, each in rows.items()}
+            rows = {name: message.index_select(0, ascending) for name, message in rows.items()}
             parent = parent.index_select(0, ascending)
         return aggregate(rows, parent, self._count), sent
 
@@ -198,7 +196,8 @@ def slots_of(parent: Tensor, count: int) -> Tensor:
 
 def _in_buffers(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None]) -> State:
     """The states of a pass that nobody differentiates: written in place."""
-    schedule, states = steps.schedule, dict[str, Tensor]()
+    schedule = steps.schedule
+    states: State = {}
     for part, shape in steps.cell.state.items():
         states[part] = leaf[part].new_empty(len(schedule), *shape)
         states[part][: schedule.leaves] = leaf[part]
@@ -212,28 +211,32 @@ def _in_buffers(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None]) ->
 
 def _in_blocks(steps: Steps, leaf: Computed, x_pre: Sequence[Tensor | None], recompute: bool) -> State:
     """The states of a pass that autograd records. Block 0 are the leaves, block k the rows of step k - 1."""
-    plan = steps.plan
+    plan = steps.schedule.with_gathers()
     blocks = [{part: leaf[part] for part in steps.cell.state}]
     pieces = _Pieces(plan)
     pieces.put(0, blocks[0])
     for first, stop in _segments(steps.schedule) if recompute else [(1, len(plan.blocks))]:
         read = pieces.take_for(first, stop)
         x = x_pre[first - 1 : stop - 1]
-        new = _recomputed(steps, first, stop, read, x) if recompute else None
+        new = _recomputed(steps, plan, first, stop, read, x) if recompute else None
         if new is None:
-            recompute, new = False, _segment(steps, first, stop, read, x)
+            recompute = False  # from here on, see "Recomputation" above
+            new = _segment(steps, plan, first, stop, read, x)
         for number, block in enumerate(new, first):
             pieces.put(number, block, first=_readers_before(plan, number, stop))
         blocks += new
-    # One part after the other, and the blocks of a part are let go before the next is joined.
-    return {part: torch.cat([block.pop(part) for block in blocks]) for part in steps.cell.state}
+    states = {}
+    for part in steps.cell.state:  # and the blocks of a part are let go before the next is joined
+        states[part] = torch.cat([block.pop(part) for block in blocks])
+    return states
 
 
 class _Pieces:
     """Rows of blocks on their way to the blocks that read them, each piece until it is read."""
 
     def __init__(self, plan: GatherPlan, waiting: dict[BlockPiece, State] | None = None) -> None:
-        self._plan, self._waiting = plan, waiting or {}
+        self._plan = plan
+        self._waiting = waiting or {}
 
     def put(self, number: int, block: State, first: int = 0, last: int | None = None) -> None:
         """Gather the pieces ``first:last`` of a new block."""
@@ -247,7 +250,10 @@ class _Pieces:
     def take(self, number: int) -> State:
         """What a block reads: part name to (edges, *shape)."""
         pieces = [self._waiting.pop(piece) for piece in self._plan.blocks[number].pieces]
-        return {part: self._plan.join(number, [piece[part] for piece in pieces]) for part in pieces[0]}
+        given = {}
+        for part in pieces[0]:
+            given[part] = self._plan.join(number, [piece[part] for piece in pieces])
+        return given
 
     def take_for(self, first: int, stop: int) -> dict[BlockPiece, State]:
         """The pieces that blocks ``first:stop`` read of those before them."""
@@ -261,13 +267,19 @@ def _readers_before(plan: GatherPlan, number: int, stop: int) -> int:
 
 
 def _segment(
-    steps: Steps, first: int, stop: int, read: Mapping[BlockPiece, State], x_pre: Sequence[Tensor | None]
+    steps: Steps,
+    plan: GatherPlan,
+    first: int,
+    stop: int,
+    read: Mapping[BlockPiece, State],
+    x_pre: Sequence[Tensor | None],
 ) -> list[State]:
     """The blocks ``first:stop``, from the pieces that they read of earlier ones."""
-    plan, blocks = steps.plan, []
+    blocks = []
     pieces = _Pieces(plan, dict(read))
     for number, x in zip(range(first, stop), x_pre, strict=True):
-        block = steps.new_states(steps.schedule.steps[number - 1], pieces.take(number), x)
+        step = steps.schedule.steps[number - 1]
+        block = steps.new_states(step, pieces.take(number), x)
         pieces.put(number, block, last=_readers_before(plan, number, stop))
         blocks.append(block)
     return blocks
@@ -275,47 +287,63 @@ def _segment(
 
 def _segments(schedule: Schedule) -> list[tuple[int, int]]:
     """The blocks ``first:stop`` of each segment: all but the leaves, in runs of ``SEGMENT_ROWS`` rows or more."""
-    segments, first, rows = [], 1, 0
+    segments = []
+    first = 1
+    rows = 0
     for number, step in enumerate(schedule.steps, 1):
         rows += step.stop - step.start
         if rows >= SEGMENT_ROWS or number == len(schedule.steps):
             segments.append((first, number + 1))
-            first, rows = number + 1, 0
+            first = number + 1
+            rows = 0
     return segments
 
 
 def _recomputed(
-    steps: Steps, first: int, stop: int, read: Mapping[BlockPiece, State], x_pre: Sequence[Tensor | None]
+    steps: Steps,
+    plan: GatherPlan,
+    first: int,
+    stop: int,
+    read: Mapping[BlockPiece, State],
+    x_pre: Sequence[Tensor | None],
 ) -> list[State] | None:
-    """As ``_segment``, which is run once more in the backward pass instead of keeping what that needs.
+    """What ``_segment`` gives, which is run once more in the backward pass instead of keeping what that needs.
 
     None if something closes over a tensor that requires gradients, which that would lose.
     """
-    cell, schedule, traced, parts = steps.cell, steps.schedule, steps.traced, list(steps.cell.state)
-    states = [state[part] for state in read.values() for part in parts]
+    cell = steps.cell
+    schedule = steps.schedule
+    traced = steps.traced
     # Under torch.func.functional_call these are what it was given, which has left the cell when the segment runs again.
-    own, weights = dict(cell.named_parameters()), steps.weights
-    pieces_read, has_x = [*read], [x is not None for x in x_pre]  # names alone: ``compute`` is to hold no tensor
-    names, named = [*own], [*weights]
+    parameters = dict(cell.named_parameters())
+    # Names alone: ``compute`` is kept until the backward pass, and is to hold no tensor.
+    parts = list(cell.state)
+    pieces_read = list(read)
+    has_x = [x is not None for x in x_pre]
+    parameter_names = list(parameters)
+    weight_names = list(steps.weights)
 
     def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
         given = iter(tensors)
         pieces = {piece: {part: next(given) for part in parts} for piece in pieces_read}
         x = [next(given) if has else None for has in has_x]
-        parameters = {name: next(given) for name in names}
-        again = Steps(cell, schedule, {name: next(given) for name in named}, traced)
-        blocks = with_parameters(cell, parameters, _segment, again, first, stop, pieces, x)
+        own = {name: next(given) for name in parameter_names}
+        weights = {name: next(given) for name in weight_names}
+        again = Steps(cell, schedule, weights, traced)
+        blocks = with_parameters(cell, own, _segment, again, plan, first, stop, pieces, x)
         return tuple(block[part] for block in blocks for part in parts)
 
-    given = [*states, *(x for x in x_pre if x is not None), *own.values(), *weights.values()]
+    states = [state[part] for state in read.values() for part in parts]
+    inputs = [x for x in x_pre if x is not None]
+    given = [*states, *inputs, *parameters.values(), *steps.weights.values()]
     generator = generator_state(cell)
     with torch.enable_grad():  # nothing that is given requires gradients, so nothing is recorded
         new = compute(*(tensor.detach() for tensor in given))
     if any(state.requires_grad for state in new):
         restore_generator(generator, given[0].device)
         return None
-    flat = _Segment.apply(compute, generator, new, *given)
-    return [dict(zip(parts, flat[k : k + len(parts)], strict=True)) for k in range(0, len(flat), len(parts))]
+    tensors = iter(_Segment.apply(compute, generator, new, *given))
+    return [{part: next(tensors) for part in parts} for _ in range(first, stop)]
 
 
 class _Segment(torch.autograd.Function):
@@ -332,20 +360,22 @@ class _Segment(torch.autograd.Function):
         new: tuple[Tensor, ...],
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        ctx.compute, ctx.generator = compute, generator
+        ctx.compute = compute
+        ctx.generator = generator
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         return new
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        tensors, twice = ctx.saved_tensors, torch.is_grad_enabled()
-        if not twice:
+        tensors = ctx.saved_tensors
+        create_graph = torch.is_grad_enabled()
+        if not create_graph:
             wanted = ctx.needs_input_grad[3:]
-            tensors = [each.detach().requires_grad_(want) for each, want in zip(tensors, wanted, strict=True)]
+            tensors = [tensor.detach().requires_grad_(want) for tensor, want in zip(tensors, wanted, strict=True)]
         with torch.enable_grad(), generator_at(ctx.generator, tensors[0].device):
-            found = differentiable_gradients(ctx.compute, tensors, gradients, create_graph=twice)
-        return None, None, None, *found
+            of_tensors = differentiable_gradients(ctx.compute, tensors, gradients, create_graph=create_graph)
+        return None, None, None, *of_tensors
 
 
 class _Call(nn.Module):
@@ -361,4 +391,5 @@ class _Call(nn.Module):
 
 def with_parameters(cell: CellBase, own: Mapping[str, Tensor], function: Callable[..., Any], *given: Any) -> Any:
     """``function(*given)`` while the cell has these parameters, by name, in the place of its own."""
-    return functional_call(_Call(cell), {f"cell.{name}": tensor for name, tensor in own.items()}, (function, *given))
+    parameters = {f"cell.{name}": tensor for name, tensor in own.items()}
+    return functional_call(_Call(cell), parameters, (function, *given))

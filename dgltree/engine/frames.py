@@ -32,7 +32,10 @@ class Frame(MutableMapping[str, Tensor]):
     """
 
     def __init__(self, names: Collection[str], gather: Callable[[str], Tensor], place: str, clone: bool) -> None:
-        self._names, self._gather, self.place, self.clone = names, gather, place, clone
+        self._names = names
+        self._gather = gather
+        self.place = place
+        self.clone = clone
         self._read: dict[str, Tensor] = {}
         self._lent: list[tuple[Tensor, int]] = []  # what others may read, whatever a function puts in its place
 

@@ -1,4 +1,12 @@
-"""The order of a pass of message functions: which nodes are computed together, and which rows they read."""
+"""The order of a pass of message functions: which nodes are computed together, and which rows they read.
+
+A **frontier** is a set of nodes that are computed at once: by default the nodes of one level, all of whose sources lie
+in earlier frontiers. A plan renumbers nodes as rows, frontier after frontier, so that what a function returns for a
+frontier is a slice. Within a frontier rows are sorted by in-degree: a mailbox of one degree is then a view of the
+messages, (rows, degree, ...), since the edges of a frontier are sorted by the row that they lead to. What a frontier
+reads of earlier ones is one gather for each of these (``gather_plan.py``). Edges of several types are **parts** of a
+frontier, each with functions of its own.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,13 +42,13 @@ class FrontierPart:
 
     etype: EdgeType
     edges: slice
-    """Among those of the plan."""
+    """The edges of the part among those of the plan."""
     buckets: list[Bucket]
-    """By ascending degree."""
+    """The buckets by ascending degree."""
     turned: slice | None
     """The order of rows by this degree, among the ``turns`` of the plan; None where they lie in this order."""
     reader: int
-    """Its number among the readers of the plan's gathers."""
+    """The part's number among the readers of the plan's gathers."""
 
     @property
     def width(self) -> int:
@@ -54,7 +62,7 @@ class Frontier:
 
     ntype: str
     rows: slice
-    """Among those of the plan."""
+    """The nodes of the frontier among the rows of the plan."""
     parts: list[FrontierPart]
     """In the order in which their functions run."""
 
@@ -125,19 +133,20 @@ class TopoPlan(Movable):
                 f"the plan is for the edge types {list(self.relations)}, the functions are for {list(etypes)}: make it "
                 "by topo_plan(graph, etypes=...), with these types in this order"
             )
-        relations = [graph.relations[graph.etype(each)] for each in self.relations]
-        planned = len(self.nodes), len(self.source)
-        given = sum(each.count for each in graph.nodes.values()), sum(len(each.source) for each in relations)
-        if planned != given:
+        relations = [graph.relations[graph.etype(etype)] for etype in self.relations]
+        nodes = sum(columns.count for columns in graph.nodes.values())
+        edges = sum(len(relation.source) for relation in relations)
+        if (len(self.nodes), len(self.source)) != (nodes, edges):
             raise ValueError(
-                f"the plan has {planned[0]} nodes and {planned[1]} edges, the graph {given[0]} and {given[1]}"
+                f"the plan has {len(self.nodes)} nodes and {len(self.source)} edges, the graph {nodes} and {edges}"
             )
         if self.device != graph.device:
             raise ValueError(f"the plan is on {self.device}, the graph on {graph.device}: use plan.to(device)")
         for name, value in options.items():
-            if value not in (OPTIONS[name], getattr(self, name)):
+            planned = getattr(self, name)
+            if value not in (OPTIONS[name], planned):
                 raise ValueError(
-                    f"the plan was made with {name}={getattr(self, name)!r}; leave it out, or make another by topo_plan"
+                    f"the plan was made with {name}={planned!r}; leave it out, or make another by topo_plan"
                 )
         self._check_edges(relations)
 
@@ -146,24 +155,28 @@ class TopoPlan(Movable):
 
         On a GPU a comparison waits for the device.
         """
-        ends = [end for each in relations for end in (each.source, each.target)]
+        sources = [relation.source for relation in relations]
+        targets = [relation.target for relation in relations]
+        ends = sources + targets
         seen = vars(self).get("_seen")
         if seen is not None and all(_is_unchanged(*each) for each in zip(ends, seen, strict=True)):
             return
         with outside_transforms():
-            source, target = (torch.cat(ends[k::2]) if len(relations) > 1 else ends[k] for k in (0, 1))
-            same = len(source) == len(self.source)
-            same = same and bool(((source == self.source) & (target == self.target)).all())  # one wait
-        if not same:
+            source = torch.cat(sources) if len(sources) > 1 else sources[0]
+            target = torch.cat(targets) if len(targets) > 1 else targets[0]
+            is_same = len(source) == len(self.source)
+            is_same = is_same and bool(((source == self.source) & (target == self.target)).all())  # one wait
+        if not is_same:
             raise ValueError(
                 "the plan was made for other edges, or the edges were changed since: make another by topo_plan"
             )
         # Not a field, so it does not travel; a tensor that is kept cannot give its memory to another one.
-        self.__dict__["_seen"] = tuple((each, None if each.is_inference() else version_of(each)) for each in ends)
+        versions = [None if end.is_inference() else version_of(end) for end in ends]
+        self.__dict__["_seen"] = tuple(zip(ends, versions, strict=True))
 
 
 OPTIONS: dict[str, bool | str | None] = {"reverse": False, "order": None, "leaves": True, "by": None}
-"""Of a plan, as they are by default."""
+"""Options of a plan, as they are by default."""
 
 
 def topo_plan(
@@ -200,7 +213,9 @@ def topo_plan(
     opened = open_graph(graph)
     is_typed = etypes is not None or len(opened.relations) > 1 or len(opened.nodes) > 1
     flat = _flat_graph(opened, etypes)
-    source, target, relation = flat.source, flat.target, flat.relation
+    source = flat.source
+    target = flat.target
+    relation = flat.relation
     n = len(flat.ntype)
     number = _levels(flat, reverse) + leaves if frontiers is None else _given_numbers(frontiers, flat)
     if by is not None:
@@ -221,21 +236,26 @@ def topo_plan(
     row = inverse(nodes)
     rows = _blocks(block[nodes], max(int(block.max()) + 1, kept), flat.starts)
     first_row = np.array([each.start for each in rows])
+    names = list(opened.nodes)
+    made = []
+    for k, each in enumerate(rows):  # one for each type that keep what they have, and may be empty, then the frontiers
+        ntype = k if k < kept else flat.ntype[nodes[each.start]]
+        made.append(Frontier(names[ntype], each, []))
 
     slot = np.arange(len(source)) if order is None else _column(opened, flat.etypes, order)
     edges = np.lexsort((slot, row[target], degree_of_edge, block[target], relation))
     edges = edges[block[target[edges]] >= kept]
-    above, below = block[target[edges]], block[source[edges]]
+    above = block[target[edges]]
+    below = block[source[edges]]
     receiver = row[target[edges]] - first_row[above]
-    names = list(opened.nodes)
-    made = [Frontier(names[flat.ntype[nodes[each.start]]], each, []) for each in rows[kept:]]
-    made = [Frontier(name, each, []) for name, each in zip(names, rows, strict=False)] + made
     runs = run_lengths(relation[edges], above)
-    turns = _add_parts(made, runs, above, receiver, [flat.etypes[relation[edges[low]]] for low, _ in runs])
+    etype_of_run = [flat.etypes[relation[edges[low]]] for low, _ in runs]
+    turns = _add_parts(made, runs, above, receiver, etype_of_run)
     if not is_typed:  # functions get the nodes of a frontier whether edges lead there or not
         for frontier in made[kept:]:
             if not frontier.parts:
-                frontier.parts.append(FrontierPart(flat.etypes[0], slice(0, 0), [Bucket(0, len(frontier), 0)], None, 0))
+                without = [Bucket(degree=0, rows=len(frontier), start=0)]
+                frontier.parts.append(FrontierPart(flat.etypes[0], slice(0, 0), without, turned=None, reader=0))
     readers = np.repeat(np.arange(len(runs)), [high - low for low, high in runs])
     gathers = gather_plan(max(len(made), len(runs)), below, row[source[edges]] - first_row[below], readers)
     own_start = flat.starts[flat.ntype]
@@ -278,17 +298,26 @@ def single_frontier(
         edges: (e,) int64, ids of edges that lead to these nodes, each once, in the order of mailboxes.
     """
     targets = edges if etype is None else as_numpy(graph.relations[etype].target)[edges]
-    place = np.full(graph.nodes[ntype].count, -1)
-    place[nodes] = np.arange(len(nodes))
-    degree = np.bincount(place[targets], minlength=len(nodes))
+    row = np.full(graph.nodes[ntype].count, -1)
+    row[nodes] = np.arange(len(nodes))
+    degree = np.bincount(row[targets], minlength=len(nodes))
     order = np.argsort(degree, kind="stable")
-    place[nodes[order]] = np.arange(len(nodes))
-    receiver = place[targets]
+    row[nodes[order]] = np.arange(len(nodes))
+    receiver = row[targets]
     sort = np.argsort(receiver, kind="stable")
-    parts = [] if etype is None else [FrontierPart(etype, slice(0, len(edges)), _buckets(degree[order]), None, 0)]
+    parts = []
+    if etype is not None:
+        buckets = _buckets(degree[order])
+        parts.append(FrontierPart(etype, slice(0, len(edges)), buckets, turned=None, reader=0))
     unused = nodes[:0]
-    arrays = {"nodes": nodes[order], "edges": edges[sort], "receiver": receiver[sort]}
-    arrays |= {"turns": unused, "source": unused, "target": unused}
+    arrays = {
+        "nodes": nodes[order],
+        "edges": edges[sort],
+        "receiver": receiver[sort],
+        "turns": unused,
+        "source": unused,
+        "target": unused,
+    }
     with outside_transforms():
         plan = TopoPlan(
             frontiers=[Frontier(ntype, slice(0, 0), []), Frontier(ntype, slice(0, len(nodes)), parts)],
@@ -301,14 +330,14 @@ def single_frontier(
             gathers=None,
             row=None,
             types={ntype: slice(0, len(nodes))},
-            relations={each.etype: each.edges for each in parts},
+            relations={part.etype: part.edges for part in parts},
             **{name: torch.from_numpy(array) for name, array in arrays.items()},
         )
         return plan.to(graph.device)
 
 
 def topological_nodes_generator(graph: Any, reverse: bool = False) -> list[Any]:
-    """As DGL's: the nodes level after level, each (nodes,) int64 on the graph's device, for :func:`dgltree.prop_nodes`.
+    """The nodes level after level, each (nodes,) int64 on the graph's device, as DGL's, for :func:`dgltree.prop_nodes`.
 
     Examples:
         >>> import torch, dgltree
@@ -324,16 +353,16 @@ def topological_nodes_generator(graph: Any, reverse: bool = False) -> list[Any]:
     opened = open_graph(graph)
     flat = _flat_graph(opened, None)
     level = _levels(flat, reverse)
-    found: list[Any] = []
+    levels_of_nodes: list[Any] = []
     for k in range(int(level.max()) + 1):
         nodes = np.flatnonzero(level == k)
         by_type = {}
         for number, name in enumerate(opened.nodes):
-            own = nodes[flat.ntype[nodes] == number] - flat.starts[number]
-            if len(own):
-                by_type[name] = torch.from_numpy(own).to(opened.device)
-        found.append(by_type if len(opened.nodes) > 1 else next(iter(by_type.values())))
-    return found
+            of_type = nodes[flat.ntype[nodes] == number] - flat.starts[number]
+            if len(of_type):
+                by_type[name] = torch.from_numpy(of_type).to(opened.device)
+        levels_of_nodes.append(by_type if len(opened.nodes) > 1 else next(iter(by_type.values())))
+    return levels_of_nodes
 
 
 class FlatGraph(NamedTuple):
@@ -363,10 +392,10 @@ class FlatGraph(NamedTuple):
 
 
 def _flat_graph(graph: MessageGraph, etypes: Iterable[str | EdgeType] | None) -> FlatGraph:
-    counts = [each.count for each in graph.nodes.values()]
+    counts = [columns.count for columns in graph.nodes.values()]
     if not sum(counts):
         raise ValueError("an empty graph: give at least one node")
-    chosen = list(graph.relations) if etypes is None else [graph.etype(each) for each in etypes]
+    chosen = list(graph.relations) if etypes is None else [graph.etype(etype) for etype in etypes]
     if len(set(chosen)) < len(chosen) or not chosen:
         raise ValueError(f"etypes are {chosen}: give each edge type once, and at least one")
     starts = np.cumsum(counts) - counts
@@ -380,8 +409,9 @@ def _flat_graph(graph: MessageGraph, etypes: Iterable[str | EdgeType] | None) ->
             count = graph.nodes[ntype].count
             if len(end) and not 0 <= end.min() <= end.max() < count:
                 raise ValueError(f"an edge names a node that does not exist: there are {count}, numbered from 0")
-        ends.append(both + np.array([[start_of[etype[0]]], [start_of[etype[2]]]]))
-    sizes = [each.shape[1] for each in ends]
+        starts_of_ends = np.array([start_of[etype[0]], start_of[etype[2]]])
+        ends.append(both + starts_of_ends[:, None])
+    sizes = [both.shape[1] for both in ends]
     source, target = np.concatenate(ends, 1)
     return FlatGraph(
         ntype=np.repeat(np.arange(len(counts)), counts),
@@ -396,8 +426,8 @@ def _flat_graph(graph: MessageGraph, etypes: Iterable[str | EdgeType] | None) ->
 
 
 def _levels(flat: FlatGraph, reverse: bool) -> np.ndarray:
-    ends = (flat.target, flat.source) if reverse else (flat.source, flat.target)
-    return levels(*ends, len(flat.ntype))
+    nodes = len(flat.ntype)
+    return levels(flat.target, flat.source, nodes) if reverse else levels(flat.source, flat.target, nodes)
 
 
 def _degrees(target: np.ndarray, relation: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -430,10 +460,11 @@ def _sets_of_relations(target: np.ndarray, relation: np.ndarray, n: int) -> np.n
 
 def _blocks(block: np.ndarray, count: int, starts: np.ndarray) -> list[slice]:
     """The rows of each block, from the block of each row; those that keep what they have may be none."""
-    found = [slice(int(start), int(start)) for start in starts] + [slice(0, 0)] * (count - len(starts))
+    rows = [slice(start, start) for start in starts.tolist()]
+    rows += [slice(0, 0)] * (count - len(starts))
     for low, high in run_lengths(block):
-        found[block[low]] = slice(low, high)
-    return found
+        rows[block[low]] = slice(low, high)
+    return rows
 
 
 def _add_parts(
@@ -444,7 +475,8 @@ def _add_parts(
     etypes: list[EdgeType],
 ) -> np.ndarray:
     """Give frontiers the runs of edges that lead to them; return the order of rows by degree where it is another."""
-    turns, turned = [np.empty(0, np.int64)], 0
+    turns = [np.empty(0, np.int64)]
+    turned = 0
     for number, ((low, high), etype) in enumerate(zip(runs, etypes, strict=True)):
         frontier = frontiers[above[low]]
         degree = np.bincount(receiver[low:high], minlength=len(frontier))
@@ -461,7 +493,7 @@ def _add_parts(
 
 
 def _buckets(degree: np.ndarray) -> list[Bucket]:
-    """Of rows by ascending degree."""
+    """The buckets of rows by ascending degree."""
     return [Bucket(int(degree[low]), high - low, low) for low, high in run_lengths(degree)]
 
 
@@ -471,11 +503,13 @@ def _slices(starts: np.ndarray, stop: int) -> list[slice]:
 
 def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
     """(N,) int64, the number of the frontier of each node, from 1 on; 0 for a node that is in none."""
-    source, target = flat.source, flat.target
+    source = flat.source
+    target = flat.target
     number = np.zeros(len(flat.ntype), np.int64)
     for k, given in enumerate(frontiers, 1):
         nodes = _flat_nodes(given, k - 1, flat)
-        if len(again := nodes[number[nodes] > 0]):
+        again = nodes[number[nodes] > 0]
+        if len(again):
             raise ValueError(
                 f"{flat.name(again[0])} is in frontier {number[again[0]] - 1} and in frontier {k - 1}: "
                 "a pass computes each node once, so run two passes"
@@ -483,12 +517,14 @@ def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
         number[nodes] = k
     late = np.flatnonzero((number[target] > 0) & (number[source] >= number[target]))
     if len(late):
-        a, b = source[late[0]], target[late[0]]
+        a = source[late[0]]
+        b = target[late[0]]
         raise ValueError(
             f"{flat.name(b)} of frontier {number[b] - 1} reads {flat.name(a)}, which is computed in frontier "
             f"{number[a] - 1}: give frontiers in the order in which nodes are read"
         )
-    return np.unique(np.append(number, 0), return_inverse=True)[1][:-1]  # without frontiers that have no node
+    _, without_gaps = np.unique(np.append(number, 0), return_inverse=True)  # some frontier may have no node
+    return without_gaps[:-1]
 
 
 def _flat_nodes(given: Any, frontier: int, flat: FlatGraph) -> np.ndarray:
@@ -497,14 +533,14 @@ def _flat_nodes(given: Any, frontier: int, flat: FlatGraph) -> np.ndarray:
         if len(flat.ntypes) > 1:
             raise ValueError(f"frontier {frontier} is no dict: give {{node type: nodes}} for a graph of several")
         given = {flat.ntypes[0]: given}
-    found = [np.empty(0, np.int64)]
+    nodes = [np.empty(0, np.int64)]
     for ntype, numbers in given.items():
         if ntype not in flat.ntypes:
             raise ValueError(f"frontier {frontier} has the node type {ntype!r}; there are {', '.join(flat.ntypes)}")
         number = flat.ntypes.index(ntype)
         count = int((flat.ntype == number).sum())
-        found.append(numbers_of(numbers, count, f"frontier {frontier}") + flat.starts[number])
-    return np.concatenate(found)
+        nodes.append(numbers_of(numbers, count, f"frontier {frontier}") + flat.starts[number])
+    return np.concatenate(nodes)
 
 
 def as_numpy(numbers: Tensor) -> np.ndarray:
@@ -523,7 +559,8 @@ def numbers_of(given: Any, count: int, what: str, kind: str = "node", once: bool
     if numbers.ndim > 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise ValueError(f"{what} has shape {numbers.shape} and is {numbers.dtype}: give the numbers of its {kind}s")
     numbers = np.atleast_1d(numbers).astype(np.int64)
-    if len(wrong := numbers[(numbers < 0) | (numbers >= count)]):
+    wrong = numbers[(numbers < 0) | (numbers >= count)]
+    if len(wrong):
         raise ValueError(f"{what} has {kind} {wrong[0]}: there are {count}, numbered from 0")
     different, counts = np.unique(numbers, return_counts=True)
     if once and len(different) < len(numbers):
@@ -534,9 +571,12 @@ def numbers_of(given: Any, count: int, what: str, kind: str = "node", once: bool
 def _numbers_by(number: np.ndarray, kind: np.ndarray) -> np.ndarray:
     """Numbers of frontiers in the same order, in each of which all nodes are of one kind."""
     kinds, which = np.unique(kind, return_inverse=True)
-    computed, found = number > 0, number.copy()
-    found[computed] = np.unique((number * len(kinds) + which)[computed], return_inverse=True)[1] + 1
-    return found
+    is_computed = number > 0
+    pairs = number * len(kinds) + which
+    _, of_computed = np.unique(pairs[is_computed], return_inverse=True)
+    divided = number.copy()
+    divided[is_computed] = of_computed + 1
+    return divided
 
 
 def _is_unchanged(edges: Tensor, seen: tuple[Tensor, int | None]) -> bool:
@@ -545,28 +585,32 @@ def _is_unchanged(edges: Tensor, seen: tuple[Tensor, int | None]) -> bool:
     The same memory alone is not enough: tensors of one array of NumPy each count their own changes.
     """
     before, version = seen
-    same_view = edges._base is not None and edges._base is before._base
-    same_view = same_view and (edges.storage_offset(), edges.stride()) == (before.storage_offset(), before.stride())
-    same = edges is before or (same_view and edges.shape == before.shape)
-    return same and version is not None and version_of(edges) == version
+    if version is None or version_of(edges) != version:
+        return False
+    if edges is before:
+        return True
+    if edges._base is None or edges._base is not before._base:
+        return False
+    where = edges.storage_offset(), edges.stride(), edges.shape
+    return where == (before.storage_offset(), before.stride(), before.shape)
 
 
 def _whole_numbers(graph: MessageGraph, name: str) -> np.ndarray:
     """A field of the nodes to divide them by. ``ValueError`` if it is not there or not a whole number for each."""
-    found = []
+    columns = []
     for nodes in graph.nodes.values():
         column = nodes.data.get(name)
         if column is None or column.dim() != 1 or column.is_floating_point() or column.is_complex():
             raise ValueError(
                 f"by={name!r}: the nodes have no such field of one whole number each; they have {list(nodes.data)}"
             )
-        found.append(column.cpu().numpy())
-    return np.concatenate(found)
+        columns.append(column.cpu().numpy())
+    return np.concatenate(columns)
 
 
 def _column(graph: MessageGraph, etypes: list[EdgeType], name: str) -> np.ndarray:
     """A field of the edges to sort by. ``ValueError`` if it is not there or not one number for each edge."""
-    found = []
+    columns = []
     for etype in etypes:
         edata = graph.relations[etype].data
         column = edata.get(name)
@@ -574,5 +618,5 @@ def _column(graph: MessageGraph, etypes: list[EdgeType], name: str) -> np.ndarra
             raise ValueError(
                 f"order={name!r}: the edges have no such field of one number each; they have {list(edata)}"
             )
-        found.append(column.detach().cpu().numpy())
-    return np.concatenate(found)
+        columns.append(column.detach().cpu().numpy())
+    return np.concatenate(columns)

@@ -83,10 +83,10 @@ def message_function(given: Any) -> Callable[[Any], Mapping[str, Tensor]]:
         left, operation, right = two.groups()
 
         def message(edges: Any) -> dict[str, Tensor]:
-            a, b = _end(edges, left)[given.lhs_field], _end(edges, right)[given.rhs_field]
-            width = max(a.dim(), b.dim())
-            a, b = (each.view(len(each), *(1,) * (width - each.dim()), *each.shape[1:]) for each in (a, b))
-            return {given.out_field: OPERATIONS[operation](a, b)}
+            a = _end(edges, left)[given.lhs_field]
+            b = _end(edges, right)[given.rhs_field]
+            dims = max(a.dim(), b.dim())
+            return {given.out_field: OPERATIONS[operation](_with_dims(a, dims), _with_dims(b, dims))}
 
         return message
     raise TypeError(
@@ -109,6 +109,11 @@ def reduce_function(given: Any) -> tuple[Callable[[Any], Mapping[str, Tensor]], 
         return {given.out_field: operation(mail) if mail.shape[1] else mail.new_zeros(len(mail), *mail.shape[2:])}
 
     return reduce, True
+
+
+def _with_dims(rows: Tensor, dims: int) -> Tensor:
+    """Rows with axes of size 1 behind the first: DGL broadcasts the axes of a row from the right."""
+    return rows.view(len(rows), *(1,) * (dims - rows.dim()), *rows.shape[1:])
 
 
 def _end(edges: Any, letter: str) -> Any:

@@ -34,7 +34,7 @@ class BlockPiece(NamedTuple):
 
     block: int
     number: int
-    """Its place among the pieces of that block."""
+    """The index of the piece among those of that block."""
 
 
 @dataclass
@@ -116,29 +116,32 @@ def gather_plan(blocks: int, source: np.ndarray, row: np.ndarray, reader: np.nda
     place = np.empty(len(source), np.int64)
     place[arriving] = np.arange(len(source))
     place -= edge_bounds[reader]
-    sent, source, reader = row[sending], source[sending], reader[sending]
+    sent = row[sending]
+    source = source[sending]
+    reader = reader[sending]
     sent_bounds = np.searchsorted(source, np.arange(blocks + 1))
-    made = []
+    reads = []
     for number in range(blocks):
         edges = slice(int(edge_bounds[number]), int(edge_bounds[number + 1]))
-        own = slice(int(sent_bounds[number]), int(sent_bounds[number + 1]))
-        made.append(
+        sent_of_block = slice(int(sent_bounds[number]), int(sent_bounds[number + 1]))
+        reads.append(
             BlockReads(
                 edges=edges,
                 pieces=[],
                 in_order=_counts_up(place[edges]),
-                sent=own,
+                sent=sent_of_block,
                 readers=[],
                 sizes=[],
-                whole=_counts_up(sent[own]),
+                whole=_counts_up(sent[sent_of_block]),
             )
         )
     for start, stop in run_lengths(source, reader):
-        read, reading = made[source[start]], int(reader[start])
-        made[reading].pieces.append(BlockPiece(int(source[start]), len(read.sizes)))
-        read.readers.append(reading)
-        read.sizes.append(stop - start)
-    return GatherPlan(made, torch.from_numpy(sent), torch.from_numpy(place))
+        block = int(source[start])
+        reading = int(reader[start])
+        reads[reading].pieces.append(BlockPiece(block, len(reads[block].sizes)))
+        reads[block].readers.append(reading)
+        reads[block].sizes.append(stop - start)
+    return GatherPlan(reads, torch.from_numpy(sent), torch.from_numpy(place))
 
 
 def _counts_up(numbers: np.ndarray) -> bool:

@@ -35,8 +35,9 @@ def available_bytes(device: torch.device) -> int | None:
         return torch.cuda.mem_get_info(device)[0] + unused
     if not MEMINFO.exists():
         return None
-    known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
-    return min([1024 * int(known["MemAvailable"].split()[0]), *_left_of_addresses(), *_left_in_groups()])
+    kibibytes = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
+    available = 1024 * int(kibibytes["MemAvailable"].split()[0])
+    return min([available, *_left_of_addresses(), *_left_in_groups()])
 
 
 def resident_bytes() -> int:
@@ -51,26 +52,31 @@ def _left_of_addresses() -> list[int]:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
         return []
-    return [max(0, most - resource.getpagesize() * int(PAGES.read_text(encoding="ascii").split()[0]))]
+    mapped = resource.getpagesize() * int(PAGES.read_text(encoding="ascii").split()[0])
+    return [max(0, most - mapped)]
 
 
 def _left_in_groups() -> list[int]:
     """Bytes left in each control group of this process, and in those around it, that has a limit."""
-    lines = GROUPS.read_text(encoding="utf-8").splitlines() if GROUPS.exists() else []
-    found = []
-    for _, controllers, path in (line.split(":", 2) for line in lines):
+    if not GROUPS.exists():
+        return []
+    left = []
+    for line in GROUPS.read_text(encoding="utf-8").splitlines():
+        _, controllers, path = line.split(":", 2)
         kind = "memory" if "memory" in controllers.split(",") else controllers
         if kind in NAMES:
             group = Path(path.strip("/"))
-            found += [_left(MOUNTED / kind / folder, *NAMES[kind]) for folder in (group, *group.parents)]
-    return [left for left in found if left is not None]
+            left += [_left(MOUNTED / kind / folder, *NAMES[kind]) for folder in (group, *group.parents)]
+    return [bytes_left for bytes_left in left if bytes_left is not None]
 
 
 def _left(folder: Path, limit: str, usage: str) -> int | None:
     """What a group may still take; pages of files that it read count as free, because the system takes them back."""
     try:
-        most, used = ((folder / name).read_text(encoding="ascii").strip() for name in (limit, usage))
-        pages = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+        most = (folder / limit).read_text(encoding="ascii").strip()
+        used = (folder / usage).read_text(encoding="ascii").strip()
+        statistics = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        pages = dict(line.split() for line in statistics)
     except (OSError, ValueError):  # no such group in this container, or none that may be read
         return None
     if most == "max":
@@ -101,8 +107,10 @@ def check_memory(
     if left is None or needed <= left:
         return
     hints = []
-    if record and not recompute and (again := least_bytes(cell, schedule, True, True)) < needed:
-        hints.append(f"recompute=True ({_gib(again)})")
+    if record and not recompute:
+        recomputed = least_bytes(cell, schedule, record, recompute=True)
+        if recomputed < needed:
+            hints.append(f"recompute=True ({_gib(recomputed)})")
     if len(schedule) == len(schedule.row):
         hints.append("share=True if subtrees repeat")
     raise _too_large(cell, schedule, needed, left, hints)
@@ -133,42 +141,55 @@ def least_bytes(cell: CellContract, schedule: Schedule, record: bool, recompute:
 
     A bound from below: what a step needs only while it runs comes on top, some hundred bytes per node of a large batch.
     """
-    states = len(schedule) * _state_bytes(cell)
-    needed = states + schedule.leaves * _state_bytes(cell) + _input_bytes(cell, schedule)
-    if not record:
-        return needed
-    return needed + states + (0 if recompute else count_kept_bytes(cell, schedule))
+    row = _state_bytes(cell)
+    states = len(schedule) * row
+    needed = states + schedule.leaves * row + _input_bytes(cell, schedule)
+    if record:
+        needed += states  # their gradients
+    if record and not recompute:
+        needed += count_kept_bytes(cell, schedule)
+    return needed
 
 
 def count_kept_bytes(cell: CellContract, schedule: Schedule) -> int:
     """What the steps keep for the backward pass, other than states and what the inputs add to the gates."""
-    each: dict[int | None, float] = {}
+    of_arity: dict[int | None, float] = {}
+    kept = 0.0
     for step in schedule.steps:
-        each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, schedule, step)
-    return int(sum(each[step.arity] * (step.stop - step.start) for step in schedule.steps))
+        if not of_arity.get(step.arity):
+            of_arity[step.arity] = _kept_by_a_row(cell, schedule, step)
+        kept += of_arity[step.arity] * (step.stop - step.start)
+    return int(kept)
 
 
 def _state_bytes(cell: CellContract | DownwardContract) -> int:
-    """Of one row."""
-    return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
+    """Bytes of the state of one row."""
+    numbers = sum(prod(shape) for shape in cell.state.values())
+    return numbers * next(cell.parameters()).element_size()
 
 
 def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
-    """Of the rows that read inputs: these, and what they add to the gates."""
+    """Bytes of the rows that read inputs: these, and what they add to the gates."""
     if cell.input_size is None:
         return 0
-    maps, width = cell.named_maps(), 0
-    rows = [(step.arity, step.stop - step.start) for step in schedule.steps]
-    for arity, count in [*rows, (0, schedule.leaves)] if cell.leaf == "gates" else rows:
-        width += count * (cell.input_size + maps[f"input_{cell.key(arity)}"].affine.fan_out)
-    return width * next(cell.parameters()).element_size()
+    maps = cell.named_maps()
+    rows: list[tuple[int | None, int]] = [(step.arity, step.stop - step.start) for step in schedule.steps]
+    if cell.leaf == "gates":
+        rows.append((0, schedule.leaves))
+    numbers = 0
+    for arity, count in rows:
+        width = maps[f"input_{cell.key(arity)}"].affine.fan_out
+        numbers += count * (cell.input_size + width)
+    return numbers * next(cell.parameters()).element_size()
 
 
 def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
     """Bytes: some rows of the step are run, on states that take no memory, and what stays for later is counted."""
     few = _first(schedule, step, min(SAMPLE, step.stop - step.start))
-    rows, edges = few.stop - few.start, few.edges.stop - few.edges.start
-    like, kept = next(cell.parameters()), dict[int, int]()
+    rows = few.stop - few.start
+    edges = few.edges.stop - few.edges.start
+    like = next(cell.parameters())
+    kept: dict[int, int] = {}  # bytes by the address of a storage
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
@@ -178,27 +199,34 @@ def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
     given = {part: like.new_zeros(edges, *shape).requires_grad_() for part, shape in cell.state.items()}
     x_pre = None
     if cell.input_size is not None:
-        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out)
+        width = cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out
+        x_pre = like.new_zeros(rows, width)
     weights = cell.map_weights()
     undrawn = generator_at(generator_state(cell), like.device)
     with undrawn, torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, keep):
-        Steps(cell, schedule, weights, Trace(cell, ())).compute(few, given, x_pre)
+        Steps(cell, schedule, weights, Trace(cell, ())).new_states(few, given, x_pre)
+    counted = [*cell.parameters(), *weights.values()]
     if x_pre is not None:
-        kept.pop(x_pre.untyped_storage().data_ptr(), None)
-    for parameter in (*cell.parameters(), *weights.values()):
-        kept.pop(parameter.untyped_storage().data_ptr(), None)
+        counted.append(x_pre)
+    for tensor in counted:
+        kept.pop(tensor.untyped_storage().data_ptr(), None)
     return sum(kept.values()) / rows
 
 
 def _first(schedule: Schedule, step: Step, rows: int) -> Step:
     """The first rows of a step."""
     edges = rows * step.arity if step.arity else int((schedule.parent[step.edges] < rows).sum())
-    among = slice(step.edges.start, step.edges.start + edges)
-    segments, edge_segments = _within(step.segments, rows), _within(step.edge_segments, edges)
-    return replace(step, stop=step.start + rows, edges=among, segments=segments, edge_segments=edge_segments)
+    return replace(
+        step,
+        stop=step.start + rows,
+        edges=slice(step.edges.start, step.edges.start + edges),
+        segments=_within(step.segments, rows),
+        edge_segments=_within(step.edge_segments, edges),
+    )
 
 
 def _within(segments: Segments, rows: int) -> Segments:
+    """The segments of the first rows."""
     return [(function, start, min(stop, rows)) for function, start, stop in segments if start < rows]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import dgl
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlannedBatch(Movable):
     """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`.
 
@@ -42,7 +42,7 @@ class PlannedBatch(Movable):
     downward: Schedule | None = None
     """The schedule of the way down, if it is for a downward cell, too."""
     versions: tuple[int, ...] = field(init=False)
-    """Of the batch's tensors when it was planned."""
+    """Versions of the batch's tensors when it was planned."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", self.batch.versions)
@@ -65,15 +65,18 @@ class PlannedBatch(Movable):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "PlannedBatch":
         self.check_unchanged()
-        layout = None if self.layout is None else self.layout.map(function)
-        batch, schedule = self.batch.map(function), self.schedule.map(function)
-        down = None if self.downward is None else self.downward.map(function)
-        return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout, down)
+        return replace(
+            self,
+            batch=self.batch.map(function),
+            schedule=self.schedule.map(function),
+            layout=None if self.layout is None else self.layout.map(function),
+            downward=None if self.downward is None else self.downward.map(function),
+        )
 
     def with_inputs(
         self, *, x: Tensor | None = None, token: Tensor | None = None, value: Tensor | None = None
     ) -> "PlannedBatch":
-        """The same plan for other inputs of its nodes, such as vectors that another network gives at each step.
+        """This plan for other inputs of its nodes, such as vectors that another network gives at each step.
 
         Examples:
             >>> import dgltree, torch
@@ -103,14 +106,15 @@ class PlannedBatch(Movable):
         self.check_unchanged()
         for name, rows in given.items():
             _check_inputs(self.batch, name, rows)
-        # with gates at the leaves every x is read; what else is read of nodes is checked again, at each pass
-        gates = self.checked is not None and "gates" in self.checked
-        same = gates and list(given) == ["x"] and self.batch.x is not None
+        # With gates at the leaves every x is read; what else is read of nodes is checked again, at each pass.
+        reads_every_x = self.checked is not None and "gates" in self.checked
+        stays_checked = reads_every_x and list(given) == ["x"] and self.batch.x is not None
+        tokens_inside = self.schedule.tokens_inside or token is not None
         return replace(
             self,
             batch=replace(self.batch, **given),
-            schedule=replace(self.schedule, tokens_inside=self.schedule.tokens_inside or token is not None),
-            checked=self.checked if same else None,
+            schedule=replace(self.schedule, tokens_inside=tokens_inside),
+            checked=self.checked if stays_checked else None,
         )
 
     def downward_for(self, cell: DownwardContract) -> Schedule:
@@ -140,13 +144,16 @@ class PlannedBatch(Movable):
 
 def _check_inputs(batch: TreeBatch, name: str, rows: Tensor) -> None:
     """``ValueError`` for inputs that the nodes of a batch cannot have."""
-    dim, kind = (2, "floating-point numbers") if name == "x" else (1, "int64" if name == "token" else "float64")
-    fits = rows.is_floating_point() if name == "x" else rows.dtype == getattr(torch, kind)
-    if len(rows) != batch.num_nodes or rows.dim() != dim or not fits:
-        raise ValueError(
-            f"{name} has shape {tuple(rows.shape)} and is {rows.dtype}; this plan needs "
-            f"({batch.num_nodes}{', d' if dim == 2 else ''}) of {kind}"
-        )
+    nodes = batch.num_nodes
+    if name == "x":
+        fits = rows.dim() == 2 and rows.is_floating_point()
+        needed = f"({nodes}, d) of floating-point numbers"
+    else:
+        dtype = torch.int64 if name == "token" else torch.float64
+        fits = rows.dim() == 1 and rows.dtype == dtype
+        needed = f"({nodes}) of {str(dtype).removeprefix('torch.')}"
+    if len(rows) != nodes or not fits:
+        raise ValueError(f"{name} has shape {tuple(rows.shape)} and is {rows.dtype}; this plan needs {needed}")
     if rows.device != batch.device:
         raise ValueError(f"{name} is on {rows.device}, the plan on {batch.device}: use planned.to(...)")
 
@@ -186,22 +193,35 @@ def plan(
 
 
 def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: DownwardContract | None) -> PlannedBatch:
-    any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")
+    on_cpu = batch.to("cpu")
+    any_arity = cell is not None and cell.any_arity
+    checked = layout = down = None
     if cell is not None:
         check_batch(cell, batch)
-        check_nodes(cell, flat)
+        check_nodes(cell, on_cpu)
+        checked = read_of(cell)
         batch = batch.within(cell.vocabulary)
-    checked = None if cell is None else read_of(cell)
-    steps = schedule(flat, share, by_arity=not any_arity)
-    layout = None if cell is None else planned_layout(cell, steps)
-    if cell is not None and not has_kernel(cell) and _is_for_torch(cell):
-        steps = steps.with_gathers()
-    layout = layout and layout.to(batch.device)
-    down = None if downward is None else downward_schedule(flat, downward, share)
-    if down is not None and downward is not None and _is_for_torch(downward):
-        down = down.with_gathers()
-    down = None if down is None else down.to(batch.device)
-    return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout, down)
+    up = schedule(on_cpu, share, by_arity=not any_arity)
+    if cell is not None:
+        layout = planned_layout(cell, up)
+        if layout is not None:
+            layout = layout.to(batch.device)
+        if not has_kernel(cell) and _is_for_torch(cell):
+            up.with_gathers()
+    if downward is not None:
+        down = downward_schedule(on_cpu, downward, share)
+        if _is_for_torch(downward):
+            down.with_gathers()
+        down = down.to(batch.device)
+    return PlannedBatch(
+        batch=batch,
+        schedule=up.to(batch.device),
+        share=share,
+        any_arity=any_arity,
+        checked=checked,
+        layout=layout,
+        downward=down,
+    )
 
 
 def _is_for_torch(cell: CellBase) -> bool:

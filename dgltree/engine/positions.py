@@ -30,16 +30,20 @@ class Positions(nn.Linear):
             return self.weight.new_zeros(*slot.shape, self.out_features)
         if slot.device.type != "cpu":
             return super().forward(sinusoids_at(slot.to(self.weight.dtype), WIDTH))
-        return super().forward(sinusoids(int(slot.max()) + 1, self.weight))[slot]
+        vectors = super().forward(sinusoids(int(slot.max()) + 1, self.weight))
+        return vectors[slot]
 
 
 def sinusoids(count: int, like: Tensor) -> Tensor:
     """(count, n) for a tensor (..., n): row t is sin(t / 10000^(2i / n)) in column 2i, its cosine in column 2i + 1."""
-    return sinusoids_at(torch.arange(count, device=like.device, dtype=like.dtype), like.shape[-1])
+    t = torch.arange(count, device=like.device, dtype=like.dtype)
+    return sinusoids_at(t, like.shape[-1])
 
 
 def sinusoids_at(t: Tensor, n: int) -> Tensor:
-    """(..., n), the same rows for some t (...), of the dtype of t."""
-    even = torch.arange(0, n, 2, device=t.device, dtype=t.dtype)
-    angles = t.unsqueeze(-1) * (-math.log(1e4) / n * even).exp()
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :n]
+    """(..., n), the rows of :func:`sinusoids` for some t (...), of the dtype of t."""
+    column = torch.arange(0, n, 2, device=t.device, dtype=t.dtype)
+    frequency = (-math.log(1e4) / n * column).exp()
+    angles = t.unsqueeze(-1) * frequency
+    pairs = torch.stack([angles.sin(), angles.cos()], -1)
+    return pairs.flatten(-2)[..., :n]

@@ -1,8 +1,15 @@
-"""The level engine: a cell along a batch."""
+"""The level engine: a cell along a batch, from the leaves up or from the roots down.
+
+A pass checks that the cell can run on the batch, and plans it (``schedule.py``) unless it comes with a plan. It begins
+with the states of the leaves, or of the nodes without parents. All other rows are computed by the first of these that
+there is: a kernel on a GPU (``kernels``), machine code made from the cell's own functions (``compiled``), or torch's
+operations (``executor.py``), by which the other two are checked. Neither traces nor torch.func's transforms see what
+is in a kernel or is compiled, so with them torch's operations compute. In the end rows are put into public order.
+"""
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +19,8 @@ from dgltree.batching.subtrees import twins
 from dgltree.engine import executor
 from dgltree.engine.checks import check_device, check_finite, check_first_states, check_up, check_weights
 from dgltree.engine.compiled.cell_functions import ADDED, INPUT
-from dgltree.engine.compiled.cell_pass import ByTorch, compiled_states
-from dgltree.engine.contract import CellBase, CellContract, Computed, DownwardContract, State
+from dgltree.engine.compiled.cell_pass import compiled_states
+from dgltree.engine.contract import CellContract, Computed, DownwardContract, State
 from dgltree.engine.kernels.dispatch import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.kernels.kernel import operand
@@ -164,9 +171,10 @@ def _planned_states(
     """States in the order of the schedule, for a batch that the cell can run on."""
     if isinstance(batch, PlannedBatch):
         batch.check_for(cell)
+        planned = batch
     else:
         check_device(cell, batch)
-    planned = batch if isinstance(batch, PlannedBatch) else plan(batch, cell, share)
+        planned = plan(batch, cell, share)
     x = planned.batch.x
     if planned.share and cell.training and cell.drops:
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
@@ -178,7 +186,8 @@ def _planned_states(
 
 def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
-    schedule, batch = planned.schedule, planned.batch
+    schedule = planned.schedule
+    batch = planned.batch
     weights = cell.map_weights()
     check_weights(cell, weights, planned.device)
     tensors = chain(weights.values(), cell.parameters(), [] if batch.x is None else [batch.x])
@@ -186,49 +195,33 @@ def _run(cell: CellContract, planned: PlannedBatch, traced: Trace, recompute: bo
     if record and schedule.node.is_inference():
         raise ValueError(
             "the batch was planned within torch.inference_mode, through whose tensors no gradients pass: plan it "
-            "outside, "
-            "or compute within torch.no_grad()"
+            "outside, or compute within torch.no_grad()"
         )
-    steps = None
-    if not traced.names and not inside_transform():  # neither traces nor transforms see what is in a kernel
-        steps = None if recompute and record else fused_pass(cell, weights, schedule, record, planned.layout)
-    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes)
-    if steps is not None:
-        first = steps.leaf_states(batch)
+    recompute = recompute and record
+    is_seen = bool(traced.names) or inside_transform()
+    kernel = None if is_seen or recompute else fused_pass(cell, weights, schedule, record, planned.layout)
+    check_memory(cell, schedule, record, recompute, None if kernel is None else kernel.least_bytes)
+    if kernel is not None:
+        first = kernel.leaf_states(batch)
         check_first_states(cell, weights, first)
         laid_out = {name: operand(tensor) for name, tensor in weights.items()}
-        inputs = *first, *steps.inputs(batch, laid_out)
-        h, memory = FusedPass.apply(steps, list(weights), *inputs, *laid_out.values())
-        return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
+        inputs = *first, *kernel.inputs(batch, laid_out)
+        h, memory = FusedPass.apply(kernel, list(weights), *inputs, *laid_out.values())
+        return {"h": h, kernel.part: memory.view(len(memory), *cell.state[kernel.part])}
     leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
     check_first_states(cell, weights, [leaf[part] for part in cell.state])
     traced.keep(slice(0, schedule.leaves), leaf)
     x = _inner_inputs(cell, schedule, batch)
+    fields: dict[str, Tensor] = {} if x is None else {INPUT: x}
 
     def by_torch(leaf: Computed, fields: Mapping[str, Tensor], recompute: bool) -> State:
         matrices = matrices_of(cell.named_maps(), weights)
         x_pre = _input_products(cell, schedule, matrices, fields.get(INPUT))
-        options: dict[str, Any] = {"record": record, "recompute": recompute, "matrices": matrices}
-        return executor.run(cell, schedule, leaf, x_pre, weights, traced, **options)
+        return executor.run(
+            cell, schedule, leaf, x_pre, weights, traced, record=record, recompute=recompute, matrices=matrices
+        )
 
-    fields: dict[str, Tensor] = {} if x is None else {INPUT: x}
-    return _states(cell, weights, schedule, leaf, fields, by_torch, traced, recompute and record)
-
-
-def _states(
-    cell: CellBase,
-    weights: Mapping[str, Tensor],
-    schedule: Schedule,
-    leaf: Computed,
-    fields: Mapping[str, Tensor],
-    by_torch: ByTorch,
-    traced: Trace,
-    recompute: bool,
-) -> State:
-    """The states of a pass, by compiled code where that is possible."""
-    states = None
-    if not traced.names and not inside_transform():  # neither traces nor transforms see what is compiled
-        states = compiled_states(cell, weights, schedule, leaf, fields, by_torch, recompute)
+    states = None if is_seen else compiled_states(cell, weights, schedule, leaf, fields, by_torch, recompute)
     return by_torch(leaf, fields, recompute) if states is None else states
 
 
@@ -236,9 +229,10 @@ def _public(states: Tensor, schedule: Schedule) -> Tensor:
     """(N, *shape) in public numbering; states without the leaves' rows, (R - leaves, *shape), are 0 there."""
     if len(states) == len(schedule):
         return states.index_select(0, schedule.row)
-    base = len(schedule) - len(states)
-    without = (schedule.row < base).view(-1, *[1] * (states.dim() - 1))
-    return states.index_select(0, (schedule.row - base).clamp(min=0)).masked_fill_(without, 0)
+    leaves = len(schedule) - len(states)
+    row = schedule.row - leaves
+    is_leaf = (row < 0).view(-1, *[1] * (states.dim() - 1))
+    return states.index_select(0, row.clamp(min=0)).masked_fill_(is_leaf, 0)
 
 
 def _inner_inputs(cell: CellContract, schedule: Schedule, batch: TreeBatch) -> Tensor | None:
@@ -258,24 +252,27 @@ def _input_products(
     """What x adds to the gates of each step, if anything: few products of many rows, ahead of the recursion."""
     if inputs is None:
         return [None] * len(schedule.steps)
-    by_arity: dict[int | None, list[int]] = {}
+    steps_of_arity: dict[int | None, list[int]] = {}
     for k, step in enumerate(schedule.steps):
-        by_arity.setdefault(step.arity, []).append(k)
-    found: dict[int, Tensor] = {}
-    for arity, numbers in by_arity.items():
-        steps = [schedule.steps[k] for k in numbers]
-        rows = torch.cat([inputs[step.start : step.stop] for step in steps])
-        sizes = [step.stop - step.start for step in steps]
-        segments = [
-            (function, before + start, before + stop)
-            for step, before in zip(steps, accumulate(sizes, initial=0), strict=False)
-            for function, start, stop in step.segments
-        ]
+        steps_of_arity.setdefault(step.arity, []).append(k)
+    product_of_step: dict[int, Tensor] = {}
+    for arity, numbers in steps_of_arity.items():
+        parts = []
+        segments = []
+        first = 0  # where the rows of a step begin among those of all steps of this arity
+        for k in numbers:
+            step = schedule.steps[k]
+            parts.append(inputs[step.start : step.stop])
+            segments += [(function, first + start, first + stop) for function, start, stop in step.segments]
+            first += len(parts[-1])
+        rows = torch.cat(parts)
         name = f"input_{cell.key(arity)}"
-        own = cell.named_maps()[name]
-        products = product(rows, matrices[name], own.runs(segments)) if name in matrices else own(rows, segments)
-        found |= zip(numbers, products.split(sizes), strict=True)
-    return [found[k] for k in range(len(schedule.steps))]
+        linear = cell.named_maps()[name]
+        is_called = name not in matrices  # it has hooks, or a forward of its own
+        products = linear(rows, segments) if is_called else product(rows, matrices[name], linear.runs(segments))
+        sizes = [len(part) for part in parts]
+        product_of_step |= zip(numbers, products.split(sizes), strict=True)
+    return [product_of_step[k] for k in range(len(schedule.steps))]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -298,11 +295,14 @@ def downward_states(
 ) -> State:
     """What a call of the cell returns: ``dgltree.propagate(..., direction="down")`` without its hooks."""
     planned = batch if isinstance(batch, PlannedBatch) else None
-    trees = as_batch(batch, "propagate") if not isinstance(batch, PlannedBatch) else batch.batch
-    if planned is not None:
-        planned.check_unchanged()
-    wanted = share if planned is None else planned.share
-    share = wanted and not inside_transform()  # states that share a row are compared, which is no transform's business
+    if isinstance(batch, PlannedBatch):
+        batch.check_unchanged()
+        trees = batch.batch
+        share = batch.share
+    else:
+        trees = as_batch(batch, "propagate")
+    if inside_transform():  # states that share a row are compared, which is no transform's business
+        share = False
     check_vocabulary(trees, cell.vocabulary, "cell")
     check_device(cell, trees)
     check_up(cell, trees, up)
@@ -311,7 +311,7 @@ def downward_states(
         _check_shared(cell, trees, up)
     traced = Trace(cell, trace)
     with outside_transforms():
-        if planned is not None and share == wanted:
+        if planned is not None and share == planned.share:
             schedule = planned.downward_for(cell)
         else:
             schedule = downward_schedule(trees, cell, share)
@@ -339,6 +339,7 @@ def _run_down(
         added = cell.up_inputs(up["h"].index_select(0, others), trees.function.index_select(0, others))
         if added is not None:
             fields[ADDED] = nn.functional.pad(added, (0, 0, schedule.leaves, 0))
+    recompute = recompute and record
 
     def by_torch(first: Computed, fields: Mapping[str, Tensor], recompute: bool) -> State:
         sizes = [step.stop - step.start for step in schedule.steps]
@@ -346,19 +347,22 @@ def _run_down(
         x_pre = [None] * len(sizes) if added is None else added[schedule.leaves :].split(sizes)
         return executor.run(cell, schedule, first, x_pre, weights, traced, record=record, recompute=recompute)
 
-    return _states(cell, weights, schedule, first, fields, by_torch, traced, recompute and record)
+    is_seen = bool(traced.names) or inside_transform()
+    states = None if is_seen else compiled_states(cell, weights, schedule, first, fields, by_torch, recompute)
+    return by_torch(first, fields, recompute) if states is None else states
 
 
 def _check_shared(cell: DownwardContract, trees: TreeBatch, up: State) -> None:
     """``ValueError`` if equal subtrees may not share a row."""
     if cell.training and cell.drops:
         raise ValueError("share=True with dropout in training: equal nodes would share one dropout mask")
-    twin = torch.from_numpy(twins(trees)).to(trees.device)
+    first_equal = torch.from_numpy(twins(trees)).to(trees.device)
     for part, rows in up.items():
         if rows.is_leaf and rows.requires_grad:
             raise ValueError(
                 f"share=True with an up[{part!r}] that requires gradients: use share=False, or states that a cell gave"
             )
-        known = rows.detach()
-        if not torch.allclose(known, known.index_select(0, twin), rtol=EQUAL, atol=EQUAL * float(known.abs().max())):
+        rows = rows.detach()
+        equal = rows.index_select(0, first_equal)
+        if not torch.allclose(rows, equal, rtol=EQUAL, atol=EQUAL * float(rows.abs().max())):
             raise ValueError(f"share=True with an up[{part!r}] that differs between equal subtrees: use share=False")

@@ -4,7 +4,7 @@ import dis
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, lru_cache, partial
 from types import CellType, CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,16 +32,16 @@ def check_reads_no_graph(name: str, function: Any, graph: object) -> None:
     code = getattr(function, "__code__", None)
     if code is None:
         return
-    held = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    given = {variable: cell.cell_contents for variable, cell in held.items() if _is_filled(cell)}
-    given |= {
-        variable: function.__globals__[variable] for variable in _globals_of(code) if variable in function.__globals__
-    }
+    closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    seen = {variable: cell.cell_contents for variable, cell in closure.items() if _is_filled(cell)}
+    for variable in _globals_of(code):
+        if variable in function.__globals__:
+            seen[variable] = function.__globals__[variable]
     defaults = function.__defaults__ or ()
     positional = code.co_varnames[: code.co_argcount]
-    given |= dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
-    given |= function.__kwdefaults__ or {}
-    for variable, value in given.items():
+    seen |= dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
+    seen |= function.__kwdefaults__ or {}
+    for variable, value in seen.items():
         if value is graph:
             raise ValueError(
                 f"{name} reads {variable!r}, the graph that is passed, whose fields are those from before the pass: "
@@ -60,11 +60,30 @@ def _is_filled(cell: CellType) -> bool:
 def _globals_of(code: CodeType) -> frozenset[str]:
     """The global names that a piece of code reads, and what is defined within it."""
     names = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return frozenset(names.union(*(_globals_of(each) for each in code.co_consts if isinstance(each, CodeType))))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _globals_of(constant)
+    return frozenset(names)
 
 
-Kind = tuple[torch.dtype, torch.Size, torch.device]
-"""Of a field: its dtype, the shape of a row and its device."""
+class FieldKind(NamedTuple):
+    """What a field is: tensors of one field have one kind."""
+
+    dtype: torch.dtype
+    shape: torch.Size
+    """The shape of a row."""
+    device: torch.device
+
+    @staticmethod
+    def of(rows: Tensor) -> "FieldKind":
+        return FieldKind(rows.dtype, rows.shape[1:], rows.device)
+
+    def zeros(self, rows: int) -> Tensor:
+        """(rows, *shape)."""
+        return torch.zeros(rows, *self.shape, dtype=self.dtype, device=self.device)
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {tuple(self.shape)} on {self.device}"
 
 
 @exclude_from_compile
@@ -80,7 +99,7 @@ def prop_nodes_topo(
     by: str | None = None,
     plan: TopoPlan | None = None,
 ) -> Fields:
-    """As ``dgl.prop_nodes_topo``: messages, reduce and apply functions of your own, frontier after frontier of a DAG.
+    """``dgl.prop_nodes_topo``: messages, reduce and apply functions of your own, frontier after frontier of a DAG.
 
     Examples:
         >>> import torch, dgltree
@@ -163,7 +182,7 @@ def prop_nodes(
     order: str | None = None,
     by: str | None = None,
 ) -> Fields:
-    """As ``dgl.prop_nodes``: frontiers of your own, one after the other. Nodes in none of them keep what they have.
+    """``dgl.prop_nodes``: frontiers of your own, one after the other. Nodes in none of them keep what they have.
 
     Examples:
         >>> import torch, dgltree
@@ -225,7 +244,8 @@ def why_not(
     """
     opened = open_graph(graph)
     functions, _, etypes = _functions_by_type(opened, message_func, reduce_func, apply_node_func)
-    plan = topo_plan(graph, etypes=etypes) if plan is None else plan
+    if plan is None:
+        plan = topo_plan(graph, etypes=etypes)
     if len(functions) > 1 or etypes is not None:
         return "not compiled: functions of edge types"
     [own] = functions.values()
@@ -247,7 +267,7 @@ class EdgeFunctions:
 
     @property
     def pass_functions(self) -> PassFunctions:
-        """The same for the compiler."""
+        """The functions as the compiler takes them."""
         return PassFunctions(self.message, self.reduce, self.reduces_all, self.apply)
 
 
@@ -317,7 +337,8 @@ def _compiled(
     if len(functions) != 1 or len(graph.nodes) > 1:
         refuse_if_required("not compiled: functions of edge types, or of nodes alone")
         return None
-    [ntype], [own] = graph.nodes, functions.values()
+    [ntype] = graph.nodes
+    [own] = functions.values()
     fields = compiled_fields(graph, plan, own.pass_functions, lambda given: by_torch(given)[ntype])
     return None if fields is None else {ntype: fields}
 
@@ -331,7 +352,9 @@ def send_messages(
 
 def _restarting(plan: TopoPlan, run: Callable[[bool], Any]) -> Any:
     """What a pass returns; it gets whether functions need copies, since one changes in place what others may read."""
-    devices = [torch.device("cpu"), *([plan.device] if plan.device.type == "cuda" else [])]
+    devices = [torch.device("cpu")]
+    if plan.device.type == "cuda":
+        devices.append(plan.device)
     generators = {device: device_generator_state(device) for device in devices}
     try:
         return run(False)
@@ -357,17 +380,19 @@ class _Pass:
         clone: bool,
         call: str | None,
     ) -> None:
-        self.graph, self.plan, self.functions, self.apply = graph, plan, functions, apply
-        self.clone, self.call = clone, call
-        self.kinds = {
-            ntype: {name: _kind(column) for name, column in nodes.data.items()} for ntype, nodes in graph.nodes.items()
-        }
+        self.graph = graph
+        self.plan = plan
+        self.functions = functions
+        self.apply = apply
+        self.clone = clone
+        self.call = call
+        self.kinds = {ntype: _kinds_of(nodes.data) for ntype, nodes in graph.nodes.items()}
         """The kinds of all fields, by node type."""
         self.blocks: list[Fields] = [{} for _ in plan.frontiers]
         self.written: dict[tuple[str, str], None] = {}
         """The types and names of what is in the blocks."""
         self.pieces: dict[tuple[str, int], list[Tensor | None]] = {}
-        """Of a field and a frontier: the rows for each reader that has not read them yet."""
+        """Field and frontier to the rows for each reader that has not read them yet."""
         self.initial: dict[tuple[str, str], Tensor] = {}
         """New fields as their initializers make them."""
         self.numbers: dict[str, list[int]] = {ntype: [] for ntype in plan.types}
@@ -400,7 +425,7 @@ class _Pass:
         """The messages of the only frontier."""
         number = self.plan.kept
         [part] = self.plan.frontiers[number].parts
-        kinds = {name: _kind(column) for name, column in self.graph.relations[part.etype].data.items()}
+        kinds = _kinds_of(self.graph.relations[part.etype].data)
         return self._messages(part, number, self._data(number, self.call or ""), kinds)
 
     def _compute(self, number: int) -> None:
@@ -433,33 +458,39 @@ class _Pass:
         for name, rows in new.items():
             if (ntype, name) not in self.written:
                 self.written[ntype, name] = None
-                self.kinds[ntype].setdefault(name, _kind(rows))
+                self.kinds[ntype].setdefault(name, FieldKind.of(rows))
 
     def _applied(
         self, apply: NodeFunction, frontier: Frontier, parts: list[FrontierPart], data: Frame, reduced: Fields
     ) -> Fields:
         """What an apply function returns for a frontier, of what it has and what was reduced."""
         kinds = self.kinds[frontier.ntype]
-        given = self._frame(
-            {**kinds, **reduced}, lambda name: reduced[name] if name in reduced else data[name], data.place
-        )
+
+        def field(name: str) -> Tensor:
+            return reduced[name] if name in reduced else data[name]
+
+        given = self._frame({**kinds, **reduced}, field, data.place)
         ids = partial(self._ids, frontier, None, 0, len(frontier))
         nodes = NodeBatch(given, None, len(frontier), ids, lambda: self._ends(parts), frontier.ntype)
         rows = _checked("apply", apply(nodes), len(frontier), kinds, data.place)
         given.check_unchanged()
         return rows
 
-    def _messages(self, part: FrontierPart, number: int, data: Frame, kinds: Mapping[str, Kind]) -> Fields:
+    def _messages(self, part: FrontierPart, number: int, data: Frame, kinds: Mapping[str, FieldKind]) -> Fields:
         """(E', *shape) each, in the order of the mailbox; fields of some kinds must be of these."""
-        edata, receiver = self.graph.relations[part.etype].data, self.plan.receiver
-        src = self._frame(self.kinds[part.etype[0]], lambda name: self._sources(name, part), data.place)
-        dst = self._frame(
-            self.kinds[part.etype[2]], lambda name: data[name].index_select(0, receiver[part.edges]), data.place
-        )
+        source_type, _, target_type = part.etype
+        edata = self.graph.relations[part.etype].data
         columns = self.edges[part.etype]
-        along = self._frame(
-            edata, lambda name: columns.rows(name, part.reader) if part.width else edata[name][:0], data.place
-        )
+
+        def of_target(name: str) -> Tensor:
+            return data[name].index_select(0, self.plan.receiver[part.edges])
+
+        def along_edges(name: str) -> Tensor:
+            return columns.rows(name, part.reader) if part.width else edata[name][:0]
+
+        src = self._frame(self.kinds[source_type], lambda name: self._sources(name, part), data.place)
+        dst = self._frame(self.kinds[target_type], of_target, data.place)
+        along = self._frame(edata, along_edges, data.place)
         edges = EdgeBatch(src, dst, along, part.width, lambda: self._ends([part]), part.etype)
         rows = _checked("message", self.functions[part.etype].message(edges), part.width, kinds, data.place)
         for frame in (src, dst, along, data):
@@ -468,10 +499,13 @@ class _Pass:
 
     def _reduce(self, part: FrontierPart, frontier: Frontier, data: Frame, messages: Fields) -> Fields:
         """What the reduce function returns, bucket after bucket; 0 for nodes without messages, which it never gets."""
-        functions, buckets = self.functions[part.etype], part.buckets
+        functions = self.functions[part.etype]
+        buckets = part.buckets
         turn = None if part.turned is None else self.plan.turns[part.turned]
-        sent = cache(lambda name: messages[name].split([bucket.degree * bucket.rows for bucket in buckets]))
-        own = cache(lambda name: _turned(data[name], turn).split([bucket.rows for bucket in buckets]))
+        sizes = [bucket.rows for bucket in buckets]
+        mail_sizes = [bucket.degree * bucket.rows for bucket in buckets]
+        sent = cache(lambda name: messages[name].split(mail_sizes))
+        own = cache(lambda name: _turned(data[name], turn).split(sizes))
         all_kinds = self.kinds[frontier.ntype]
         kinds = {} if functions.apply else dict(all_kinds)
         parts: dict[str, list[Tensor]] = {}
@@ -488,17 +522,18 @@ class _Pass:
             nodes.check_unchanged()
             if not parts:
                 parts = {name: [] for name in reduced}
-                kinds |= {name: _kind(new) for name, new in reduced.items()}
+                kinds |= _kinds_of(reduced)
             elif missing := parts.keys() - reduced:
                 raise ValueError(f"{place}: the reduce function returned no {min(missing)!r}, which a lower degree has")
             for name, rows in parts.items():
                 rows.append(reduced[name])
-        skipped = [] if buckets[0].degree or functions.reduces_all else [buckets[0].rows]
         back = None if turn is None else turn.argsort()
-        return {
-            name: _turned(_together([_zeros(kinds[name], n) for n in skipped] + rows), back)
-            for name, rows in parts.items()
-        }
+        fields = {}
+        for name, rows in parts.items():
+            if not buckets[0].degree and not functions.reduces_all:
+                rows.insert(0, kinds[name].zeros(buckets[0].rows))
+            fields[name] = _turned(_together(rows), back)
+        return fields
 
     def _frame(self, names: Collection[str], gather: Callable[[str], Tensor], place: str) -> Frame:
         return Frame(names, gather, place, self.clone)
@@ -506,31 +541,34 @@ class _Pass:
     def _rows(self, name: str, number: int) -> Tensor:
         """(frontier, *shape) of a field: what was written, else what was given, else 0."""
         frontier = self.plan.frontiers[number]
+        ntype = frontier.ntype
         if name in self.blocks[number]:
             return self.blocks[number][name]
-        if name in self.graph.nodes[frontier.ntype].data:
-            return self.nodes[frontier.ntype].rows(name, number)
-        if self.graph.nodes[frontier.ntype].initializer(name) is None:
-            return _zeros(self.kinds[frontier.ntype][name], len(frontier))
-        return self._initial(frontier.ntype, name).index_select(0, self.plan.nodes[frontier.rows])
+        if name in self.graph.nodes[ntype].data:
+            return self.nodes[ntype].rows(name, number)
+        if self.graph.nodes[ntype].initializer(name) is None:
+            return self.kinds[ntype][name].zeros(len(frontier))
+        return self._initial(ntype, name).index_select(0, self.plan.nodes[frontier.rows])
 
     def _initial(self, ntype: str, name: str) -> Tensor:
         """(N, *shape), what a new field has before it is written."""
         if (ntype, name) not in self.initial:
-            nodes, kind = self.graph.nodes[ntype], self.kinds[ntype][name]
+            nodes = self.graph.nodes[ntype]
+            kind = self.kinds[ntype][name]
             initializer = nodes.initializer(name)
             if initializer is None:
-                self.initial[ntype, name] = _zeros(kind, nodes.count)
+                rows = kind.zeros(nodes.count)
             else:
-                dtype, shape, device = kind
-                self.initial[ntype, name] = initializer((nodes.count, *shape), dtype, device, slice(0, nodes.count))
+                rows = initializer((nodes.count, *kind.shape), kind.dtype, kind.device, slice(0, nodes.count))
+            self.initial[ntype, name] = rows
         return self.initial[ntype, name]
 
     def _sources(self, name: str, part: FrontierPart) -> Tensor:
         """(E', *shape), the field at the nodes that edges lead from: pieces of the frontiers that are read."""
-        ntype, gathers = part.etype[0], self.plan.gathers
+        ntype = part.etype[0]
+        gathers = self.plan.gathers
         if not part.width:
-            return _zeros(self.kinds[ntype][name], 0)
+            return self.kinds[ntype][name].zeros(0)
         column = self.graph.nodes[ntype].data.get(name)
         is_given = column is not None and (ntype, name) not in self.written
         if column is not None and (gathers is None or (is_given and not column.requires_grad)):
@@ -546,7 +584,8 @@ class _Pass:
             assert self.plan.gathers is not None
             self.pieces[name, number] = [*self.plan.gathers.split(number, self._rows(name, number))]
         pieces = self.pieces[name, number]
-        piece, pieces[which] = pieces[which], None
+        piece = pieces[which]
+        pieces[which] = None  # each is read once
         assert piece is not None
         return piece
 
@@ -567,11 +606,12 @@ class _Pass:
 
     def _ends(self, parts: list[FrontierPart]) -> tuple[Tensor, Tensor, Tensor]:
         """(E',) each: source, target and id of the edges of some parts."""
-        found = [self.plan.edges.new_empty(3, 0)]
+        ends = [self.plan.edges.new_empty(3, 0)]
         for part in parts:
-            relation, edges = self.graph.relations[part.etype], self.plan.edges[part.edges]
-            found.append(torch.stack([relation.source[edges].long(), relation.target[edges].long(), edges]))
-        source, target, edges = torch.cat(found, 1).to(self.graph.id_dtype)
+            relation = self.graph.relations[part.etype]
+            edges = self.plan.edges[part.edges]
+            ends.append(torch.stack([relation.source[edges].long(), relation.target[edges].long(), edges]))
+        source, target, edges = torch.cat(ends, 1).to(self.graph.id_dtype)
         return source, target, edges
 
 
@@ -589,7 +629,9 @@ class _Columns:
     """
 
     def __init__(self, columns: Fields, order: Tensor, slices: Mapping[int, slice], apart: int) -> None:
-        self.columns, self.order, self.slices = columns, order, slices
+        self.columns = columns
+        self.order = order
+        self.slices = slices
         self.together = list(slices)[apart:]
         self.gathered: dict[str, dict[int, Tensor]] = {}
 
@@ -609,12 +651,8 @@ def _turned(rows: Tensor, turn: Tensor | None) -> Tensor:
     return rows if turn is None else rows.index_select(0, turn)
 
 
-def _kind(rows: Tensor) -> Kind:
-    return rows.dtype, rows.shape[1:], rows.device
-
-
-def _zeros(kind: Kind, count: int) -> Tensor:
-    return torch.zeros(count, *kind[1], dtype=kind[0], device=kind[2])
+def _kinds_of(fields: Mapping[str, Tensor]) -> dict[str, FieldKind]:
+    return {name: FieldKind.of(rows) for name, rows in fields.items()}
 
 
 def _together(parts: list[Tensor]) -> Tensor:
@@ -626,7 +664,7 @@ def _by_node(messages: Tensor, bucket: Bucket) -> Tensor:
     return messages.view(bucket.rows, bucket.degree, *messages.shape[1:])
 
 
-def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, Kind], place: str) -> Fields:
+def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind], place: str) -> Fields:
     """What a function returned. ``ValueError`` unless it is a dict of tensors, (count, *shape) of the fields' kinds."""
     if not isinstance(rows, Mapping):
         raise ValueError(f"{place}: the {function} function returned {type(rows).__name__}, not a dict of tensors")
@@ -634,9 +672,9 @@ def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, Kind], pl
         if not isinstance(new, Tensor) or not new.dim() or len(new) != count:
             what = f"{tuple(new.shape)}" if isinstance(new, Tensor) else type(new).__name__
             raise ValueError(f"{place}: the {function} function returned {name!r} as {what}; it must have {count} rows")
-        if name in kinds and _kind(new) != kinds[name]:
-            kind, right = (f"{dtype} {tuple(shape)} on {device}" for dtype, shape, device in (_kind(new), kinds[name]))
+        if name in kinds and kinds[name] != FieldKind.of(new):
             raise ValueError(
-                f"{place}: the {function} function returned rows of {name!r} as {kind}; others are {right}"
+                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}; others are "
+                f"{kinds[name]}"
             )
     return dict(rows)

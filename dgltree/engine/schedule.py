@@ -1,8 +1,16 @@
-"""A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
+"""A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row.
+
+A schedule renumbers nodes as **rows**: a step is a slice of them, and within a step rows of one function are a slice.
+So what a step computes is written side by side, and each matrix multiplies a slice. The **sources** are, edge after
+edge in the order of the steps, the rows that are read: children on the way up, parents on the way down. With shared
+subtrees there are fewer rows than nodes, and ``row`` maps several nodes to one.
+
+All of it is planned with numpy on the CPU, before a cell computes: in a worker of a loader, if there is one.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,12 +30,10 @@ from dgltree.support.torch_internals import outside_transforms
 # Which nodes are computed in one step: the ready ones of one arity, that of the longest way up to a root.
 #
 # Step after step all nodes of one arity are computed whose children are done. That need not be level by level: a node
-# can
-# wait, and be computed together with later ones. The next arity is always that of the ready node with the longest way
-# up
-# to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity). The rule is
-# greedy: for chains of unary and binary nodes the fewest steps are a shortest common supersequence of their arities,
-# which is NP-hard (Räihä and Ukkonen 1981).
+# can wait, and be computed together with later ones. The next arity is always that of the ready node with the longest
+# way up to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity). The
+# rule is greedy: for chains of unary and binary nodes the fewest steps are a shortest common supersequence of their
+# arities, which is NP-hard (Räihä and Ukkonen 1981).
 
 
 def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
@@ -40,27 +46,37 @@ def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child
     """
     if (arity[arity > 0] == arity.max()).all():  # nothing to choose between: a node is ready when its level is due
         return level
+    nodes = len(level)
     above = way_up(level, parent, child)
-    order = np.argsort(child, kind="stable")
-    parent = parent[order]
-    stop = np.cumsum(np.bincount(child, minlength=len(level)))
-    start = np.concatenate([[0], stop[:-1]])
-    missing = arity.copy()
-    step = np.zeros(len(level), np.int64)
-    ready: dict[int, list[tuple[int, np.ndarray]]] = {}
-    done, number = np.flatnonzero(arity == 0), 0
+    parent = parent[np.argsort(child, kind="stable")]  # the parents of a node lie side by side
+    parents_of = np.bincount(child, minlength=nodes)
+    first_parent = np.cumsum(parents_of) - parents_of
+    missing = arity.copy()  # children that are not done
+    step = np.zeros(nodes, np.int64)
+    ready: dict[int, list[ReadyNodes]] = {}
+    done = np.flatnonzero(arity == 0)
+    number = 0
     while len(done):
-        parents, edges = _counted(parent[ranges(start[done], stop[done] - start[done])], len(level))
+        above_done = parent[ranges(first_parent[done], parents_of[done])]
+        parents, edges = _counted(above_done, nodes)
         missing[parents] -= edges
         parents = parents[missing[parents] == 0]
         widths = arity[parents]
         for width in np.flatnonzero(np.bincount(widths)).tolist():
-            nodes = parents[widths == width]
-            ready.setdefault(width, []).append((int(above[nodes].max()), nodes))
+            of_width = parents[widths == width]
+            ready.setdefault(width, []).append(ReadyNodes(of_width, int(above[of_width].max())))
         number += 1
         done = _most_urgent(ready)
         step[done] = number
     return step
+
+
+class ReadyNodes(NamedTuple):
+    """Nodes of one arity that became ready together."""
+
+    nodes: np.ndarray
+    way_up: int
+    """The edges of the longest way from one of them up to a root."""
 
 
 def _counted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
@@ -68,16 +84,16 @@ def _counted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
     if limit > 16 * len(numbers) + 4096:  # to count all would take longer than to sort few
         return np.unique(numbers, return_counts=True)
     counts = np.bincount(numbers, minlength=limit)
-    found = np.flatnonzero(counts)
-    return found, counts[found]
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct]
 
 
-def _most_urgent(ready: dict[int, list[tuple[int, np.ndarray]]]) -> np.ndarray:
+def _most_urgent(ready: dict[int, list[ReadyNodes]]) -> np.ndarray:
     """The ready nodes of the arity that has the one with the longest way up; they are ready no more."""
     if not ready:
         return np.empty(0, np.int64)
-    urgent = max(ready, key=lambda width: max(way for way, _ in ready[width]))
-    return np.concatenate([nodes for _, nodes in ready.pop(urgent)])
+    urgent = max(ready, key=lambda width: max(group.way_up for group in ready[width]))
+    return np.concatenate([group.nodes for group in ready.pop(urgent)])
 
 
 def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
@@ -91,7 +107,7 @@ def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarr
 
 
 MOST_ROWS = 8192
-"""Of a step: what it computes on the way is then small next to the states of a large batch."""
+"""Rows of a step: what it computes on the way is then small next to the states of a large batch."""
 
 
 @dataclass
@@ -103,7 +119,7 @@ class Step:
     arity: int | None
     """None if the rows have different arities."""
     edges: slice
-    """The places of its edges among those of the schedule."""
+    """The step's edges among those of the schedule."""
     segments: Segments
     """Counted from ``start``."""
     edge_segments: Segments
@@ -152,7 +168,7 @@ class Schedule(Movable):
         return len(self.node)
 
     def with_leaf_step(self) -> "Schedule":
-        """The same with its leaves as a first step, without edges; of those that have steps."""
+        """This schedule with its leaves as a first step, without edges; of those that have steps."""
         arity = None if self.steps[0].arity is None else 0
         step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
         return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])
@@ -161,18 +177,21 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
-    def with_gathers(self) -> "Schedule":
-        """This schedule, with a plan of the gathers of a pass that autograd records; made on the CPU, and once."""
-        if self.gathers is None:
-            with outside_transforms():
-                sources = self.sources_on_cpu
-                bounds = np.array([0, *(step.start for step in self.steps), len(self)])
-                widths = [step.edges.stop - step.edges.start for step in self.steps]
-                reader = np.repeat(np.arange(1, len(self.steps) + 1), widths)
-                block = np.searchsorted(bounds, sources, side="right") - 1
-                made = gather_plan(len(self.steps) + 1, block, sources - bounds[block], reader)
-                self.gathers = made.to(self.device)
-        return self
+    def with_gathers(self) -> GatherPlan:
+        """The gathers of a pass that autograd records; planned on the CPU, and once."""
+        if self.gathers is not None:
+            return self.gathers
+        with outside_transforms():
+            # Block 0 is what a pass begins with, block k what step k computes.
+            blocks = len(self.steps) + 1
+            bounds = np.array([0, *(step.start for step in self.steps), len(self)])
+            widths = [step.edges.stop - step.edges.start for step in self.steps]
+            sources = self.sources_on_cpu
+            source = np.searchsorted(bounds, sources, side="right") - 1
+            reader = np.repeat(np.arange(1, blocks), widths)
+            made = gather_plan(blocks, source, sources - bounds[source], reader)
+            self.gathers = made.to(self.device)
+        return self.gathers
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""
@@ -197,68 +216,66 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
     flat = batch.to("cpu")
-    level, arity, function = (t.numpy() for t in (flat.level, flat.arity, flat.function))
-    pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
-    every = np.arange(len(level))
-    twin = twins(flat) if share else every
-    node, row = distinct_rows(twin)
+    level = flat.level.numpy()
+    arity = flat.arity.numpy()
+    function = flat.function.numpy()
+    pointer = flat.child_ptr.numpy()
+    child = flat.child_index.numpy()
+    node, row = distinct_rows(twins(flat) if share else np.arange(len(level)))
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
     order = np.lexsort((function[node], step))
-    node, row = node[order], inverse(order)[row]
+    node = node[order]
+    row = inverse(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
     sources = row[child[edge]]
-    tensors = [torch.from_numpy(index) for index in (node, row, sources, parent)]
-    inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
-    segments = runs_of(function[node[:leaves]])
     made = Schedule(
-        node=tensors[0],
-        row=tensors[1],
-        sources=tensors[2],
-        parent=tensors[3],
+        node=torch.from_numpy(node),
+        row=torch.from_numpy(row),
+        sources=torch.from_numpy(sources),
+        parent=torch.from_numpy(parent),
         leaves=leaves,
-        leaf_segments=segments,
+        leaf_segments=runs_of(function[node[:leaves]]),
         steps=steps,
-        tokens_inside=inside,
+        tokens_inside=bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any()),
         sources_on_cpu=sources,
     )
     return made.to(batch.device)
 
 
-def distinct_rows(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(R,) the nodes that are their own twin, and (N,) the place among them of every node's twin."""
-    node = np.flatnonzero(twin == np.arange(len(twin)))
-    place = np.empty(len(twin), np.int64)
-    place[node] = np.arange(len(node))
-    return node, place[twin]
+def distinct_rows(first_equal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(R,) the nodes that are the first of their equals, and (N,) the index among them of every node's first equal."""
+    node = np.flatnonzero(first_equal == np.arange(len(first_equal)))
+    index = np.empty(len(first_equal), np.int64)
+    index[node] = np.arange(len(node))
+    return node, index[first_equal]
 
 
 def inverse(order: np.ndarray) -> np.ndarray:
     """The inverse of a permutation."""
-    found = np.empty_like(order)
-    found[order] = np.arange(len(order))
-    return found
+    inverted = np.empty_like(order)
+    inverted[order] = np.arange(len(order))
+    return inverted
 
 
 def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
     """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
-    stops = np.cumsum(arity)
-    steps, pieces = [], list(pieces_of(step))
+    steps = []
+    last_edge = np.cumsum(arity)
+    pieces = list(pieces_of(step))
     for (start, stop), segments in zip(pieces, runs_of_pieces(pieces, function), strict=True):
-        if not arity[start]:
-            continue
         width = int(arity[start])
-        edges = slice(int(stops[start]) - width, int(stops[stop - 1]))
+        if not width:
+            continue
+        edges = slice(int(last_edge[start]) - width, int(last_edge[stop - 1]))
         parent[edges] -= start
-        if by_arity:
-            steps.append(Step(start, stop, width, edges, segments, []))
-        else:
-            steps.append(Step(start, stop, None, edges, segments, runs_of(function[start:stop][parent[edges]])))
+        edge_segments = [] if by_arity else runs_of(function[start:stop][parent[edges]])
+        steps.append(Step(start, stop, width if by_arity else None, edges, segments, edge_segments))
     return steps
 
 
@@ -267,11 +284,11 @@ def runs_of_pieces(pieces: list[tuple[int, int]], function: np.ndarray) -> list[
     number = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
     runs = run_lengths(number, function)
     firsts = [first for first, _ in runs]
-    found: list[Segments] = [[] for _ in pieces]
-    for k, name, (first, last) in zip(number[firsts].tolist(), function[firsts].tolist(), runs, strict=True):
+    segments: list[Segments] = [[] for _ in pieces]
+    for k, f, (first, last) in zip(number[firsts].tolist(), function[firsts].tolist(), runs, strict=True):
         start, _ = pieces[k]
-        found[k].append((name, first - start, last - start))
-    return found
+        segments[k].append((f, first - start, last - start))
+    return segments
 
 
 def pieces_of(step: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -304,29 +321,36 @@ def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = Fa
     node gets depends on all that is above it.
     """
     flat = batch.to("cpu")
-    function, child, parent, slot = (
-        each.numpy() for each in (flat.function, flat.child_index, flat.parent_index, flat.slot)
-    )
+    function = flat.function.numpy()
+    child = flat.child_index.numpy()
+    parent = flat.parent_index.numpy()
+    slot = flat.slot.numpy()
     depth = way_up(flat.level.numpy(), parent, child)
-    every = np.arange(len(depth))
-    node, row = distinct_rows(_contexts(twins(flat), depth, child, parent, slot)) if share else (every, every)
+    node, row = distinct_rows(_contexts(twins(flat), depth, child, parent, slot) if share else np.arange(len(depth)))
     order = np.lexsort((function[node], depth[node]))
-    node, row = node[order], inverse(order)[row]
+    node = node[order]
+    row = inverse(order)[row]
     kind = cell.kinds(flat.function[flat.parent_index], flat.slot).numpy()
     pieces = list(pieces_of(depth[node]))
     piece = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
+    # Where rows are shared, one of the equal nodes brings the edges. Those of a step are sorted by matrix.
     kept = np.flatnonzero(node[row[child]] == child)
-    kept = kept[np.lexsort((row[child[kept]], kind[kept], piece[row[child[kept]]]))]
     receiver = row[child[kept]]
-    edges = np.searchsorted(piece[receiver], np.arange(len(pieces) + 1)).tolist()
-    steps, ascending = [], np.empty(len(kept), np.int64)
-    for k, ((start, stop), segments) in enumerate(zip(pieces, runs_of_pieces(pieces, function[node]), strict=True)):
+    by_matrix = np.lexsort((receiver, kind[kept], piece[receiver]))
+    kept = kept[by_matrix]
+    receiver = receiver[by_matrix]
+    first_edge = np.searchsorted(piece[receiver], np.arange(len(pieces) + 1)).tolist()
+    steps = []
+    ascending = np.empty(len(kept), np.int64)
+    for k, segments in enumerate(runs_of_pieces(pieces, function[node])):
+        start, stop = pieces[k]
         if depth[node[start]]:
-            among = slice(edges[k], edges[k + 1])
-            receiver[among] -= start
-            ascending[among] = np.argsort(receiver[among], kind="stable")
-            steps.append(Step(start, stop, None, among, segments, runs_of(kind[kept[among]])))
-    roots, sources = int((depth[node] == 0).sum()), row[parent[kept]]
+            edges = slice(first_edge[k], first_edge[k + 1])
+            receiver[edges] -= start
+            ascending[edges] = np.argsort(receiver[edges], kind="stable")
+            steps.append(Step(start, stop, None, edges, segments, runs_of(kind[kept[edges]])))
+    roots = int((depth[node] == 0).sum())
+    sources = row[parent[kept]]
     made = Schedule(
         node=torch.from_numpy(node),
         row=torch.from_numpy(row),
@@ -338,23 +362,24 @@ def downward_schedule(batch: TreeBatch, cell: DownwardContract, share: bool = Fa
         tokens_inside=False,
         slot=torch.from_numpy(slot[kept]),
         ascending=torch.from_numpy(ascending),
-        edge=torch.from_numpy(_places(child, parent, slot, row, kept)),
+        edge=torch.from_numpy(_kept_edges(child, parent, slot, row, kept)),
         kinds_of=cell.kinds_of,
         sources_on_cpu=sources,
     )
     return made.to(batch.device)
 
 
-def _places(child: np.ndarray, parent: np.ndarray, slot: np.ndarray, row: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """(E,) the place among the kept edges of every edge, or of one between the same rows at the same slot."""
-    place = np.empty(len(child), np.int64)
-    place[kept] = np.arange(len(kept))
-    if len(kept) < len(child):
-        keys = ranks(ranks(row[child] * len(row) + row[parent]) * (int(slot.max()) + 1) + slot)
-        of_key = np.empty(int(keys.max()) + 1, np.int64)
-        of_key[keys[kept]] = place[kept]
-        place = of_key[keys]
-    return place
+def _kept_edges(
+    child: np.ndarray, parent: np.ndarray, slot: np.ndarray, row: np.ndarray, kept: np.ndarray
+) -> np.ndarray:
+    """(E,) the index among the kept edges of every edge, or of one between the same rows at the same slot."""
+    if len(kept) == len(child):
+        return inverse(kept)
+    ends = ranks(row[child] * len(row) + row[parent])
+    keys = ranks(ends * (int(slot.max()) + 1) + slot)
+    index_of_key = np.empty(int(keys.max()) + 1, np.int64)
+    index_of_key[keys[kept]] = np.arange(len(kept))
+    return index_of_key[keys]
 
 
 def _contexts(
@@ -365,7 +390,8 @@ def _contexts(
     order = np.argsort(child, kind="stable")
     parents = np.bincount(child, minlength=n)
     pointer = np.cumsum(parents) - parents
-    context, wide = np.arange(n), int(slot.max(initial=0)) + 1
+    context = np.arange(n)
+    slots = int(slot.max(initial=0)) + 1
     nodes = np.lexsort((parents, depth))
     for start, stop in run_lengths(depth[nodes], parents[nodes]):
         same = nodes[start:stop]
@@ -373,10 +399,10 @@ def _contexts(
         # As in the refinement of partitions (Hopcroft 1971): nodes are alike if their parents are, which were done
         # before, and have the same slots. A set of ways is sorted, as parents have no order. Products stay below
         # n * (slots) and, after ranks, n^2, so that they fit into int64 up to three thousand million nodes.
-        ways = np.sort(context[parent[edges]] * wide + slot[edges], 1)
+        ways = np.sort(context[parent[edges]] * slots + slot[edges], 1)
         key = twin[same]
         for way in ways.T:
             key = ranks(key) * n + ranks(way)
-        _, first, inverse_ = np.unique(key, return_index=True, return_inverse=True)
-        context[same] = same[first[inverse_]]
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        context[same] = same[first[number]]
     return context

@@ -34,7 +34,11 @@ class Trace:
         """
         if self._closed:
             return
-        for name in self._asked(computed, sent):
+        names: Sequence[str] = self.names
+        if self.every:
+            computed_here = dict.fromkeys([*computed, *(sent or ())])
+            names = [name for name in computed_here if name not in self.cell.state]
+        for name in names:
             if sent is not None and name in sent:
                 self._edges.setdefault(name, {})[rows.start] = sent[name].detach()
             elif isinstance(value := computed.get(name), Tensor):
@@ -45,32 +49,32 @@ class Trace:
                 known = sorted({*computed, *(sent or ())})
                 raise ValueError(f"trace {name!r}: {type(self.cell).__name__} computes {', '.join(known)}")
 
-    def _asked(self, computed: Computed, sent: Mapping[str, Tensor] | None) -> Sequence[str]:
-        if not self.every:
-            return self.names
-        there = [*computed, *(sent or ())]
-        return [name for name in dict.fromkeys(there) if name not in self.cell.state]
-
     def results(self, schedule: Schedule, batch: TreeBatch) -> State:
         """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""
-        found: State = {}
         self._closed = True
+        traced: State = {}
         for name in [*self._nodes, *self._edges] if self.every else self.names:
             if name in self._nodes:
-                kept = self._nodes[name]
-                if len(shapes := {tuple(value.shape[1:]) for value in kept.values()}) > 1:
-                    widths = " and ".join(map(str, sorted(shapes)))
-                    raise ValueError(
-                        f"trace {name!r}: it has shapes {widths}, by the number of children; give it as a list with a "
-                        "tensor for each child, as forget gates are"
-                    )
-                first = next(iter(kept.values()))
-                rows = first.new_full((len(schedule), *first.shape[1:]), torch.nan)
-                for start, value in kept.items():
-                    rows[start : start + len(value)] = value
-                found[name] = rows[schedule.row]
+                traced[name] = self._of_nodes(name, schedule)
             elif name in self._edges:
-                found[name] = torch.cat([*self._edges[name].values()])[schedule.edge_rows(batch)]
+                edges = torch.cat([*self._edges[name].values()])
+                traced[name] = edges[schedule.edge_rows(batch)]
             else:
                 raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
-        return found
+        return traced
+
+    def _of_nodes(self, name: str, schedule: Schedule) -> Tensor:
+        """(N, *shape), NaN at nodes that do not compute it."""
+        kept = self._nodes[name]
+        shapes = {tuple(value.shape[1:]) for value in kept.values()}
+        if len(shapes) > 1:
+            widths = " and ".join(map(str, sorted(shapes)))
+            raise ValueError(
+                f"trace {name!r}: it has shapes {widths}, by the number of children; give it as a list with a tensor "
+                "for each child, as forget gates are"
+            )
+        first = next(iter(kept.values()))
+        rows = first.new_full((len(schedule), *first.shape[1:]), torch.nan)
+        for start, value in kept.items():
+            rows[start : start + len(value)] = value
+        return rows[schedule.row]

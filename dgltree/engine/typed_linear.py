@@ -1,6 +1,6 @@
 """Affine maps of which each function has its own, or of which all functions share one."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -80,7 +80,8 @@ class TypedLinear(nn.Module):
         self.affine = affine
         self.position = dict(position)
         self.rank = rank if self.count > 1 and affine.fan_in else 0
-        self.weight = nn.Parameter(torch.empty(1 if self.rank else self.count, affine.fan_out, affine.fan_in))
+        matrices = 1 if self.rank else self.count
+        self.weight = nn.Parameter(torch.empty(matrices, affine.fan_out, affine.fan_in))
         self.bias = nn.Parameter(torch.empty(self.count, affine.fan_out)) if affine.bias else None
         if self.rank:
             self.own_out = nn.Parameter(torch.empty(self.count, affine.fan_out, self.rank))
@@ -89,7 +90,8 @@ class TypedLinear(nn.Module):
 
     def reset_parameters(self, bound: float | None = None) -> None:
         """Draw again from U(-bound, bound), by default 1/sqrt(fan-in)."""
-        bound = max(self.affine.fan_in, 1) ** -0.5 if bound is None else bound
+        if bound is None:
+            bound = max(self.affine.fan_in, 1) ** -0.5
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
@@ -99,9 +101,9 @@ class TypedLinear(nn.Module):
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of what :meth:`weights` gives, of a bias that somebody gave the map, too."""
-        fan_in, fan_out, *_ = self.affine
-        return {"weight": (self.count, fan_out, fan_in), "bias": (self.count, fan_out)}
+        """The shapes of what :meth:`weights` gives, and of a bias that somebody gave the map, too."""
+        bias = (self.count, self.affine.fan_out)
+        return {"weight": (*bias, self.affine.fan_in), "bias": bias}
 
     def runs(self, segments: Segments) -> Runs:
         """The runs of rows with one matrix, for rows sorted by function."""
@@ -118,22 +120,24 @@ class TypedLinear(nn.Module):
         return product(v, self.weights().unbound(), self.runs(segments))
 
     def weights(self) -> Weights:
-        """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
+        """The tensors of the maps; those that a parametrization computes are computed, and so are those of a rank."""
         if not self.rank:
             return Weights(self.weight, self.bias)
-        return Weights(self.weight + torch.bmm(self.own_out, self.own_in), self.bias)  # @ would spread one over all
+        own = torch.bmm(self.own_out, self.own_in)  # @ would spread one over all
+        return Weights(self.weight + own, self.bias)
 
     def patches(self) -> tuple[object, ...]:
         """The parts that only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
         forward = vars(self).get("forward", type(self).forward)
-        return hooks_of(self) + (() if forward is TypedLinear.forward else (forward,))
+        hooks = hooks_of(self)
+        return hooks if forward is TypedLinear.forward else (*hooks, forward)
 
 
 def product(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
     """(rows, ..., in) to (rows, ..., out): each run of rows through its matrix; of rows of width 0 the biases."""
     weight, bias = matrices
     if not v.shape[-1]:
-        weight = [each[:, :0] for each in weight]
+        weight = [matrix[:, :0] for matrix in weight]
     in_place = not torch.is_grad_enabled() and not inside_transform()
     if len(runs) > 1 and in_place:  # neither autograd nor transforms know products that are written in place
         return _written(v, Matrices(weight, bias), runs)
@@ -145,16 +149,17 @@ def product(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
         return nn.functional.linear(v, weight[m], biases[m])
     # Split, not sliced: the gradient of a slice is a tensor of zeros as large as ``v``, for each run.
     rows = v.split([stop - start for _, start, stop in runs])
-    parts = [nn.functional.linear(each, weight[m], biases[m]) for each, (m, _, _) in zip(rows, runs, strict=True)]
+    parts = [nn.functional.linear(part, weight[m], biases[m]) for part, (m, _, _) in zip(rows, runs, strict=True)]
     return torch.cat(parts)
 
 
 def _written(v: Tensor, matrices: Matrices, runs: Runs) -> Tensor:
-    """The same, each product where it belongs."""
+    """The product of :func:`product`, each run written where it belongs."""
     weight, bias = matrices
     out = v.new_empty(*v.shape[:-1], len(weight[0]))
     for m, start, stop in runs:
-        rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
+        rows = v[start:stop].flatten(0, -2)
+        written = out[start:stop].flatten(0, -2)
         if bias is None:
             torch.mm(rows, weight[m].t(), out=written)
         else:
@@ -176,15 +181,13 @@ def concatenate(parts: Sequence[Tensor]) -> Tensor:
 
 def sort_rows(function: Tensor) -> tuple[Tensor, Segments, Tensor]:
     """The order that sorts rows by function, its segments, and the order that puts them back."""
-    known = function.cpu()  # all that a GPU has to be waited for
-    order = torch.argsort(known, stable=True)
-    ids, counts = torch.unique_consecutive(known[order], return_counts=True)
-    order = order.to(function.device, non_blocking=True)
-    return order, list(_segments(ids.tolist(), counts.tolist())), torch.argsort(order)
-
-
-def _segments(ids: list[int], counts: list[int]) -> Iterator[tuple[int, int, int]]:
+    on_cpu = function.cpu()  # all that a GPU has to be waited for
+    order = torch.argsort(on_cpu, stable=True)
+    ids, counts = torch.unique_consecutive(on_cpu[order], return_counts=True)
+    segments: Segments = []
     start = 0
-    for function, count in zip(ids, counts, strict=True):
-        yield function, start, start + count
-        start += count
+    for f, rows in zip(ids.tolist(), counts.tolist(), strict=True):
+        segments.append((f, start, start + rows))
+        start += rows
+    order = order.to(function.device, non_blocking=True)
+    return order, segments, torch.argsort(order)

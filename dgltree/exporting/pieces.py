@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells import Aggregation, Cell
-from dgltree.engine.contract import Children, Rows, Send, State, StepRows
+from dgltree.engine.contract import Children, Map, Send, State, StepRows
 from dgltree.engine.typed_linear import Linear
 from dgltree.exporting.onnx_graph import OPSET
 from dgltree.support.unwarned import without_warnings
@@ -79,7 +79,7 @@ class TracedRows(StepRows):
     def children(self) -> Children:
         return {part: rows.unbind(1) for part, rows in self._given.items()}
 
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         i = self._given["h"].flatten(1)
         return [self.linear(name, i) for name in names]
 

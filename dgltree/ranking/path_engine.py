@@ -23,7 +23,7 @@ from torch import Tensor
 from dgltree.batching.batch import batch
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.cells import Aggregation, Cell
-from dgltree.engine.contract import Children, Fused, Rows, Send, State, StepRows
+from dgltree.engine.contract import Children, Fused, Map, Send, State, StepRows
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import path_kernel
 from dgltree.engine.kernels.kernel import PathTables, States
@@ -396,7 +396,7 @@ class PathRows(StepRows):
     def children(self) -> Children:
         return {part: [slot[part] for slot in self._slots] for part in self._slots[0]}
 
-    def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
+    def products(self, names: Sequence[str], drop: Map | None) -> list[Tensor]:
         products = []
         for name in names:
             map_name = f"{name}_{self._key}"

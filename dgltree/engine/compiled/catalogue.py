@@ -22,26 +22,26 @@ from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.translate import translate
 
 MOST_CHILDREN = 32
-"""Of a node whose messages are computed one by one."""
+"""Children of a node whose messages are computed one by one."""
 MOST_ALIKE = 256
-"""Of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
+"""Children of a node whose messages are looked at one by one for a loop over them: each pair of them may be a value."""
 MOST_OPERATIONS = 5000
-"""Of functions whose messages are looked at one by one, where these are too many for values of their own: it takes two
-seconds to see that they are not alike, and a minute where each of 150 is multiplied by each."""
+"""Operations of functions whose messages are looked at one by one, where these are too many for values of their own: it
+takes two seconds to see that they are not alike, and a minute where each of 150 is multiplied by each."""
 MOST_MESSAGES = 1000
-"""Of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
+"""Messages of a node: functions are run at a hundred made-up nodes with as many, whose messages take memory."""
 MOST_KINDS = 64
 """Numbers of a field by which functions decide."""
 MOST_PROGRAMS = 6
-"""Of one set of functions, without those of one form: more are no gain over torch's operations, and take seconds to
-compile."""
+"""Programs of one set of functions, without those of one form: more are no gain over torch's operations, and take
+seconds to compile."""
 MOST_VALUES = 800
-"""Of the programs of a pass: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of 32
-children has that compares each with each."""
+"""Values of the programs of a pass: LLVM takes some seconds for so many, and minutes for ten thousand, which a node of
+32 children has that compares each with each."""
 ROWS_TRIED = (1, 2, 11, 1009)
 """Numbers of nodes for which a program is compared with the functions before it is used."""
 FEWER_ROWS_TRIED = (1, 2, 11, 101)
-"""The same for a degree above 16, where 1,009 nodes have too many messages."""
+"""Numbers of nodes for a degree above 16, where 1,009 nodes have too many messages."""
 PRIMES = (53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 FIRST_PROBED = 13
 """The least number of messages that a program for any number is recorded at."""
@@ -65,18 +65,22 @@ class KnownProgram:
     """
 
     def __init__(self, program: NodeProgram, probe: Recording, followed: dict[int, Follows]) -> None:
-        self.program, self.followed = program, followed
+        self.program = program
+        self.followed = followed
         self.situations: dict[int | None, Situation] = {}
         """One of those for which it holds, for each number by which the functions decide."""
-        self.skeleton, self.numbers, self.degree = probe.skeleton, probe.numbers, probe.degree
+        self.skeleton = probe.skeleton
+        self.numbers = probe.numbers
+        self.degree = probe.degree
         self.outside: Sequence[Tensor] = probe.outside
         """What the functions hold now."""
         self.fresh = probe.fresh
 
     def with_tensors_of(self, recording: Recording) -> "KnownProgram":
-        """The same program of functions that hold other tensors."""
+        """This program, of functions that hold other tensors."""
         other = copy(self)
-        other.outside, other.situations = recording.outside, {}
+        other.outside = recording.outside
+        other.situations = {}
         return other
 
     def holds_for(self, recording: Recording) -> bool:
@@ -84,7 +88,7 @@ class KnownProgram:
         return self.is_like(recording) and recording.holds(self.outside)
 
     def is_like(self, recording: Recording) -> bool:
-        """The same, with whatever tensors."""
+        """Whether a recording is of the same functions, with whatever tensors."""
         if recording.skeleton != self.skeleton or len(recording.numbers) != len(self.numbers):
             return False
         for place, (number, probed) in enumerate(zip(recording.numbers, self.numbers, strict=True)):
@@ -125,15 +129,18 @@ class Catalogue:
         has_late_leaves: bool = False,
         by: str | None = None,
     ) -> None:
-        self.has_leaves, self.has_late_leaves, self.by = has_leaves, has_late_leaves, by
+        self.has_leaves = has_leaves
+        self.has_late_leaves = has_late_leaves
+        self.by = by
         self.functions: PassFunctions | None = functions
-        """Those to record, where there are new degrees."""
-        self.given, self.edges = dict(nodes), dict(edges)
+        """The functions to record, where there are new degrees."""
+        self.given = dict(nodes)
+        self.edges = dict(edges)
         self.entries: list[KnownProgram] = []
         self.written: dict[str, Kind] = {}
         """The fields that programs write."""
         self._found: dict[tuple[int, bool, int | None], KnownProgram | None] = {}
-        """By degree, whether others of the frontier have messages, and the number by which functions decide, if any."""
+        """Program by degree, whether others of the frontier have messages, and the number by which functions decide."""
         self._leaf: dict[str, Kind] | None = None
         """What leaves write."""
         self._reduced: dict[tuple[int, int | None], dict[str, Kind]] = {}
@@ -141,7 +148,8 @@ class Catalogue:
         self._one_by_one: dict[tuple[object, ...], str] = {}
         """The reasons why recordings are no programs for any degree, by their skeletons."""
         sizes = [size for kind in (*nodes.values(), *edges.values()) for size in kind.shape if size]
-        first, second, *_ = [prime for prime in PRIMES if all(size % prime for size in sizes)]
+        divisors = {prime for size in sizes for prime in PRIMES if size % prime == 0}
+        first, second, *_ = [prime for prime in PRIMES if prime not in divisors]
         self._probed_rows = first, second  # of which no size of a field is a multiple
 
     def program(self, degree: int, others: int = 0, number: int | None = None) -> NodeProgram | None:
@@ -159,7 +167,7 @@ class Catalogue:
         return None if entry is None else entry.program
 
     def entry(self, degree: int, others: int = 0, number: int | None = None) -> KnownProgram | None:
-        """The same, with what it was made of."""
+        """The program of nodes of a degree, with what it was made of."""
         for key in ((degree, bool(others), None), (degree, bool(others), number)):
             if key in self._found:
                 return self._found[key]
@@ -178,11 +186,11 @@ class Catalogue:
         self._found = {met: entry for met, entry in self._found.items() if entry is None or entry in entries}
 
     def programs(self) -> dict[int, NodeProgram]:
-        """By the degrees that were met, of nodes that do not keep what they have."""
+        """Programs by the degrees that were met, of nodes that do not keep what they have."""
         return {degree: entry.program for (degree, others, _), entry in self._found.items() if entry and not others}
 
     def _situation(self, degree: int, others: int, number: int | None) -> Situation:
-        """Of nodes of a degree."""
+        """The situation of nodes of a degree."""
         kind = None if self.by is None or number is None else NodeKind(self.by, number)
         if degree == 0 and not others:
             return Situation(self.given, 0, kind=kind)
@@ -190,14 +198,17 @@ class Catalogue:
             self.entry(0, 0, number)
         if others:
             self.entry(others, 0, number)
-        leaf = (self._leaf or {}) if self.has_leaves else {}
+        given = dict(self.given)
+        if self.has_leaves and self._leaf is not None:
+            given |= self._leaf
         asked = None if (others, None) in self._reduced else number
         zeros = self._reduced[others, asked] if others else None
-        return Situation({**self.given, **leaf}, degree, zeros, kind)
+        return Situation(given, degree, zeros, kind)
 
     def _entry(self, situation: Situation) -> tuple[KnownProgram | None, int | None]:
         """What is known of a situation, and the number that all nodes have, if functions asked for it."""
-        functions, degree = self.functions, situation.degree
+        functions = self.functions
+        degree = situation.degree
         assert functions is not None
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
             return None, None
@@ -206,7 +217,7 @@ class Catalogue:
         recording = self._record(self._probed_rows[0], situation)
         self._check_fields(recording, situation)
         self._check_kinds(recording, situation)
-        entry = next((each for each in self.entries if each.holds_for(recording)), None)
+        entry = next((known for known in self.entries if known.holds_for(recording)), None)
         if entry is None:
             entry = self._new_entry(recording, situation)
             self._check_size(entry, recording)
@@ -237,9 +248,9 @@ class Catalogue:
 
     def _check_size(self, entry: KnownProgram, recording: Recording) -> None:
         """Refuses what takes long to compile."""
-        programs = {each.program.form: each.program for each in (*self.entries, entry)}
+        forms = {known.program.form for known in (*self.entries, entry)}
         why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
-        if len(programs) > MOST_PROGRAMS:
+        if len(forms) > MOST_PROGRAMS:
             numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
         check_values([entry.program], why)
@@ -247,15 +258,16 @@ class Catalogue:
     def _new_entry(self, recording: Recording, situation: Situation) -> KnownProgram:
         """A program for a recording, for all degrees if it can be."""
         why = None
-        found = next((each.with_tensors_of(recording) for each in self.entries if each.is_like(recording)), None)
-        if found is None and recording.degree:
-            found, why = self._for_any_degree(recording, situation)
-        if found is None:
-            found = self._for_one_degree(recording, situation, why)
+        alike = next((known for known in self.entries if known.is_like(recording)), None)
+        entry = None if alike is None else alike.with_tensors_of(recording)
+        if entry is None and recording.degree:
+            entry, why = self._for_any_degree(recording, situation)
+        if entry is None:
+            entry = self._for_one_degree(recording, situation, why)
         for rows in ROWS_TRIED if recording.degree <= 16 else FEWER_ROWS_TRIED:
-            if not found.holds_for(self._record(rows, situation)):
+            if not entry.holds_for(self._record(rows, situation)):
                 raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
-        return found
+        return entry
 
     def _record(self, rows: int, situation: Situation) -> Recording:
         """A recording. What the functions raise at made-up nodes is a reason like others."""
@@ -272,25 +284,30 @@ class Catalogue:
         self, recording: Recording, situation: Situation
     ) -> tuple[KnownProgram | None, NotAProgramError | None]:
         """The program for whatever degree that a recording is one of; or none, and the reason if it has a line."""
-        degrees = self._probed_degrees(recording.degree)
-        places = [(rows, situation._replace(degree=degree)) for rows in self._probed_rows for degree in degrees]
+        # Two numbers of nodes and two degrees: the four corners show which numbers follow these counts, and how.
+        low, high = (situation._replace(degree=degree) for degree in self._probed_degrees(recording.degree))
+        rows, more_rows = self._probed_rows
         try:
-            corners = [self._record(*places[0])]
-            if (known := self._one_by_one.get(corners[0].skeleton)) is not None:
-                return None, NotAProgramError(known)
-            corners += [self._record(*place) for place in places[1:]]
+            corner = self._record(rows, low)
+            reason = self._one_by_one.get(corner.skeleton)
+            if reason is not None:
+                return None, NotAProgramError(reason)
+            corners = [corner, self._record(rows, high), self._record(more_rows, low), self._record(more_rows, high)]
         except NotAProgramError as error:  # functions for some degrees alone
             return None, error
         followed = followed_numbers(corners)
         if followed is None or not all(_is_alike(corner, recording) for corner in corners):
             return None, None
         try:
-            first, last = (translate(corner, followed, by_child=False) for corner in (corners[0], corners[-1]))
+            first = translate(corners[0], followed, by_child=False)
+            last = translate(corners[-1], followed, by_child=False)
         except NotAProgramError as error:
             self._one_by_one[corners[0].skeleton] = str(error)
             return None, error
         entry = KnownProgram(first, corners[0], followed)
-        return (entry if first.text() == last.text() and entry.holds_for(recording) else None), None
+        if first.text() != last.text() or not entry.holds_for(recording):
+            return None, None
+        return entry, None
 
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
         """The program of a degree, with a loop over messages that are alike; others have values of their own each."""
@@ -314,14 +331,17 @@ class Catalogue:
 
     def _check_kinds(self, recording: Recording, situation: Situation) -> None:
         """Refuses functions that decide by very many numbers: each is recorded some times."""
-        kinds = {number for _, _, number in self._found} | {situation.kind and situation.kind.number}
-        if recording.asks_kind and len(kinds - {None}) > MOST_KINDS:
+        numbers = {number for _, _, number in self._found}
+        if situation.kind:
+            numbers.add(situation.kind.number)
+        if recording.asks_kind and len(numbers - {None}) > MOST_KINDS:
             raise NotAProgramError(f"by={self.by!r} has more than {MOST_KINDS} numbers, by which functions decide")
 
     def _check_fields(self, recording: Recording, situation: Situation) -> None:
         """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
         if not situation.degree and not situation.zeros:
-            self._leaf = recording.kinds if self._leaf is None else self._leaf
+            if self._leaf is None:
+                self._leaf = recording.kinds
             if self._leaf.keys() != recording.kinds.keys():
                 raise NotAProgramError(
                     f"nodes without messages write other fields for different numbers of {self.by!r}"

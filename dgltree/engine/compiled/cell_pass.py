@@ -51,7 +51,7 @@ class PreparedCell(NamedTuple):
     rows: CellRows
     code: "PassCode"
     programs: list[NodeProgram]
-    """Of each kind of rows."""
+    """The program of each kind of rows."""
     held: HeldTensors
     fields: State
     """What is given, by ``node NAME``."""
@@ -95,9 +95,10 @@ def compiled_states(
 
     def again(given: Mapping[str, Tensor]) -> list[Tensor]:
         begin = {part: given.get(f"node {part}", leaf[part])[: schedule.leaves] for part in cell.state}
+        given_fields = {name: given.get(f"node {name}", rows) for name, rows in fields.items()}
         with generator_at(generator, schedule.device):
             # Without recomputation, which would run functions again where nobody replaces what they hold.
-            states = by_torch(begin, {name: given.get(f"node {name}", rows) for name, rows in fields.items()}, False)
+            states = by_torch(begin, given_fields, False)
         return [states[part] for part in prepared.code.states]
 
     rows = prepared.rows
@@ -126,7 +127,7 @@ def compiled_states(
 def drawn_masks(
     cell: CellBase, rows: CellRows, schedule: Schedule, programs: Sequence[NodeProgram]
 ) -> list[list[Tensor]]:
-    """Those of each kind of rows, drawn step after step, as torch's operations would."""
+    """The masks of each kind of rows, drawn step after step, as torch's operations would."""
     by_edge = not isinstance(cell, CellContract)  # on the way down a step computes messages, one for each row
     of_arity = {kind.arity: program for kind, program in zip(rows.kinds, programs, strict=True)}
     drawn: dict[int | None, list[Tensor]] = {}
@@ -139,23 +140,27 @@ def drawn_masks(
         for mask, into in zip(of_arity[step.arity].masks, drawn[step.arity], strict=True):
             of_step = step.edges if by_edge or mask.space == Space.EDGE else slice(step.start, step.stop)
             into[of_step].bernoulli_(mask.probability)
-    found: list[list[Tensor]] = []
+    of_kinds: list[list[Tensor]] = []
+    degrees = np.diff(rows.first_edge)
     for number, (kind, program) in enumerate(zip(rows.kinds, programs, strict=True)):
-        own = rows.runs.rows_of(number)
-        edges = rows.edges[torch.from_numpy(ranges(rows.first_edge[own], np.diff(rows.first_edge)[own]))]
-        nodes = rows.nodes[torch.from_numpy(own)]
-        found.append([])
+        of_kind = rows.runs.rows_of(number)
+        edges = rows.edges[torch.from_numpy(ranges(rows.first_edge[of_kind], degrees[of_kind]))]
+        nodes = rows.nodes[torch.from_numpy(of_kind)]
+        masks = []
         for mask, of_all in zip(program.masks, drawn[kind.arity], strict=True):
-            places = edges if by_edge or mask.space == Space.EDGE else nodes
-            found[-1].append(of_all[places].flatten(0, 1))
-    return found
+            index = edges if by_edge or mask.space == Space.EDGE else nodes
+            masks.append(of_all[index].flatten(0, 1))
+        of_kinds.append(masks)
+    return of_kinds
 
 
 def hindrance_of(cell: CellBase, device: torch.device) -> str | None:
     """Why no pass of a cell on a device can be compiled now, whatever the batch."""
-    if (why := hindrance(device)) is not None:
+    why = hindrance(device)
+    if why is not None:
         return why
-    if called := cell.called_maps():
+    called = cell.called_maps()
+    if called:
         return f"the map {min(called)!r} has hooks or a forward of its own"
     return "gates read positions" if getattr(cell, "positions", False) else None
 
@@ -177,7 +182,8 @@ def prepare_cell(
     given = {f"node {name}": rows_of_field for name, rows_of_field in fields.items()}
     for part in cell.state:
         if not _is_zero(leaf[part]):
-            given[f"node {part}"] = _with_rows(leaf[part], len(schedule))
+            later = leaf[part].new_zeros(len(schedule) - len(leaf[part]), *leaf[part].shape[1:])
+            given[f"node {part}"] = torch.cat([leaf[part], later])
     known, of_arity = programs_of(cell, weights, rows.degrees, kinds)
     programs = [of_arity[kind.arity].program for kind in rows.kinds]
     by_kinds = rows.held
@@ -187,43 +193,47 @@ def prepare_cell(
             rows.held = by_kinds
     held = by_kinds.tensors(cell, weights)
     check_tensors(given, programs, held)
-    return PreparedCell(rows, code_of(known, given, programs, held, reverse=False), programs, held, given)
+    code = code_of(known, given, programs, held, reverse=False)
+    return PreparedCell(rows, code, programs, held, given)
 
 
 def programs_of(
     cell: CellBase, weights: Mapping[str, Tensor], degrees: Sequence[int], kinds: Mapping[str, Kind]
 ) -> tuple[KnownFunctions, dict[int | None, ArityProgram]]:
-    """Those of rows with some numbers of children; a cell that takes any number has one for all."""
+    """Functions and programs of rows with some numbers of children; a cell that takes any number has one for all."""
     options = options_of(cell)
     key = None if options is None else (options, *degrees, *kinds.items(), tuple(weights), torch.is_grad_enabled())
-    if key is not None and (before := _of_ours.get(key)) is not None:
-        return before
-    recorded, matrices = recorded_functions(cell), matrices_of(cell.named_maps(), weights)
+    known_before = None if key is None else _of_ours.get(key)
+    if known_before is not None:
+        return known_before
+    recorded = recorded_functions(cell)
+    matrices = matrices_of(cell.named_maps(), weights)
     functions = CellFunctions(cell, matrices, recorded)
-    met = MetRows([Met(degree, 0) for degree in degrees], np.empty(0, np.int64), False, False, None)
+    met = MetRows(
+        met=[Met(degree, 0) for degree in degrees],
+        which=np.empty(0, np.int64),
+        has_leaves=False,
+        has_late_leaves=False,
+        by=None,
+    )
     pass_functions = PassFunctions(functions.message, functions.reduce, False, None)
     known, bound = _memory.find(pass_functions, kinds, {}, met, cell, (type(cell), *recorded, options))
     if takes_any_number(cell) and len({each.known for each in bound if each is not None}) > 1:
         raise NotAProgramError("rows with different numbers of children have different programs")
-    found: dict[int | None, ArityProgram] = {}
+    of_arity: dict[int | None, ArityProgram] = {}
     for arity, each in zip([None] if takes_any_number(cell) else degrees, bound, strict=False):
         assert each is not None
         sources = sources_of(cell, matrices, each.outside, RowKind(arity, recorded[arity]))
-        found[arity] = ArityProgram(each.known.program, sources, () if all(sources) else each.outside)
-    if key is not None and all(all(each.sources) for each in found.values()):
+        of_arity[arity] = ArityProgram(each.known.program, sources, () if all(sources) else each.outside)
+    if key is not None and all(all(program.sources) for program in of_arity.values()):
         with _lock:
-            _of_ours[key] = known, found
+            _of_ours[key] = known, of_arity
             if len(_of_ours) > MOST_KNOWN:
                 del _of_ours[next(iter(_of_ours))]
-    return known, found
+    return known, of_arity
 
 
 def _is_zero(rows: Tensor) -> bool:
     """Whether rows are one 0 that was expanded, as the memories of embedded leaves are."""
     is_one_number = not rows.requires_grad and not any(rows.stride()) and bool(rows.numel())
     return is_one_number and not rows[(0,) * rows.dim()].item()
-
-
-def _with_rows(leaf: Tensor, count: int) -> Tensor:
-    """(count, *shape), those of leaves and then 0."""
-    return torch.cat([leaf, leaf.new_zeros(count - len(leaf), *leaf.shape[1:])])

@@ -52,17 +52,25 @@ class CellRows(PassRows):
         edges: Numbers,
         slot: Tensor | None = None,
     ) -> None:
-        self.kinds, self.slot = kinds, slot
+        self.kinds = kinds
+        self.slot = slot
         self.degrees = np.unique(degree[schedule.leaves :]).tolist()
         """The numbers of edges that lead to rows which are computed."""
-        nodes, sources = torch.arange(len(schedule)), schedule.sources_on_cpu[edges]
-        # Rows of one step and function are in the order of their trees, and so are parts: mostly nothing is moved.
-        places = schedule.node.numpy()
-        super().__init__(frontier, bunch, degree, sources, nodes, torch.from_numpy(edges), places, part_first=False)
+        super().__init__(
+            frontier=frontier,
+            bunch=bunch,
+            degree=degree,
+            source=schedule.sources_on_cpu[edges],
+            nodes=torch.arange(len(schedule)),
+            edges=torch.from_numpy(edges),
+            # Rows of one step and function are in the order of their trees, and so are parts: mostly nothing is moved.
+            places=schedule.node.numpy(),
+            part_first=False,
+        )
         self.is_in_order = bool((self.nodes.diff() > 0).all())
         """Whether they are as in the schedule."""
-        self.runs = ProgramRuns.of(self, kind[self.nodes.numpy()[self.bunches[:, 0]]])
-        """By the kind of rows."""
+        self.runs = ProgramRuns.of(self, kind[self.nodes.numpy()[self.bunches.low]])
+        """The runs of rows, by their kind."""
         self.held: HeldByKinds | None = None
         """Which tensors programs held in the pass before."""
 
@@ -79,13 +87,15 @@ def upward_rows(schedule: Schedule, cell: CellContract) -> CellRows:
     """Rows of one kind have one arity, and the maps of one function."""
     numbers: dict[Any, int] = {}
     kinds: list[RowKind] = []
-    frontier, kind = np.zeros(len(schedule), np.int64), np.full(len(schedule), -1)
+    frontier = np.zeros(len(schedule), np.int64)
+    kind = np.full(len(schedule), -1)
     starts = [start for _, start, _ in schedule.leaf_segments]
     for number, step in enumerate(schedule.steps, 1):
         frontier[step.start : step.stop] = number
         for function, start, stop in step.segments:
             starts.append(step.start + start)
-            key = step.arity, places_of(cell, step.arity, function)
+            matrices = tuple(linear.position[function] for linear in maps_of(cell, step.arity).values())
+            key = step.arity, matrices
             if key not in numbers:
                 numbers[key] = len(numbers)
                 kinds.append(RowKind(step.arity, function))
@@ -93,7 +103,8 @@ def upward_rows(schedule: Schedule, cell: CellContract) -> CellRows:
     degree = np.bincount(_receivers(schedule), minlength=len(schedule))
     bunch = np.zeros(len(schedule), np.int64)
     bunch[starts] = 1
-    return CellRows(schedule, frontier, bunch.cumsum(), kind, kinds, degree, np.arange(len(schedule.sources)))
+    edges = np.arange(len(schedule.sources))
+    return CellRows(schedule, frontier, bunch.cumsum(), kind, kinds, degree, edges)
 
 
 def downward_rows(schedule: Schedule) -> CellRows:
@@ -107,7 +118,8 @@ def downward_rows(schedule: Schedule) -> CellRows:
         raise NotAProgramError("a node has several parents")
     edge = np.argsort(receivers)
     numbers: dict[int, int] = {}
-    frontier, of_edge = np.zeros(len(schedule), np.int64), np.zeros(len(edge), np.int64)
+    frontier = np.zeros(len(schedule), np.int64)
+    of_edge = np.zeros(len(edge), np.int64)
     for number, step in enumerate(schedule.steps, 1):
         frontier[step.start : step.stop] = number
         for matrix, start, stop in step.edge_segments:
@@ -117,30 +129,26 @@ def downward_rows(schedule: Schedule) -> CellRows:
     kind[receivers] = of_edge
     assert schedule.slot is not None
     slot = torch.full((len(schedule),), -1).index_copy(0, torch.from_numpy(receivers), schedule.slot)
-    return CellRows(schedule, frontier, kind, kind, [RowKind(None, matrix) for matrix in numbers], degree, edge, slot)
+    kinds = [RowKind(None, matrix) for matrix in numbers]
+    return CellRows(schedule, frontier, kind, kind, kinds, degree, edge, slot)
 
 
 def _receivers(schedule: Schedule) -> Numbers:
     """(E,), the row that each edge of a schedule leads to."""
-    starts = [step.start for step in schedule.steps]
-    counts = [step.edges.stop - step.edges.start for step in schedule.steps]
-    return schedule.parent.numpy() + np.repeat(np.array(starts, np.int64), np.array(counts, np.int64))
-
-
-def places_of(cell: CellBase, arity: int | None, function: int) -> tuple[int, ...]:
-    """Which of the maps of its arity are a function's own."""
-    return tuple(own.position[function] for own in maps_of(cell, arity).values())
+    starts = np.array([step.start for step in schedule.steps], np.int64)
+    counts = np.array([step.edges.stop - step.edges.start for step in schedule.steps], np.int64)
+    return schedule.parent.numpy() + np.repeat(starts, counts)
 
 
 def maps_of(cell: CellBase, arity: int | None) -> dict[str, TypedLinear]:
-    """Those of the rows of an arity, by their whole names."""
+    """The maps of the rows of an arity, by their whole names."""
     ending = f"_{cell.key(arity)}"
-    return {name: own for name, own in cell.named_maps().items() if name.endswith(ending)}
+    return {name: linear for name, linear in cell.named_maps().items() if name.endswith(ending)}
 
 
 def rows_of(schedule: Schedule, cell: CellBase) -> CellRows:
-    """Those of a cell, made once."""
-    positions = [own.position for own in cell.named_maps().values()]
+    """The rows of a cell, made once."""
+    positions = [linear.position for linear in cell.named_maps().values()]
     known: list[tuple[list[dict[int, int]], CellRows]] = vars(schedule).setdefault("_cell_rows", [])
     for others, rows in known:
         if len(others) == len(positions) and all(map(operator.is_, others, positions)):

@@ -1,4 +1,16 @@
-"""A pass of message functions as one call forward and one backward."""
+"""A pass of message functions as one call forward and one backward.
+
+Machine code reads and writes by address, and knows no tensor. A pass gives it tables of addresses: of fields in the
+order of rows, of what programs hold, and of the rows of products, which lie in regions that ``PassMemory`` divides.
+Each **part**, a set of trees that touches no other part's rows, is a call of its own, which any thread may take.
+
+**Equal bits for any number of threads.** Parts depend on the graph alone, and no two write to one place. What all rows
+add to, such as the gradient of a table, has a copy for each part; copies are added in their order. The gradient of a
+matrix is a product over all rows, or a sum of products over chunks of them: one thread computes each product, and
+chunks are added in their order.
+
+**Limits.** Second derivatives come from torch's operations, which compute the pass once more (``differentiable``).
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,7 +65,7 @@ RECOMPUTED_ROWS = 4096
 LINE = 64
 """Bytes of a cache line, at one of which regions begin: a BLAS may round otherwise where rows lie otherwise."""
 MOST_CALLS = 8
-"""Of the function of products that are gradients of matrices: what threads share."""
+"""Calls of the function of products that are gradients of matrices: what threads share."""
 MOST_COPIED = 2**22
 """Numbers that gradients of held tensors, such as tables, have in all copies: where there would be more, parts are
 computed in turn."""
@@ -85,7 +97,8 @@ class PassCode:
         printed = PassPrinter(is_double, programs, frozenset(self.states), wanted, reverse)
         self.text = str(printed.module)
         """In LLVM's language, until it is compiled: text and printer are megabytes."""
-        self.arrays, self.sent = list(printed.arrays), printed.sent
+        self.arrays = list(printed.arrays)
+        self.sent = printed.sent
         self.sizes = np.array(printed.sizes, np.int64)
         self.scratch_shape = max(printed.scratch, 1), max(printed.widest, 1)
         self.is_differentiable = wanted is not None
@@ -94,23 +107,24 @@ class PassCode:
         self.known_names: dict[tuple[int, ...], list[list[str]]] = {}
 
     def names(self, forms: Sequence[int]) -> list[list[str]]:
-        """Of the arrays of the code, in the order of their numbers there, as each of some programs has them."""
-        found = self.known_names.get(tuple(forms))
-        if found is None:
-            found = self.known_names[tuple(forms)] = [self._names(*each) for each in enumerate(forms)]
-        return found
+        """The names of the code's arrays, in the order of their numbers there, as each of some programs has them."""
+        names = self.known_names.get(tuple(forms))
+        if names is None:
+            names = [self._names(number, form) for number, form in enumerate(forms)]
+            self.known_names[tuple(forms)] = names
+        return names
 
     def _names(self, number: int, form: int) -> list[str]:
-        found = []
+        names = []
         for array in self.arrays:
             kind, *place = array.name.rsplit(" ", 2)
             if kind not in OF_PROGRAM:
-                found.append(array.name)
+                names.append(array.name)
             elif int(place[0]) == form:
-                found.append(f"{kind} {number} {place[1]}")
+                names.append(f"{kind} {number} {place[1]}")
             else:
-                found.append("")
-        return found
+                names.append("")
+        return names
 
     def compile(self) -> None:
         """Makes machine code, or reads it from disk."""
@@ -124,8 +138,16 @@ class PassCode:
             self.text = ""
 
 
-PassKey = tuple[PassCode, tuple[int, ...], tuple[tuple[HeldPlace, ...], ...], tuple[tuple[int, ...], ...]]
-"""What tells where arrays of programs lie: the code, the forms of programs, what they hold, and the shapes of that."""
+class PassKey(NamedTuple):
+    """What tells where the arrays of programs lie: a plan keeps one :class:`PassMemory` for each."""
+
+    code: PassCode
+    forms: tuple[int, ...]
+    """The form of each program."""
+    places: tuple[tuple[HeldPlace, ...], ...]
+    """What each program holds."""
+    shapes: tuple[tuple[int, ...], ...]
+    """The shapes of what programs hold."""
 
 
 class RecomputedPiece(NamedTuple):
@@ -164,13 +186,17 @@ class FunctionPass:
         recompute: bool = False,
     ) -> None:
         self.recompute = recompute and code.is_differentiable
-        self.code, self.rows, self.runs, self.again, self.masks = code, rows, runs, again, masks
-        self.programs, self.held = programs, held
+        self.code = code
+        self.rows = rows
+        self.runs = runs
+        self.again = again
+        self.masks = masks
+        self.programs = programs
+        self.held = held
         forms = [code.numbers[program.form] for program in programs]
         self.table = runs.table.copy()
-        self.table[:, FORM] = np.array([*forms, -1])[
-            runs.table[:, PROGRAM]
-        ]  # rows without a program have the number -1
+        form_of_program = np.array([*forms, -1])  # rows without a program have the number -1
+        self.table[:, FORM] = form_of_program[runs.table[:, PROGRAM]]
         self.names_of = code.names(forms)
         self.forms = tuple(forms)
         self.names = list(fields)
@@ -203,7 +229,8 @@ class FunctionPass:
 
         Raises :class:`OutsideTableError`.
         """
-        fields, outside = given[: len(self.names)], given[len(self.names) :]
+        fields = given[: len(self.names)]
+        outside = given[len(self.names) :]
         for name, tensor in zip(self.names, fields, strict=True):
             columns = _as_columns(tensor)
             is_of_node = name.startswith("node ")
@@ -245,18 +272,19 @@ class FunctionPass:
                 places.append(tuple(of_program[ref.number] for ref in program.held))
                 continue
             with torch.enable_grad():
-                self.leaves = self.leaves or [each.detach().requires_grad_(each.requires_grad) for each in outside]
+                if not self.leaves:
+                    self.leaves = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in outside]
                 made = program.hold(self.held.entries(self.leaves, number))
-            own = []
+            held = []
             for ref, tensor in zip(program.held, made, strict=True):
                 if ref.origin == "outside":
-                    own.append(of_program[ref.number])
+                    held.append(of_program[ref.number])
                 else:
-                    own.append(HeldPlace(len(self.tensors)))
+                    held.append(HeldPlace(len(self.tensors)))
                     self.tensors.append(tensor)
-            places.append(tuple(own))
+            places.append(tuple(held))
         shapes = tuple(tuple(tensor.shape) for tensor in self.tensors)
-        key = self.code, self.forms, tuple(places), shapes
+        key = PassKey(self.code, self.forms, tuple(places), shapes)
         if self.recompute:
             self.pieces = self._pieces(key)
             self.memory = self.pieces[0].memory
@@ -265,19 +293,19 @@ class FunctionPass:
         for number, tensor in enumerate(self.tensors):
             self.regions[self.memory.held_region(number)] = tensor.detach().resolve_neg().contiguous()
 
-    def _placed(self, runs: ProgramRuns, key: "PassKey") -> PassMemory:
+    def _placed(self, runs: ProgramRuns, key: PassKey) -> PassMemory:
         """Where arrays of programs lie, found once for a plan."""
         is_kept = self.code.is_differentiable or any(program.masks for program in self.programs)
         if not is_kept:  # a run begins at the first slot
             self.table[:, SLOTS] = -self.table[:, LOW]
             self.table[:, EDGE_SLOTS] = -self.rows.first_edge[self.table[:, LOW]]
-        found = runs.known.get(key)
-        if found is None:
-            _, _, places, shapes = key
-            found = runs.known[key] = PassMemory(self.programs, self.names_of, runs, places, shapes, is_kept)
-        return found
+        memory: PassMemory | None = runs.known.get(key)
+        if memory is None:
+            memory = PassMemory(self.programs, self.names_of, runs, key.places, key.shapes, is_kept)
+            runs.known[key] = memory
+        return memory
 
-    def _pieces(self, key: "PassKey") -> list["RecomputedPiece"]:
+    def _pieces(self, key: PassKey) -> list[RecomputedPiece]:
         """The pass in pieces, found once for a plan."""
         pieces: list[RunsPiece] | None = self.runs.known.get(RECOMPUTED_ROWS)
         if pieces is None:
@@ -285,35 +313,43 @@ class FunctionPass:
         return [RecomputedPiece(each, self._placed(each.runs, key)) for each in pieces]
 
     @contextmanager
-    def _computing(self, piece: "RecomputedPiece", backward: bool = False) -> Iterator[None]:
+    def _computing(self, piece: RecomputedPiece, backward: bool = False) -> Iterator[None]:
         """Within it the pass is a piece, and there is memory for its products."""
-        whole = self.table, self.runs, self.arrays, self.parts
+        table = self.table
+        all_runs = self.runs
+        arrays = self.arrays
+        parts = self.parts
         runs = piece.runs.runs
         last = piece.runs.first + len(runs.table)
         self.table = runs.table.copy()
-        self.table[:, FORM] = whole[0][piece.runs.first : last, FORM]
-        self.runs, self.parts, self.memory = runs, 1, piece.memory
-        self.arrays = {**self.arrays, **self._masks_of(piece.runs)}
+        self.table[:, FORM] = table[piece.runs.first : last, FORM]
+        self.runs = runs
+        self.parts = 1
+        self.memory = piece.memory
+        self.arrays = {**arrays, **self._masks_of(piece.runs)}
         for region in (FORWARD, BACKWARD) if backward else (FORWARD,):
             self._take_region(region)
         try:
             yield
         finally:
-            self.table, self.runs, self.arrays, self.parts = whole
+            self.table = table
+            self.runs = all_runs
+            self.arrays = arrays
+            self.parts = parts
             for region in (FORWARD, BACKWARD, CHUNKS):
                 self.regions.pop(region, None)
             self._give_back_buffers()
 
     def _masks_of(self, piece: RunsPiece) -> dict[str, Tensor]:
         """The rows of masks that a piece reads."""
-        found = {}
+        masks = {}
         for number, program in enumerate(self.programs):
             for k, mask in enumerate(program.masks):
                 name = f"mask {number} {k}"
                 begin = piece.begins[number][mask.space == Space.EDGE] * mask.rows
                 count = piece.runs.size(number, mask.space) * mask.rows
-                found[name] = self.arrays[name][begin : begin + count]
-        return found
+                masks[name] = self.arrays[name][begin : begin + count]
+        return masks
 
     def _draw_masks(self) -> None:
         for number, program in enumerate(self.programs):
@@ -395,7 +431,8 @@ class FunctionPass:
         """(4, programs, arrays): see :class:`PassMemory`."""
         memory = self.memory
         table = memory.table.copy()
-        begin, copies = self._begins(), np.zeros(memory.regions, np.int64)
+        begin = self._begins()
+        copies = np.zeros(memory.regions, np.int64)
         if not memory.keeps:
             copies[FORWARD] = memory.sizes[FORWARD] * self.code.dtype.itemsize
         if self.copies > 1:
@@ -423,7 +460,7 @@ class FunctionPass:
     # Backward.
 
     def backward(self, gradients: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
-        """Those of all that was given."""
+        """The gradients of all that was given."""
         for (name, kind), gradient in zip(self.code.states.items(), gradients, strict=True):
             if kind.dtype.is_floating_point:
                 if gradient is None:
@@ -449,11 +486,10 @@ class FunctionPass:
             self._call("backward")
             self._multiply_weights()
         self._add_unwritten()
-        found = [
-            self._to_field(name, len(given)) if f"d {name}" in fields else None
-            for name, given in zip(self.names, self.given, strict=False)
-        ]
-        return [*found, *self._to_outside()]
+        to_fields: list[Tensor | None] = []
+        for name, given in zip(self.names, self.given, strict=False):
+            to_fields.append(self._to_field(name, len(given)) if f"d {name}" in fields else None)
+        return [*to_fields, *self._to_outside()]
 
     def _make_room_for_held(self) -> None:
         """Makes zeros for the gradients of what is held, as many copies as there are parts that add to it."""
@@ -504,21 +540,25 @@ class FunctionPass:
 
     def _to_outside(self) -> list[Tensor | None]:
         """The gradients of what functions hold, also through what torch made of it."""
-        found: list[Tensor | None] = [None] * len(self.tensors)
+        to_held: list[Tensor | None] = [None] * len(self.tensors)
         for region, number in self.memory.gradients.items():
             if region in self.regions and self.tensors[number].requires_grad:
-                _add_to(found, number, _sum_of(self.regions[region].unbind(0)))
+                _add_to(to_held, number, _sum_of(self.regions[region].unbind(0)))
         count = len(self.held.tensors)
-        pairs = [(made, to) for made, to in zip(self.tensors[count:], found[count:], strict=True) if to is not None]
-        if pairs:
-            made, to = zip(*pairs, strict=True)
+        made = [number for number in range(count, len(self.tensors)) if to_held[number] is not None]
+        if made:
             numbers = [number for number, leaf in enumerate(self.leaves) if leaf.requires_grad]
-            leaves = [self.leaves[number] for number in numbers]
-            gradients = torch.autograd.grad(made, leaves, to, retain_graph=True, allow_unused=True)
+            gradients = torch.autograd.grad(
+                [self.tensors[number] for number in made],
+                [self.leaves[number] for number in numbers],
+                [to_held[number] for number in made],
+                retain_graph=True,
+                allow_unused=True,
+            )
             for number, gradient in zip(numbers, gradients, strict=True):
                 if gradient is not None:
-                    _add_to(found, number, gradient)
-        return found[:count]
+                    _add_to(to_held, number, gradient)
+        return to_held[:count]
 
     def differentiable(self, saved: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The gradients as values that autograd can differentiate, by torch's operations."""
@@ -529,7 +569,8 @@ class FunctionPass:
             )
 
         def compute(*given: Tensor) -> list[Tensor]:
-            fields, outside = given[: len(self.names)], given[len(self.names) :]
+            fields = given[: len(self.names)]
+            outside = given[len(self.names) :]
             pairs = zip(self.held.tensors, outside, strict=True)
             views = {id(own): view for own, view in pairs if own.requires_grad}
             replaced = _Replaced(views)
@@ -569,11 +610,11 @@ class Differentiable(torch.autograd.Function):
                 )
             return None, *passed.differentiable(saved, gradients)
         with threads_of_torch(torch.device("cpu")):
-            found = passed.backward(gradients, context.needs_input_grad[1:])
+            of_given = passed.backward(gradients, context.needs_input_grad[1:])
         if not graph_is_kept():
             passed.release()
             context.passed = context.fields = None
-        pairs = zip(found, saved, strict=True)
+        pairs = zip(of_given, saved, strict=True)
         return None, *(None if gradient is None else gradient.view(given.shape) for gradient, given in pairs)
 
 
@@ -583,7 +624,7 @@ class _Replaced(TorchFunctionMode):
     def __init__(self, tensors: Mapping[int, Tensor]) -> None:
         super().__init__()
         self.tensors = tensors
-        """By the id of what they stand for."""
+        """Tensors by the id of what they stand for."""
         self.met: set[int] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -607,7 +648,7 @@ def _add_to(gradients: list[Tensor | None], number: int, gradient: Tensor) -> No
 
 
 def _sum_of(tensors: Sequence[Tensor]) -> Tensor:
-    """One after the other, so that the sum is the same for any number of threads."""
+    """The sum of tensors, one after the other, so that it is the same for any number of threads."""
     total = tensors[0]
     for tensor in tensors[1:]:
         total = total + tensor

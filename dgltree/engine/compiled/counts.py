@@ -20,7 +20,7 @@ class CountQuestion(NamedTuple):
     """What it was compared with."""
     answer: object
     line: object
-    """Of the user's function; None if there is none."""
+    """The line of the user's function; None if there is none."""
 
 
 class Count(int):
@@ -90,5 +90,6 @@ class CountMode(TorchFunctionMode):
         if counted is None or size < 2:  # any axis may have size 1
             return size
         count = Count(size)
-        count.counted, count.counts = counted, self
+        count.counted = counted
+        count.counts = self
         return count

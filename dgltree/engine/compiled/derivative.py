@@ -63,11 +63,13 @@ def derivative(program: NodeProgram) -> Derivative:
 def _row(loaded: list[Value], product: Product, gradients: dict[Value, Value]) -> list[Segment]:
     """The gradient of all columns of a product's row, between the blocks that children have, and in these."""
     found = []
-    begin, skip = 0, 0
+    begin = 0
+    skip = 0
     for block in product.blocks:
         found += _zone(loaded, gradients, begin, block.first, skip, 0)
         found += _zone(loaded, gradients, block.first, block.first + block.step, skip, block.step)
-        begin, skip = block.first, skip + block.step
+        begin = block.first
+        skip = skip + block.step
     _, end = product.of_node or (product.fan_in, product.fan_out)
     return found + _zone(loaded, gradients, begin, end, skip, 0)
 
@@ -212,7 +214,7 @@ RULES: dict[str, Rule] = {
         lambda y, a, g: v.multiply(g, v.multiply(constant(2 / pi**0.5), v.unary("exp", v.negative(v.multiply(a, a)))))
     ),
 }
-"""By the name of an operation: its operands, and the gradient that each gets."""
+"""Name of an operation to a rule: its operands, and the gradient that each gets."""
 
 Give = Callable[[Value, Value, Space, int], None]
 
@@ -251,4 +253,4 @@ ACROSS: dict[str, Callable[[Value, Value, Give], None]] = {
     "largest_edge": _extreme_of_edges,
     "smallest_edge": _extreme_of_edges,
 }
-"""The same where operands have another space or width than the result."""
+"""Name of an operation to its rule where operands have another space or width than the result."""

@@ -1,13 +1,22 @@
 """The functions of a pass: forward over its runs in their order, backward from the last to the first, and the products
 that are the gradients of its matrices.
+
+A program is functions of rows with products of matrices between them: rows of one **level** wait for the products of
+the level before. A run is taken through all levels of its program before the next run begins, so what it stores in
+between stays in the cache.
+
+**Gradients are pulled.** A row's gradient has a part for each row that read it. A backward function does not add its
+part to the row that it read, which other edges may lead from, too: it writes to an edge's own memory (``sent``). Before
+a run's backward pass its rows add up what lies at the edges that lead from them (``_pull``), in the order of these
+edges. So functions write to rows and edges of their own alone, as the printer tells LLVM (``Scopes``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from llvmlite import ir
 
-from dgltree.engine.compiled.derivative import Derivative, derivative
+from dgltree.engine.compiled.derivative import derivative
 from dgltree.engine.compiled.printer import ARGUMENTS, I8, I64, Access, Function, Printer
 from dgltree.engine.compiled.programs import NodeProgram, Product, Segment
 from dgltree.engine.compiled.rows import RUN
@@ -63,9 +72,11 @@ class PassPrinter(Printer):
         reverse: bool,
     ) -> None:
         super().__init__(is_double)
-        self.states, self.wanted, self.reverse = states, wanted, reverse
+        self.states = states
+        self.wanted = wanted
+        self.reverse = reverse
         self.read_states = frozenset() if reverse else states
-        """Those of which edges bring what was written."""
+        """The states of which edges bring what was written."""
         loads = (load.arguments[0] for program in programs for load in program.loads() if load.operation == "load")
         sources = {place.name for place in loads if place.array in ("source", "child")}
         self.pulled = frozenset() if reverse else sources - states
@@ -75,7 +86,7 @@ class PassPrinter(Printer):
         forward = [self._forward(number, program) for number, program in enumerate(programs)]
         _Driver(self, "forward", forward, {}, is_backward=False).build()
         if wanted is not None:
-            backward = [self._backward(number, program, derivative(program)) for number, program in enumerate(programs)]
+            backward = [self._backward(number, program) for number, program in enumerate(programs)]
             _Driver(self, "backward", backward, self.sent, is_backward=True).build()
             _WeightDriver(self, "weights").build()
         self.sizes[0] = self.widest
@@ -85,10 +96,10 @@ class PassPrinter(Printer):
 
         def place(of: Value | Store) -> Access:
             if isinstance(of, Store):
-                array, name, *_ = of.location
+                name = of.location.name
                 if of.row_index is not None:
                     return Access(f"d held {number} {name}", "table")
-                is_whole = array == "state" and not program.kinds[str(name)].dtype.is_floating_point
+                is_whole = of.location.array == "state" and not program.kinds[str(name)].dtype.is_floating_point
                 return self._access(number, program, of.location, is_whole)
             if of.operation == "look_up":
                 return Access(f"held {number} {of.arguments[1]}", "table")
@@ -97,13 +108,15 @@ class PassPrinter(Printer):
         return place
 
     def _access(self, number: int, program: NodeProgram, location: Location, is_whole: bool) -> Access:
-        array, name, part, skip, step = location
+        array = location.array
+        name = location.name
         field = "state" if name in self.read_states else "node"
         if array in ("product", "d product", "input", "product_input", "mask"):
             kind = program.masks[name] if array == "mask" else program.products[name]  # type: ignore[index]
             count = kind.rows if array == "mask" else len(kind.rows)  # type: ignore[arg-type]
             row = "edge_slot" if kind.space == Space.EDGE else "slot"
-            return Access(f"{array} {number} {name}", row, part, count, skip=skip, step=step)  # type: ignore[arg-type]
+            memory = f"{array} {number} {name}"
+            return Access(memory, row, location.part, count, skip=location.skip, step=location.step)  # type: ignore[arg-type]
         rows = {
             "node": (f"node {name}", "row"),
             "state": (f"state {name}", "row"),
@@ -121,35 +134,34 @@ class PassPrinter(Printer):
             "d held": (f"d held {number} {name}", "one"),
         }
         memory, row = rows[array]
-        return Access(memory, row, part, 1, is_whole, skip, step)
+        return Access(memory, row, location.part, 1, is_whole, location.skip, location.step)
 
     def _forward(self, number: int, program: NodeProgram) -> list["DriverStep"]:
         """Functions of rows and products of matrices, in their order."""
-        place, levels = self._placed(number, program), program.levels()
+        place = self._placed(number, program)
+        levels = program.levels()
         steps = []
         for level in range(max(levels, default=-1) + 1):
             mine = [k for k, of in enumerate(levels) if of == level]
-            stores = [
-                _of_product("input", k, part, program.products[k], segment)
-                for k in mine
-                for part, row in enumerate(program.products[k].rows)
-                for segment in row
-            ]
+            stores: list[Store] = []
+            for k in mine:
+                stores += _of_product("input", k, program.products[k], program.products[k].rows)
             steps.append(self._rows(f"inputs {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine]
-        stores = [
-            Store(Location("state", name), Space.NODE, segment.first, segment.width, segment.value)
-            for name, segments in program.outputs.items()
-            for segment in segments
-        ]
+        stores = []
+        for name, segments in program.outputs.items():
+            location = Location("state", name)
+            stores += [Store(location, Space.NODE, each.first, each.width, each.value) for each in segments]
         steps.append(self._rows(f"states {number}", stores, place))
         return [step for step in steps if step is not None]
 
     def _rows(self, name: str, stores: list[Store], place: Callable[[Value | Store], Access]) -> "DriverStep | None":
         return DriverStep(self.rows_function(name, stores, place), 0, 0, None) if stores else None
 
-    def _backward(self, number: int, program: NodeProgram, gradients: Derivative) -> list["DriverStep"]:
-        place, levels = self._placed(number, program), program.levels()
+    def _backward(self, number: int, program: NodeProgram) -> list["DriverStep"]:
+        gradients = derivative(program)
+        place = self._placed(number, program)
+        levels = program.levels()
         to_loads = [store for loaded, gradient in gradients.loads for store in self._gradient(loaded, gradient)]
         by_level: dict[int, list[Store]] = {}
         for store in to_loads:
@@ -162,12 +174,9 @@ class PassPrinter(Printer):
         steps = []
         for level in reversed(range(max(levels, default=-1) + 1)):
             mine = [k for k, of in enumerate(levels) if of == level]
-            stores = [
-                _of_product("d product", k, part, program.products[k], segment)
-                for k in mine
-                for part, row in enumerate(gradients.products[k])
-                for segment in row
-            ]
+            stores: list[Store] = []
+            for k in mine:
+                stores += _of_product("d product", k, program.products[k], gradients.products[k])
             stores += by_level.get(level + 1, [])
             steps.append(self._rows(f"gradients {number} {level}", stores, place))
             steps += [DriverStep(None, number, k, program.products[k]) for k in mine if k in read]
@@ -176,15 +185,19 @@ class PassPrinter(Printer):
 
     def _is_added_to(self, store: Store, stores: Sequence[Store]) -> bool:
         """Whether a gradient has other parts; otherwise it is written without reading what is there."""
-        array, name, part, *_ = store.location
-        alike = [other for other in stores if other.location.name == name and other is not store]
-        overlaps = any(
-            other.first < store.first + store.width and store.first < other.first + other.width
-            for other in alike
-            if (other.location.array, other.location.part) == (array, part)
-        )
-        is_pulled = array == "d node" and name in self.pulled
-        return array == "d held" or is_pulled or overlaps or any(other.location.array != array for other in alike)
+        array = store.location.array
+        name = store.location.name
+        if array == "d held" or (array == "d node" and name in self.pulled):
+            return True
+        for other in stores:
+            if other.location.name != name or other is store:
+                continue
+            if other.location.array != array:
+                return True
+            overlaps = other.first < store.first + store.width and store.first < other.first + other.width
+            if overlaps and other.location.part == store.location.part:
+                return True
+        return False
 
     def _gradient(self, loaded: Value, gradient: Value) -> list[Store]:
         """Adds a gradient to that of what was loaded, if it is wanted."""
@@ -194,7 +207,8 @@ class PassPrinter(Printer):
             index, held, first = loaded.arguments
             return [Store(Location("d held", held), space, first, loaded.width, gradient, True, index)]
         location, first = loaded.arguments
-        array, name, *_ = location
+        array = location.array
+        name = location.name
         if array in ("source", "child"):
             is_wanted = name in self.read_states or name in self.wanted.nodes
             if is_wanted:
@@ -205,10 +219,13 @@ class PassPrinter(Printer):
         return [store] if is_wanted else []
 
 
-def _of_product(array: str, number: int, part: int, product: Product, segment: Segment) -> Store:
-    """Columns of a row that goes into a product, or of the gradient of one that comes out."""
-    space = Space.EDGE if segment.step else product.space
-    return Store(segment.location(array, number, part), space, segment.first, segment.width, segment.value)
+def _of_product(array: str, number: int, product: Product, rows: Sequence[Sequence[Segment]]) -> Iterator[Store]:
+    """Columns of the rows that go into a product, or of the gradients of those that come out."""
+    for part, row in enumerate(rows):
+        for segment in row:
+            space = Space.EDGE if segment.step else product.space
+            location = segment.location(array, number, part)
+            yield Store(location, space, segment.first, segment.width, segment.value)
 
 
 def _known_after(gradient: Value, levels: Sequence[int]) -> int:
@@ -258,8 +275,8 @@ class _Multiplying(Function):
         one, kept = self.factors
         builder.store(ir.Constant(self.float, 1.0), one)
         builder.store(ir.Constant(self.float, factor), kept)
-        m, n, k, of_left, of_right, of_result = self.whole
-        arguments = [*self.letters, m, n, k, one, left, of_left, right, of_right, kept, into, of_result]
+        *mnk, left_stride, right_stride, into_stride = self.whole
+        arguments = [*self.letters, *mnk, one, left, left_stride, right, right_stride, kept, into, into_stride]
         kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
         builder.call(builder.inttoptr(self.given["product"], kind.as_pointer()), arguments)
 
@@ -274,13 +291,13 @@ class _WeightDriver(_Multiplying):
         builder = self.builder
         with self.loop(self.number(0), self.given["count"]) as row:
             begin = builder.mul(row, self.number(len(WEIGHT_PRODUCT)))
-            of_row = [
-                self.at(self.given["table"], builder.add(begin, self.number(k))) for k in range(len(WEIGHT_PRODUCT))
-            ]
-            left, right, into = (builder.inttoptr(address, self.float.as_pointer()) for address in of_row[:3])
-            rows, of_left, of_right = of_row[3:]
-            # rows lie one after another, so to BLAS each matrix is its transpose, and so is the result
-            self.multiply("NT", [of_right, of_left, rows, of_right, of_left, of_right], right, left, 1.0, into)
+            columns = [builder.add(begin, self.number(k)) for k in range(len(WEIGHT_PRODUCT))]
+            numbers = [self.at(self.given["table"], column) for column in columns]
+            left, right, into = (builder.inttoptr(address, self.float.as_pointer()) for address in numbers[:3])
+            rows, left_columns, right_columns = numbers[3:]
+            # Rows lie one after another, so to BLAS each matrix is its transpose, and so is the result.
+            sizes = [right_columns, left_columns, rows, right_columns, left_columns, right_columns]
+            self.multiply("NT", sizes, right, left, 1.0, into)
         builder.ret_void()
 
 
@@ -296,15 +313,15 @@ class _Driver(_Multiplying):
         is_backward: bool,
     ) -> None:
         super().__init__(printer, name, DRIVEN)
-        self.pass_printer, self.steps, self.sent, self.is_backward = printer, steps, sent, is_backward
+        self.pass_printer = printer
+        self.steps = steps
+        self.sent = sent
+        self.is_backward = is_backward
 
     def build(self) -> None:
         builder = self.builder
         with self.loop(self.number(0), self.given["count"], down=self.is_backward) as run:
-            place = builder.mul(run, self.number(len(RUN)))
-            of_run = {
-                name: self.at(self.given["runs"], builder.add(place, self.number(k))) for k, name in enumerate(RUN)
-            }
+            of_run = self._columns(run, RUN)
             first = builder.mul(of_run["program"], self.given["arrays"])
             of_run |= {name: builder.gep(self.given[name], [first]) for name in ARRAYS}
             if self.is_backward and not self.pass_printer.reverse:
@@ -315,10 +332,15 @@ class _Driver(_Multiplying):
                         self._take(step, of_run)
         if self.is_backward and self.pass_printer.reverse:
             with self.loop(self.number(0), self.given["count"]) as run:
-                place = builder.mul(run, self.number(len(RUN)))
-                low, high = (self.at(self.given["runs"], builder.add(place, self.number(k))) for k in (0, 1))
-                self._pull(low, high)
+                bounds = self._columns(run, ("low", "high"))
+                self._pull(bounds["low"], bounds["high"])
         builder.ret_void()
+
+    def _columns(self, run: ir.Value, names: Sequence[str]) -> dict[str, ir.Value]:
+        """What the table of runs has of a run in its first columns."""
+        begin = self.builder.mul(run, self.number(len(RUN)))
+        columns = [self.builder.add(begin, self.number(k)) for k in range(len(names))]
+        return {name: self.at(self.given["runs"], column) for name, column in zip(names, columns, strict=True)}
 
     def _take(self, step: DriverStep, of_run: dict[str, ir.Value]) -> None:
         if step.function is not None:
@@ -335,23 +357,27 @@ class _Driver(_Multiplying):
     def _multiply(self, step: DriverStep, of_run: dict[str, ir.Value], product: Product) -> None:
         """Rows times a matrix."""
         builder = self.builder
-        low, high, shift = of_run["low"], of_run["high"], of_run["slots"]
+        low = of_run["low"]
+        high = of_run["high"]
+        shift = of_run["slots"]
         if product.space == Space.EDGE:
-            low, high = (self.at(self.given["first_edge"], row) for row in (low, high))
+            low = self.at(self.given["first_edge"], low)
+            high = self.at(self.given["first_edge"], high)
             shift = of_run["edge_slots"]
         count = self.number(len(product.rows))
         first = builder.mul(builder.add(low, shift), count)
         rows = builder.mul(builder.sub(high, low), count)
-        names = ("d product", "product_input") if self.is_backward else ("input", "product")
-        given, result = (self._memory(f"{name} {step.form} {step.number}", of_run) for name in names)
+        given_name, result_name = ("d product", "product_input") if self.is_backward else ("input", "product")
+        given, fan_in = self._memory(f"{given_name} {step.form} {step.number}", of_run)
+        result, fan_out = self._memory(f"{result_name} {step.form} {step.number}", of_run)
         weight, _ = self._memory(f"held {step.form} {product.weight}", of_run)
-        rows_of, into = (builder.gep(memory, [builder.mul(first, stride)]) for memory, stride in (given, result))
-        fan_in, fan_out = given[1], result[1]
+        given_rows = builder.gep(given, [builder.mul(first, fan_in)])
+        into = builder.gep(result, [builder.mul(first, fan_out)])
         # To BLAS our matrices are their transposes: weights (fan_in, fan_out) of the product forward, turned backward.
         is_turned = self.is_backward != product.is_turned
         sizes = [fan_out, rows, fan_in, fan_in if is_turned else fan_out, fan_in, fan_out]
         with builder.if_then(builder.icmp_signed(">", rows, self.number(0))):
-            self.multiply("TN" if is_turned else "NN", sizes, weight, rows_of, 0.0, into)
+            self.multiply("TN" if is_turned else "NN", sizes, weight, given_rows, 0.0, into)
 
     def _pull(self, low: ir.Value, high: ir.Value) -> None:
         """Adds to the gradient of each row what was sent along the edges that lead from it."""
@@ -370,4 +396,5 @@ class _Driver(_Multiplying):
                     with self.loop(self.number(0), stride) as column:
                         memory = builder.gep(to, [column])
                         number = builder.load(builder.gep(start, [column]))
-                        builder.store(builder.fadd(builder.load(memory), number), memory)
+                        total = builder.fadd(builder.load(memory), number)
+                        builder.store(total, memory)

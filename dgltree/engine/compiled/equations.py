@@ -57,16 +57,18 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     """``torch.einsum`` of tensors none of whose axes is repeated, one product of matrices after the other."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     names = inputs.split(",")
-    plain = all(len(set(each)) == len(each) and "." not in each for each in names)
-    if len(operands) != len(names) or not plain or "->" not in equation or not set(output) <= set(inputs):
+    is_plain = all(len(set(axes)) == len(axes) and "." not in axes for axes in names)
+    if len(operands) != len(names) or not is_plain or "->" not in equation or not set(output) <= set(inputs):
         return torch.einsum(equation, *operands)
-    found, axes = operands[0], names[0]
+    product = operands[0]
+    axes = names[0]
     for number in range(1, len(names)):
         needed = "".join(names[number + 1 :]) + output
         kept = "".join(dict.fromkeys(name for name in axes + names[number] if name in needed))
-        found, axes = _product(found, axes, operands[number], names[number], kept), kept
-    found, axes = _without(found, axes, output)
-    return found.permute([axes.index(name) for name in output])
+        product = _product(product, axes, operands[number], names[number], kept)
+        axes = kept
+    product, axes = _without(product, axes, output)
+    return product.permute([axes.index(name) for name in output])
 
 
 def _product(x: Tensor, x_axes: str, y: Tensor, y_axes: str, output: str) -> Tensor:
@@ -78,21 +80,27 @@ def _product(x: Tensor, x_axes: str, y: Tensor, y_axes: str, output: str) -> Ten
     left = [name for name in x_axes if name not in y_axes]
     right = [name for name in y_axes if name not in x_axes]
     sizes = dict(zip(x_axes, x.shape, strict=True)) | dict(zip(y_axes, y.shape, strict=True))
+    rows = prod(sizes[name] for name in left)
+    inner = prod(sizes[name] for name in summed)
+    columns = prod(sizes[name] for name in right)
     x = x.permute([x_axes.index(name) for name in (*shared, *left, *summed)])
     y = y.permute([y_axes.index(name) for name in (*shared, *summed, *right)])
-    batch, rows, inner, columns = (prod(sizes[name] for name in group) for group in (shared, left, summed, right))
     if shared:
+        batch = prod(sizes[name] for name in shared)
         product = torch.bmm(x.reshape(batch, rows, inner), y.reshape(batch, inner, columns))
     else:
         product = torch.mm(x.reshape(rows, inner), y.reshape(inner, columns))
     axes = [*shared, *left, *right]
-    return product.reshape([sizes[name] for name in axes]).permute([axes.index(name) for name in output])
+    product = product.reshape([sizes[name] for name in axes])
+    return product.permute([axes.index(name) for name in output])
 
 
 def _without(x: Tensor, axes: str, kept: str) -> tuple[Tensor, str]:
     """A tensor summed over the axes that nothing else has."""
-    summed = [place for place, name in enumerate(axes) if name not in kept]
-    return (x.sum(summed) if summed else x), "".join(name for name in axes if name in kept)
+    summed = [axis for axis, name in enumerate(axes) if name not in kept]
+    if summed:
+        x = x.sum(summed)
+    return x, "".join(name for name in axes if name in kept)
 
 
 WRITTEN_OUT: dict[Any, Any] = {

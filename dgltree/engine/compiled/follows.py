@@ -11,7 +11,7 @@ from dgltree.engine.compiled.tensors import NotAProgramError
 from dgltree.engine.compiled.values import Value, constant
 
 POWERS = (-1.0, -0.5, 0.5, 2.0, -2.0)
-"""Of the degree, that a number may follow which is no polynomial: 1 / K, 1 / sqrt(K) and so on."""
+"""Powers of the degree that a number may follow which is no polynomial: 1 / K, 1 / sqrt(K) and so on."""
 
 
 class Follows(NamedTuple):
@@ -29,10 +29,11 @@ class Follows(NamedTuple):
 
 def followed_numbers(corners: list[Recording]) -> dict[int, Follows] | None:
     """How numbers follow the counts, from recordings at (R, K), (R, L), (Q, K), (Q, L); None if they do not."""
-    first, last = corners[0], corners[-1]
+    first = corners[0]
+    last = corners[-1]
     if any(len(corner.numbers) != len(first.numbers) for corner in corners):
         return None
-    found: dict[int, Follows] = {}
+    followed: dict[int, Follows] = {}
     for place, numbers in enumerate(zip(*(corner.numbers for corner in corners), strict=True)):
         if all(number == numbers[0] for number in numbers):
             continue
@@ -43,20 +44,22 @@ def followed_numbers(corners: list[Recording]) -> dict[int, Follows] | None:
             follows = _power(numbers, first.degree, last.degree)
         if follows is None:
             return None
-        found[place] = follows
-    return found
+        followed[place] = follows
+    return followed
 
 
 def _plane(numbers: tuple[float, ...], first: tuple[int, int], last: tuple[int, int]) -> Follows:
     """The polynomial of both counts through whole numbers at the four corners."""
-    (r, k), (q, m) = first, last
+    r, k = first
+    q, m = last
     at_rk, at_rm, at_qk, at_qm = (Fraction(number) for number in numbers)
     across = Fraction(1, q - r)
     along = Fraction(1, m - k) if m != k else Fraction(0)
     messages = (at_qm - at_qk - at_rm + at_rk) * across * along
     degree = (at_rm - at_rk) * along - messages * r
     rows = (at_qk - at_rk) * across - messages * k
-    return Follows(at_rk - rows * r - degree * k - messages * r * k, rows, degree, messages, 1)
+    base = at_rk - rows * r - degree * k - messages * r * k
+    return Follows(base, rows, degree, messages, power=1)
 
 
 def _power(numbers: tuple[float, ...], k: int, m: int) -> Follows | None:
@@ -74,10 +77,11 @@ class Following:
     """A number that differs between recordings."""
 
     def __init__(self, number: float, follows: Follows) -> None:
-        self.number, self.follows = number, follows
+        self.number = number
+        self.follows = follows
 
     def __index__(self) -> int:
-        """As a size: what it stands for is found from the axes, and compared between recordings."""
+        """The number as a size: what it stands for is found from the axes, and compared between recordings."""
         return int(self.number)
 
     def value(self) -> Value:

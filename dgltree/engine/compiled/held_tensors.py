@@ -19,9 +19,9 @@ class HeldPlace(NamedTuple):
     """What a program holds: a tensor, or an entry of one."""
 
     tensor: int
-    """Its number among those of the pass."""
+    """The tensor's number among those of the pass."""
     entry: int | None = None
-    """Of an entry, its index along the first axis; None for the whole tensor."""
+    """The index of an entry along the first axis; None for the whole tensor."""
 
 
 class HeldTensors(NamedTuple):
@@ -30,15 +30,17 @@ class HeldTensors(NamedTuple):
     tensors: list[Tensor]
     """Each once."""
     places: tuple[tuple[HeldPlace, ...], ...]
-    """Of each program, in the order of its tensors from outside."""
+    """The places of each program, in the order of its tensors from outside."""
 
     @classmethod
     def whole(cls, bound: Sequence[BoundProgram]) -> "HeldTensors":
         """Collect the tensors of programs, which hold all of each."""
         tensors = {id(tensor): tensor for program in bound for tensor in program.outside}
         numbers = {key: number for number, key in enumerate(tensors)}
-        places = tuple(tuple(HeldPlace(numbers[id(tensor)]) for tensor in program.outside) for program in bound)
-        return cls(list(tensors.values()), places)
+        places = []
+        for program in bound:
+            places.append(tuple(HeldPlace(numbers[id(tensor)]) for tensor in program.outside))
+        return cls(list(tensors.values()), tuple(places))
 
     def entries(self, tensors: Sequence[Tensor], program: int) -> list[Tensor]:
         """What a program holds, of tensors in place of these."""
@@ -56,7 +58,7 @@ class HeldSource(NamedTuple):
     """Where a tensor that a program holds comes from."""
 
     name: str
-    """Of a map, whole; or of a parameter of the cell."""
+    """The whole name of a map, or that of a parameter of the cell."""
     kind: str | None
     """"weight" or "bias" of a map; None for a parameter."""
 
@@ -85,7 +87,7 @@ class HeldByKinds:
         self.of_arity = of_arity
         maps = cell.named_maps()
         numbers: dict[Any, int] = {}
-        """Of tensors, by their source, or by the program that holds one without, and its place there."""
+        """Numbers of tensors by their source, or by the program that holds one without, and its place there."""
         places = []
         for arity, function in kinds:
             of_kind = []
@@ -96,7 +98,8 @@ class HeldByKinds:
                     entry = maps[source.name].position[function]
                 of_kind.append(HeldPlace(tensor, entry))
             places.append(tuple(of_kind))
-        self.keys, self.places = list(numbers), tuple(places)
+        self.keys = list(numbers)
+        self.places = tuple(places)
 
     def tensors(self, cell: CellBase, weights: Mapping[str, Tensor]) -> HeldTensors:
         """Collect them from a cell, whose ``map_weights`` these are."""

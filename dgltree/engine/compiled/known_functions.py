@@ -214,7 +214,7 @@ class Memory:
             return new, programs
 
     def _forget(self) -> None:
-        """Of too many functions, those that were used longest ago."""
+        """Forget, of too many functions, those that were used longest ago."""
         while len(self._known) > MOST_FUNCTIONS:
             oldest, _ = self._known.popitem(last=False)
             self._recorded.pop(oldest, None)
@@ -222,7 +222,7 @@ class Memory:
 
 
 def _again(error: NotAProgramError) -> NotAProgramError:
-    """The same, without the frames that it came through, which would keep tensors."""
+    """The error without the frames that it came through, which would keep tensors."""
     return NotAProgramError(str(error), error.field)
 
 
@@ -254,7 +254,7 @@ def _is_filled(cell: CellType) -> bool:
 
 
 def _identity(function: Any) -> tuple[int, ...]:
-    """Of a function as it is now; a method is another object whenever it is read."""
+    """Ids of what a function is now; a method is another object whenever it is read."""
     if isinstance(function, MethodType):
         return id(function.__self__), id(function.__func__)
     return (id(function),)

@@ -16,13 +16,13 @@ import llvmlite
 from llvmlite import binding
 
 MOST_BYTES = 200 * 2**20
-"""Of all files on disk; the ones that were used longest ago make room."""
+"""Bytes of all files on disk; the ones that were used longest ago make room."""
 LEVEL = 3
-"""Of LLVM's optimisation. 1 and 2 save little of half a second, and lose up to an eighth of the speed."""
+"""Level of LLVM's optimisation. 1 and 2 save little of half a second, and lose up to an eighth of the speed."""
 _lock = Lock()
 """LLVM compiles in one thread at a time."""
 _in_use: "WeakValueDictionary[str, CompiledModule]" = WeakValueDictionary()
-"""By the digests of their texts."""
+"""Modules by the digests of their texts."""
 
 
 class CompiledModule:
@@ -45,7 +45,7 @@ class CompiledModule:
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
             self.functions: dict[str, Callable[..., None]] = {}
-            """By their names; they run without Python's lock."""
+            """Functions by their names; they run without Python's lock."""
             for name, count in arguments.items():
                 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * count)
                 self.functions[name] = kind(self._engine.get_function_address(name))
@@ -73,7 +73,7 @@ def is_known(text: str) -> bool:
 
 
 def _digest(text: str) -> str:
-    """Of all that machine code depends on. The last characters are a digest of the file, see :func:`_write`."""
+    """The digest of all that machine code depends on. Its last characters are one of the file, see :func:`_write`."""
     machine = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), LEVEL
     return hashlib.sha256(repr((text, machine, llvmlite.__version__, binding.llvm_version_info)).encode()).hexdigest()
 

@@ -18,13 +18,16 @@ from dgltree.engine.compiled.rows import Numbers, ProgramRuns
 
 ALIGNED = 16
 """Numbers: where a product begins is a multiple of so many."""
-CHUNK_ROWS, MOST_CHUNKS = 4096, 8
-"""The gradient of a matrix from more rows than these is the sum of several, which threads share; each needs memory."""
+CHUNK_ROWS = 4096
+"""Rows above which the gradient of a matrix is the sum of several chunks, which threads share."""
+MOST_CHUNKS = 8
+"""Chunks of a matrix at most: each needs memory for a gradient."""
 NOWHERE, FORWARD, BACKWARD, CHUNKS, FIRST_HELD = range(5)
 """Regions: none; products of each way; chunks of the gradients of matrices; then what is held."""
-INTO, SIZES = WEIGHT_PRODUCT.index("into"), WEIGHT_PRODUCT.index("rows")
+INTO = WEIGHT_PRODUCT.index("into")
+SIZES = WEIGHT_PRODUCT.index("rows")
 BASE, STRIDE, LENGTH, COPY = range(4)
-"""Of an array: where it begins, its columns, its rows, and the bytes from that of one part to that of the next."""
+"""What is kept of an array: where it begins, its columns, its rows, and the bytes from one part's to the next one's."""
 
 
 class ProductSide(NamedTuple):
@@ -39,7 +42,7 @@ class WeightProduct(NamedTuple):
     """The gradient of a matrix that some rows were multiplied by: ``into += left^T right``."""
 
     region: int
-    """Of the gradient."""
+    """The region of the gradient."""
     offset: int
     rows: int
     left: ProductSide
@@ -77,10 +80,12 @@ class PassMemory:
         shapes: Sequence[tuple[int, ...]],
         keeps: bool,
     ) -> None:
-        self.runs, self.shapes, self.keeps = runs, shapes, keeps
+        self.runs = runs
+        self.shapes = shapes
+        self.keeps = keeps
         self.item = programs[0].dtype.itemsize
         self.index: dict[str, tuple[int | slice, int]] = {}
-        """Of each array its programs, all of them for an array of the pass, and its number."""
+        """Array to its programs, all of them for an array of the pass, and its number."""
         for number, of_program in enumerate(names):
             for array, name in enumerate(of_program):
                 self.index[name] = (slice(None) if name in self.index else number), array
@@ -165,7 +170,8 @@ class PassMemory:
     def _weight_products(self, program: int, k: int, product: Product, place: HeldPlace) -> list[WeightProduct]:
         """Find the gradient of a product's matrix, in chunks where it has many rows."""
         size = prod(product.shape)
-        region, into = self.gradient_region(place), (place.entry or 0) * size
+        region = self.gradient_region(place)
+        into = (place.entry or 0) * size
         sides = [("input", FORWARD, product.fan_in), ("d product", BACKWARD, product.fan_out)]
         if product.is_turned:
             sides.reverse()
@@ -173,7 +179,8 @@ class PassMemory:
         count = min(MOST_CHUNKS, max(1, rows // CHUNK_ROWS))
         found = []
         for number in range(count):
-            low, high = rows * number // count, rows * (number + 1) // count
+            low = rows * number // count
+            high = rows * (number + 1) // count
             left, right = (
                 ProductSide(
                     of, int(self.offset[self.index[f"{kind} {program} {k}"]]) + low * columns * self.item, columns

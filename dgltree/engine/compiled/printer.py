@@ -12,7 +12,10 @@ from llvmlite import binding, ir
 from dgltree.engine.compiled.sweeps import ACROSS_COLUMNS, Store, sweep
 from dgltree.engine.compiled.values import Value, number_of, ordered
 
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+I1 = ir.IntType(1)
+I8 = ir.IntType(8)
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
 SUMMED = ("reassoc", "nsz")
 """Freedoms of sums, so that they are taken several columns at a time. All other arithmetic is as written: a value is
 computed again in each loop that needs it, and an extreme must be equal to one of the numbers that it is of."""
@@ -89,11 +92,11 @@ class Access(NamedTuple):
     a row is looked up."""
     part: int = 0
     rows: int = 1
-    """Of each node or edge, for products and masks."""
+    """Rows of each node or edge, for products and masks."""
     is_whole: bool = False
     skip: int = 0
     step: int = 0
-    """As of :class:`Location`."""
+    """What these are of a :class:`Location`."""
 
     @property
     def is_of_child(self) -> bool:
@@ -156,16 +159,18 @@ ARGUMENTS = {
     "scratch": I8.as_pointer(),
     "wrong": I64.as_pointer(),
 }
-"""Of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows of products
-of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row begin, the row
-of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not have."""
+"""Arguments of each function: rows from low to high, what is added to a row or an edge to get its slot among the rows
+of products of its program, the arrays, their strides and how many rows they have, sizes, where the edges of each row
+begin, the row of each edge's child, scratch memory, and what becomes 1 if a row is looked up that a table does not
+have."""
 
 
 class Function:
     """A function in progress, with what all of ours need."""
 
     def __init__(self, printer: Printer, name: str, is_internal: bool, arguments: dict[str, ir.Type]) -> None:
-        self.printer, self.float = printer, printer.float
+        self.printer = printer
+        self.float = printer.float
         kind = ir.FunctionType(ir.VoidType(), list(arguments.values()))
         self.function = ir.Function(printer.module, kind, name)
         if is_internal:
@@ -213,7 +218,8 @@ class _RowsFunction(Function):
         self, printer: Printer, name: str, stores: Sequence[Store], place: Callable[[Value | Store], Access]
     ) -> None:
         super().__init__(printer, name, True, ARGUMENTS)
-        self.stores, self.place = stores, place
+        self.stores = stores
+        self.place = place
         self.sweep = sweep(stores)
         self.slots = dict(self.sweep.scratch)
         """Where in scratch memory values lie."""
@@ -222,7 +228,7 @@ class _RowsFunction(Function):
         values = ordered([*(store.value for store in stores), *indices])
         printer.widest = max(printer.widest, *(value.width for value in values), *(store.width for store in stores))
         self.bases: dict[str, tuple[ir.Value, ir.Value]] = {}
-        """Of each array: its memory and its stride."""
+        """Array to its memory and its stride."""
         self.sized: dict[int, ir.Value] = {}
         accessed = self._accessed(values)
         self.apart = Scopes(accessed)
@@ -340,7 +346,8 @@ class _RowsFunction(Function):
 
     def _begin_sum(self, value: Value) -> tuple[ir.Value, ir.Value]:
         """Memory for a sum or an extreme of columns, and for the column where the extreme is."""
-        total, place = self._alloca(self.float), self._alloca(I64)
+        total = self._alloca(self.float)
+        place = self._alloca(I64)
         self.builder.store(self._neutral(value.operation), total)
         self.builder.store(self.number(0), place)
         return total, place
@@ -411,7 +418,8 @@ class _RowsFunction(Function):
             builder = self.builder
             number = self.as_float(number)
             slot, *places = self._of_fold(fold)
-            memory, scope = self._slot(slot, column), f"scratch {slot}"
+            memory = self._slot(slot, column)
+            scope = f"scratch {slot}"
             before = self.read(memory, scope)
             if fold.operation == "sum_edges":
                 self.write(builder.fadd(before, number, flags=SUMMED), memory, scope)
@@ -419,14 +427,15 @@ class _RowsFunction(Function):
             beyond = self._beyond(fold.operation, number, before)
             self.write(builder.select(beyond, number, before), memory, scope)
             for place in places:
-                memory, scope = self._slot(place, column), f"scratch {place}"
+                memory = self._slot(place, column)
+                scope = f"scratch {place}"
                 position = builder.sitofp(self.position(), self.float)
                 self.write(builder.select(beyond, position, self.read(memory, scope)), memory, scope)
 
         return put
 
     def position(self) -> ir.Value:
-        """Of the edge in its mailbox."""
+        """The position of the edge in its mailbox."""
         return self.builder.sub(self.edge, self.begin)
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -452,7 +461,9 @@ class _RowsFunction(Function):
         names = sorted({scope for scope, _ in self.scopes})
         nodes = {name: module.add_metadata([name, domain]) for name in names}
         own = {name: module.add_metadata([nodes[name]]) for name in names}
-        others = {name: module.add_metadata([nodes[other] for other in names if other != name]) for name in names}
+        others = {}
+        for name in names:
+            others[name] = module.add_metadata([nodes[other] for other in names if other != name])
         for name, instruction in self.scopes:
             instruction.set_metadata("alias.scope", own[name])
             if len(names) > 1:
@@ -542,7 +553,8 @@ def _needed_again(roots: Sequence[Sequence[Value]], known: Set[Value]) -> list[s
     first: dict[Value, int] = {}
     is_dear: dict[Value, bool] = {}
     for number, of_stage in enumerate(roots):
-        stack, seen = list(of_stage), set[Value]()
+        stack = list(of_stage)
+        seen = set[Value]()
         while stack:
             value = stack.pop()
             if value in seen or value in known:
@@ -570,7 +582,9 @@ class _Memo:
     """
 
     def __init__(self, function: _RowsFunction, known: Iterable[Value], outer: "_Memo | None" = None) -> None:
-        self.function, self.known, self.outer = function, set(known), outer
+        self.function = function
+        self.known = set(known)
+        self.outer = outer
         self.found: dict[Value, ir.Value] = {}
 
     def of(self, value: Value, column: ir.Value) -> ir.Value:
@@ -587,10 +601,12 @@ class _Memo:
             return self.outer.found[value]
         if value in self.known:
             return self.function.kept(value, column)
-        function, builder = self.function, self.function.builder
+        function = self.function
+        builder = self.function.builder
         if value.width == 1:
             column = function.number(0)
-        operation, kind = value.operation, value.kind
+        operation = value.operation
+        kind = value.kind
         if operation == "constant":
             types = {"float": function.float, "whole": I64, "truth": I1}
             return ir.Constant(types[kind], number_of(value))
@@ -601,7 +617,8 @@ class _Memo:
         if operation == "column_numbers":
             return builder.add(column, function.size(value.arguments[0]))
         if operation == "load":
-            access, first = function.place(value), value.arguments[1]
+            access = function.place(value)
+            first = value.arguments[1]
             number = function.read(function.address(access, first, column), function.apart.of(access, first))
             return builder.icmp_signed("!=", number, function.number(0)) if kind == "truth" else number
         if operation == "look_up":
@@ -614,11 +631,13 @@ class _Memo:
 
 def _arithmetic(function: _RowsFunction, value: Value, given: list[ir.Value]) -> ir.Value:
     """An operation on numbers of one column."""
-    builder, operation = function.builder, value.operation
+    builder = function.builder
+    operation = value.operation
     if operation == "where":
         condition, x, y = given
         if value.kind == "float":
-            x, y = function.as_float(x), function.as_float(y)
+            x = function.as_float(x)
+            y = function.as_float(y)
         return builder.select(condition, x, y)
     if operation in ("and", "or"):
         return (builder.and_ if operation == "and" else builder.or_)(*given)
@@ -647,7 +666,8 @@ def _arithmetic(function: _RowsFunction, value: Value, given: list[ir.Value]) ->
         takes = builder.fcmp_ordered(sign, x, rest[0])
         return builder.select(builder.or_(takes, builder.fcmp_unordered("uno", x, x)), x, rest[0])
     if operation == "sign":
-        zero, one = ir.Constant(function.float, 0.0), ir.Constant(function.float, 1.0)
+        zero = ir.Constant(function.float, 0.0)
+        one = ir.Constant(function.float, 1.0)
         below = builder.select(builder.fcmp_ordered("<", x, zero), ir.Constant(function.float, -1.0), zero)
         return builder.select(builder.fcmp_ordered(">", x, zero), one, below)
     module = function.printer.module
@@ -685,7 +705,9 @@ class _Exponentials:
     """
 
     def __init__(self, module: ir.Module, kind: ir.Type, is_double: bool) -> None:
-        self.module, self.kind, self.is_double = module, kind, is_double
+        self.module = module
+        self.kind = kind
+        self.is_double = is_double
         self.floor = module.declare_intrinsic("llvm.floor", [kind])
         has_fma = "+fma" in binding.get_host_cpu_features().flatten().split(",")
         self.fma = ir.Function(module, ir.FunctionType(kind, [kind] * 3), FMA[is_double]) if has_fma else None

@@ -44,7 +44,7 @@ class Held(NamedTuple):
 
     ref: Ref
     tensor: Tensor
-    """As it was when the functions were recorded."""
+    """The tensor as it was when the functions were recorded."""
 
 
 Operand = ValueTensor | Held
@@ -79,7 +79,7 @@ class Product:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the matrix."""
+        """The shape of the matrix."""
         return (self.fan_out, self.fan_in) if self.is_turned else (self.fan_in, self.fan_out)
 
 
@@ -111,7 +111,7 @@ class NodeProgram:
     by_child: bool
     """Whether each message has values of its own, for one degree alone."""
     lines: dict[Value, UserLine] = field(default_factory=dict, repr=False)
-    """Of the user's functions that values come from."""
+    """Lines of the user's functions that values come from."""
 
     def roots(self) -> Iterator[Value]:
         """All values that are stored."""

@@ -26,9 +26,9 @@ from dgltree.engine.kernels.dispatch import kernels
 from dgltree.engine.message_graph import EDGE, NODE
 
 FEW_NUMBERS = 64
-"""Of a tensor that a function makes of a list at each call: it is known again by them."""
+"""Numbers of a tensor that a function makes of a list at each call: it is known again by them."""
 MOST_FIELDS = 200
-"""Of nodes and edges together: each is one more argument of a program."""
+"""Fields of nodes and edges together: each is one more argument of a program."""
 OF_NODES = ("node", "target")
 """Arrays of the nodes that functions get, and of the nodes that their edges lead to, which are the same."""
 DECIDES = {"_local_scalar_dense", "equal", "is_nonzero", "item", "masked_select", "nonzero", "unique", "_unique2"}
@@ -48,14 +48,17 @@ class UserLine(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Of a field: what its rows are."""
+    """The kind of a field: what its rows are."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
 
 
 def kind_of(dtype: torch.dtype) -> str:
-    return "truth" if dtype == torch.bool else "float" if dtype.is_floating_point else "whole"
+    """What numbers of a dtype are to a program: "truth", "float" or "whole"."""
+    if dtype == torch.bool:
+        return "truth"
+    return "float" if dtype.is_floating_point else "whole"
 
 
 def kinds_of(fields: Mapping[str, Tensor]) -> dict[str, Kind]:
@@ -96,7 +99,7 @@ class Ref(NamedTuple):
     origin: str
     """``input``, ``result`` of an operation, or ``outside``: a parameter or what else the functions hold."""
     number: int
-    """Of the input, the operation or the tensor outside."""
+    """The number of the input, the operation or the tensor outside."""
     part: int = 0
     """Which of an operation's results."""
 
@@ -138,7 +141,7 @@ class Recording:
     outputs: dict[str, Ref]
     """The fields that are written."""
     kinds: dict[str, Kind]
-    """Of what is written."""
+    """Kinds of the fields that are written."""
     reduced: dict[str, Kind]
     """What the reduce function returned."""
     questions: list[CountQuestion]
@@ -199,7 +202,7 @@ class Recording:
 
 
 def _refs(argument: Any) -> Iterator[Ref]:
-    """Those within an argument."""
+    """The references within an argument."""
     if isinstance(argument, Ref):
         yield argument
     elif isinstance(argument, tuple | list):
@@ -386,7 +389,8 @@ class NumbersOfNodes:
         rows: how many there are.
     """
 
-    device, ndim = torch.device("cpu"), 1
+    device = torch.device("cpu")
+    ndim = 1
 
     def __init__(self, rows: int) -> None:
         self.shape = torch.Size([rows])
@@ -426,7 +430,7 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
         self.outside: list[Tensor] = []
         self._refs: dict[int, Ref] = {}
         self._fields: dict[int, set[str]] = {}
-        """By the ids of tensors that depend on whole numbers of nodes alone: the fields that have these."""
+        """Ids of tensors that depend on whole numbers of nodes alone: the fields that have these."""
 
     def know(self, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> None:
         """Takes what is given to the functions."""
@@ -484,7 +488,7 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
         return found
 
     def ref(self, tensor: Tensor) -> Ref:
-        """Of any tensor, once the operations are known."""
+        """The reference to any tensor, once the operations are known."""
         if id(tensor) not in self._refs:
             self._refs[id(tensor)] = Ref("outside", len(self.outside))
             self.outside.append(tensor)
@@ -502,7 +506,7 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
 
 
 def _tensors(given: Any) -> list[Tensor]:
-    """Those within arguments or results."""
+    """The tensors within arguments or results."""
     if isinstance(given, Tensor):
         return [given]
     if isinstance(given, dict):

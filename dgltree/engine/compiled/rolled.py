@@ -55,7 +55,7 @@ Blocks = dict[Location, tuple[ChildColumns, ...]]
 
 
 def blocks_of(program: NodeProgram, degree: int) -> Blocks | None:
-    """Those that a program reads, each behind the columns of the one before; None if some overlap, or the row ends."""
+    """The blocks that a program reads, each behind the columns of the last; None if some overlap, or the row ends."""
     steps: dict[Location, set[tuple[int, int, int]]] = {}
     for each in program.loads():
         if each.operation == "load" and each.arguments[0].step:
@@ -71,7 +71,8 @@ def blocks_of(program: NodeProgram, degree: int) -> Blocks | None:
                     return None
                 continue
             blocks.append(ChildColumns(first - past, step))
-            begin, end = first, first + degree * step
+            begin = first
+            end = first + degree * step
             past += degree * step
         if place.array == "product" and end > program.products[int(place.name)].fan_out:
             return None
@@ -88,7 +89,8 @@ class _Rolling:
     """
 
     def __init__(self, degree: int, known: Blocks) -> None:
-        self.degree, self.known = degree, known
+        self.degree = degree
+        self.known = known
         self._of_node: dict[Value, Value | None] = {}
         self._of_child: dict[tuple[Value, ...], Value | None] = {}
 
@@ -127,18 +129,21 @@ class _Rolling:
         found = [row for row in rows if row is not None]
         if len(found) < len(rows):
             return None
-        widths = {sum(segment.width for segment in row if not segment.step) for row in found}
+        widths = set()
+        for row in found:
+            widths.add(sum(segment.width for segment in row if not segment.step))
         if len(widths) > 1:
             return None
         own = product.fan_out - self.degree * sum(block.step for block in blocks[0])
         return replace(product, rows=found, blocks=blocks[0], of_node=(widths.pop(), own))
 
     def _mask_columns(self, number: int, mask: Mask) -> int:
-        """Those of a mask's rows that are not the children's."""
-        steps = (
-            sum(block.step for block in self.known.get(Location("mask", number, part), ())) for part in range(mask.rows)
-        )
-        return mask.width - self.degree * max(steps)
+        """The columns of a mask's rows that are not the children's."""
+        most = 0
+        for part in range(mask.rows):
+            blocks = self.known.get(Location("mask", number, part), ())
+            most = max(most, sum(block.step for block in blocks))
+        return mask.width - self.degree * most
 
     def _row(self, segments: Sequence[Segment]) -> list[Segment] | None:
         """Columns side by side, those of the children as one segment."""
@@ -245,7 +250,9 @@ class _Rolling:
     def _load_of_edges(self, values: tuple[Value, ...]) -> Value | None:
         """Fields of the children, or columns that follow one another."""
         places, firsts = zip(*(each.arguments for each in values), strict=True)
-        place, first, width = places[0], firsts[0], values[0].width
+        place = places[0]
+        first = firsts[0]
+        width = values[0].width
         if place.array in OF_CHILDREN:
             wanted = [place._replace(part=part) for part in range(self.degree)]
             if list(places) != wanted or any(each != first for each in firsts):
@@ -277,7 +284,7 @@ class _Rolling:
 
 
 def _again(of: Value, operands: list[Value]) -> Value:
-    """The same operation of other values."""
+    """The operation of a value, of other operands."""
     rest = iter(operands)
     arguments = [next(rest) if isinstance(each, Value) else each for each in of.arguments]
     space = max([of.space, *(each.space for each in operands)])

@@ -1,4 +1,10 @@
-"""Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them."""
+"""Rows of a plan by in-degree: the nodes of a graph of one type, in the order in which a pass computes them.
+
+A **bunch** is a slice of rows of one frontier that have one program. **Parts** are sets of trees, so that threads can
+compute one each without waiting for another. A **run** is what a thread computes at once: rows of one frontier, part
+and program. What a program stores of a row lies at the row's **slot**: the programs of a pass have tables of their own,
+in which their rows lie one after the other.
+"""
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
@@ -39,7 +45,8 @@ def plain_graph(graph: MessageGraph) -> PlainGraph:
     """:class:`NotAProgramError` for a graph of several types."""
     if len(graph.nodes) > 1 or len(graph.relations) > 1:
         raise NotAProgramError("the graph has several node types or edge types")
-    [nodes], [edges] = graph.nodes.values(), graph.relations.values()
+    [nodes] = graph.nodes.values()
+    [edges] = graph.relations.values()
     return PlainGraph(nodes.data, edges.data, edges.source)
 
 
@@ -53,9 +60,9 @@ class Bunch(NamedTuple):
     others: int
     """For rows without edges, the lowest number that others of their frontier have; 0 for none."""
     rows: slice
-    """Among those of the plan."""
+    """The rows of the bunch among those of the plan."""
     edges: slice
-    """Those that lead to them, among those of the plan."""
+    """The edges that lead to them, among those of the plan."""
 
 
 def bunches(plan: TopoPlan) -> Iterator[Bunch]:
@@ -63,16 +70,18 @@ def bunches(plan: TopoPlan) -> Iterator[Bunch]:
     for number, frontier in enumerate(plan.frontiers):
         is_computed = number >= plan.kept
         if not is_computed or not frontier.parts:
-            yield Bunch(number, is_computed, 0, 0, frontier.rows, slice(0, 0))
+            yield Bunch(number, is_computed, degree=0, others=0, rows=frontier.rows, edges=slice(0, 0))
             continue
         [part] = frontier.parts
         least = next((bucket.degree for bucket in part.buckets if bucket.degree), 0)
-        begin = part.edges.start
+        first_edge = part.edges.start
         for bucket in part.buckets:
-            low, end = frontier.rows.start + bucket.start, begin + bucket.rows * bucket.degree
+            first = frontier.rows.start + bucket.start
+            rows = slice(first, first + bucket.rows)
+            edges = slice(first_edge, first_edge + bucket.rows * bucket.degree)
             others = 0 if bucket.degree else least
-            yield Bunch(number, True, bucket.degree, others, slice(low, low + bucket.rows), slice(begin, end))
-            begin = end
+            yield Bunch(number, is_computed, bucket.degree, others, rows, edges)
+            first_edge = edges.stop
 
 
 class Met(NamedTuple):
@@ -97,6 +106,17 @@ class MetRows(NamedTuple):
     """Whether such nodes are computed in a later frontier, too."""
     by: str | None
     """The field that divides frontiers."""
+
+
+class BunchTable(NamedTuple):
+    """The bunches of a pass, (bunches,) int64 each."""
+
+    low: Numbers
+    """The first row."""
+    high: Numbers
+    """The last row + 1."""
+    frontier: Numbers
+    part: Numbers
 
 
 class PassRows:
@@ -130,11 +150,13 @@ class PassRows:
         part = _parts(degree, source, places)
         first_edge = np.cumsum(degree) - degree
         order = np.lexsort((bunch, part, frontier) if part_first else (part, bunch, frontier))
-        degree, frontier, bunch, part = degree[order], frontier[order], bunch[order], part[order]
+        degree = degree[order]
+        frontier = frontier[order]
+        bunch = bunch[order]
+        part = part[order]
         changes = [np.diff(each, prepend=-1) for each in (frontier, bunch, part)]
         begins = np.flatnonzero(np.any(changes, axis=0))
-        self.bunches = np.stack([begins, np.append(begins[1:], len(order)), frontier[begins], part[begins]], 1)
-        """(bunches, 4): first row, last row + 1, frontier and part."""
+        self.bunches = BunchTable(begins, np.append(begins[1:], len(order)), frontier[begins], part[begins])
         self.given_bunches = bunch[begins]
         """(bunches,), what was given for each."""
         self.first_edge: Numbers = np.concatenate([[0], np.cumsum(degree)])
@@ -160,7 +182,7 @@ class PassRows:
 
     @cached_property
     def addresses(self) -> dict[str, int]:
-        """Of the tables that machine code reads."""
+        """The addresses of the tables that machine code reads."""
         names = ("first_edge", "child", "out_edges", "first_out")
         return {name: getattr(self, name).ctypes.data for name in names}
 
@@ -181,25 +203,34 @@ class PlanRows(PassRows):
     """
 
     def __init__(self, plan: TopoPlan) -> None:
-        found = list(bunches(plan))
-        sizes = [each.rows.stop - each.rows.start for each in found]
-        degree = np.repeat(np.array([each.degree for each in found], np.int64), sizes)
-        frontier = np.repeat(np.array([each.frontier for each in found], np.int64), sizes)
+        of_plan = list(bunches(plan))
+        sizes = [bunch.rows.stop - bunch.rows.start for bunch in of_plan]
+        degrees = np.array([bunch.degree for bunch in of_plan], np.int64)
+        frontiers = np.array([bunch.frontier for bunch in of_plan], np.int64)
         assert plan.row is not None
-        source = plan.row[plan.source[plan.edges]].numpy()  # edges of the plan are row after row
-        bunch, places = np.repeat(np.arange(len(found)), sizes), plan.nodes.numpy()
-        super().__init__(frontier, bunch, degree, source, plan.nodes, plan.edges, places, part_first=True)
-        self.met = _met(plan, [found[number] for number in self.given_bunches])
-        """Of a plan that no field divides."""
+        super().__init__(
+            frontier=np.repeat(frontiers, sizes),
+            bunch=np.repeat(np.arange(len(of_plan)), sizes),
+            degree=np.repeat(degrees, sizes),
+            source=plan.row[plan.source[plan.edges]].numpy(),  # edges of the plan are row after row
+            nodes=plan.nodes,
+            edges=plan.edges,
+            places=plan.nodes.numpy(),
+            part_first=True,
+        )
+        self.met = _met(plan, [of_plan[number] for number in self.given_bunches])
+        """What nodes meet where no field divides the plan."""
 
     def by(self, name: str, numbers: Numbers) -> MetRows:
         """What is met, with the numbers of a field, (N,) by row. Those of a frontier are equal.
 
         Raises :class:`NotAProgramError` for others: the field was changed after the plan was made.
         """
-        low, high, frontier, _ = self.bunches.T
-        begins = np.flatnonzero(np.diff(frontier, prepend=-1))[np.unique(frontier, return_inverse=True)[1]]
-        first = numbers[np.minimum(low[begins], len(self) - 1)]
+        low, high, frontier, _ = self.bunches
+        first_bunches = np.flatnonzero(np.diff(frontier, prepend=-1))
+        _, frontier_of_bunch = np.unique(frontier, return_inverse=True)
+        first_rows = low[first_bunches[frontier_of_bunch]]
+        first = numbers[np.minimum(first_rows, len(self) - 1)]
         is_computed = np.repeat(self.met.which >= 0, high - low)
         if not np.array_equal(np.repeat(first, high - low)[is_computed], numbers[is_computed]):
             raise NotAProgramError(f"the numbers of {name!r} were changed after the plan was made")
@@ -212,14 +243,27 @@ class PlanRows(PassRows):
         return self.met._replace(met=list(met), which=which, by=name)
 
 
-def _met(plan: TopoPlan, found: Sequence[Bunch]) -> MetRows:
+def _met(plan: TopoPlan, of_rows: Sequence[Bunch]) -> MetRows:
     """What is met in bunches."""
     met: dict[Met, int] = {}
-    which = [met.setdefault(Met(each.degree, each.others), len(met)) if each.is_computed else -1 for each in found]
-    computed = [each for each in found if each.is_computed]
-    leaves = {each.frontier for each in computed if each.degree == 0 and not each.others}
-    first = {each.frontier for each in computed[:1]}
-    return MetRows(list(met), np.array(which, np.int64), first <= leaves != set(), bool(leaves - first), plan.by)
+    which = np.full(len(of_rows), -1)
+    first: int | None = None  # the first frontier that is computed
+    leaves = set()  # frontiers of nodes without in-edges alone
+    for place, bunch in enumerate(of_rows):
+        if not bunch.is_computed:
+            continue
+        which[place] = met.setdefault(Met(bunch.degree, bunch.others), len(met))
+        if first is None:
+            first = bunch.frontier
+        if bunch.degree == 0 and not bunch.others:
+            leaves.add(bunch.frontier)
+    return MetRows(
+        met=list(met),
+        which=which,
+        has_leaves=first in leaves,
+        has_late_leaves=bool(leaves - {first}),
+        by=plan.by,
+    )
 
 
 def _parts(degree: Numbers, source: Numbers, places: Numbers) -> Numbers:
@@ -238,16 +282,18 @@ def _parts(degree: Numbers, source: Numbers, places: Numbers) -> Numbers:
     np.minimum.at(first, component, places)
     component = inverse(np.argsort(first))[component]
     cost = np.bincount(component, 1 + degree)
-    part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)
-    return np.unique(part, return_inverse=True)[1][component]
+    middle = np.cumsum(cost) - cost / 2
+    part = (middle * count / cost.sum()).astype(np.int64)
+    _, without_gaps = np.unique(part, return_inverse=True)
+    return without_gaps[component]
 
 
 def rows_of(plan: TopoPlan) -> PlanRows:
     """The rows of a plan, made once."""
-    found = vars(plan).get("_rows")
-    if found is None:  # not a field, so it does not travel
-        found = plan.__dict__["_rows"] = PlanRows(plan)
-    return found
+    rows = vars(plan).get("_rows")
+    if rows is None:  # not a field, so it does not travel
+        rows = plan.__dict__["_rows"] = PlanRows(plan)
+    return rows
 
 
 class ProgramRuns(NamedTuple):
@@ -258,11 +304,11 @@ class ProgramRuns(NamedTuple):
     bounds: Numbers
     """(parts + 1,), where the runs of each part begin."""
     slots: list[Numbers]
-    """Of each program, (parts + 1,): where its rows of each part begin among all of its rows."""
+    """For each program, (parts + 1,): where its rows of each part begin among all of its rows."""
     edge_slots: list[Numbers]
-    """The same of the edges that lead to them."""
+    """For each program, (parts + 1,): where the edges that lead to these rows begin."""
     program: Numbers
-    """(N,), of each row, -1 for none."""
+    """(N,), the program of each row, -1 for none."""
     first_edge: Numbers
     """(N + 1,), where the edges that lead to each row begin."""
     known: dict[Hashable, Any]
@@ -271,25 +317,36 @@ class ProgramRuns(NamedTuple):
     @classmethod
     def of(cls, rows: PassRows, which: Numbers) -> "ProgramRuns":
         """For the program of each bunch of rows, -1 for none. Rows of a frontier, part and program are one run."""
-        low, high, frontier, part = rows.bunches.T
-        program = np.repeat(which, high - low)
-        begins = np.flatnonzero(np.diff(frontier, prepend=-1) | np.diff(which, prepend=-2) | np.diff(part, prepend=-1))
-        ends = np.append(begins[1:], len(low))
-        order = np.argsort(part[begins], kind="stable")
-        low, high, which, part = low[begins][order], high[ends - 1][order], which[begins][order], part[begins][order]
-        edges = rows.first_edge[high] - rows.first_edge[low]
+        bunches = rows.bunches
+        program = np.repeat(which, bunches.high - bunches.low)
+        changes = [np.diff(bunches.frontier, prepend=-1), np.diff(which, prepend=-2), np.diff(bunches.part, prepend=-1)]
+        begins = np.flatnonzero(np.any(changes, axis=0))
+        ends = np.append(begins[1:], len(which))
+        by_part = np.argsort(bunches.part[begins], kind="stable")
+        begins = begins[by_part]
+        low = bunches.low[begins]
+        high = bunches.high[ends[by_part] - 1]
+        which = which[begins]
+        part = bunches.part[begins]
+        first_edge = rows.first_edge
+        edges = first_edge[high] - first_edge[low]
         table = np.zeros((len(low), len(RUN)), np.int64)
-        table[:, LOW], table[:, HIGH], table[:, PROGRAM] = low, high, which
+        table[:, LOW] = low
+        table[:, HIGH] = high
+        table[:, PROGRAM] = which
         bounds = np.searchsorted(part, np.arange(part.max(initial=0) + 2))
-        slots, edge_slots = [], []
+        slots = []
+        edge_slots = []
         for number in range(int(which.max(initial=-1)) + 1):
             mine = which == number
-            before, edges_before = np.cumsum((high - low) * mine), np.cumsum(edges * mine)
-            table[mine, SLOTS] = before[mine] - high[mine]
-            table[mine, EDGE_SLOTS] = edges_before[mine] - rows.first_edge[high[mine]]
-            slots.append(np.append(0, before)[bounds])
-            edge_slots.append(np.append(0, edges_before)[bounds])
-        return cls(table, bounds, slots, edge_slots, program, rows.first_edge, {})
+            # Rows and edges of the program up to each run's end: so a row's slot is the row plus a number of its run.
+            rows_so_far = np.cumsum((high - low) * mine)
+            edges_so_far = np.cumsum(edges * mine)
+            table[mine, SLOTS] = rows_so_far[mine] - high[mine]
+            table[mine, EDGE_SLOTS] = edges_so_far[mine] - first_edge[high[mine]]
+            slots.append(np.append(0, rows_so_far)[bounds])
+            edge_slots.append(np.append(0, edges_so_far)[bounds])
+        return cls(table, bounds, slots, edge_slots, program, first_edge, {})
 
     def rows_of(self, program: int) -> Numbers:
         """The rows of a program in the order of their slots."""
@@ -303,13 +360,16 @@ class ProgramRuns(NamedTuple):
     def most(self, program: int, space: Space) -> int:
         """The most rows that a run of a program has, or the most edges that lead to them."""
         low, high = self.table[self.table[:, PROGRAM] == program, :2].T
-        bounds = (self.first_edge[low], self.first_edge[high]) if space == Space.EDGE else (low, high)
-        return int((bounds[1] - bounds[0]).max(initial=0))
+        if space == Space.EDGE:
+            low = self.first_edge[low]
+            high = self.first_edge[high]
+        return int((high - low).max(initial=0))
 
     def kept(self, writes: tuple[bool, ...]) -> Tensor:
         """The rows of programs that do not write something, and those without a program."""
         if writes not in self.known:
-            self.known[writes] = torch.from_numpy(np.flatnonzero(~np.array([*writes, False])[self.program]))
+            is_written = np.array([*writes, False])[self.program]  # the last one for rows without a program, -1
+            self.known[writes] = torch.from_numpy(np.flatnonzero(~is_written))
         return self.known[writes]
 
     def pieces(self, rows: int) -> list["RunsPiece"]:
@@ -322,12 +382,15 @@ class ProgramRuns(NamedTuple):
     def _piece(self, low: int, high: int) -> "RunsPiece":
         table = self.table[low:high].copy()
         begins: list[tuple[int, int]] = []
-        slots, edge_slots = [], []
+        slots = []
+        edge_slots = []
         for number in range(len(self.slots)):
             mine = table[:, PROGRAM] == number
-            low_rows, high_rows = table[mine, LOW], table[mine, HIGH]
-            low_edges, high_edges = self.first_edge[low_rows], self.first_edge[high_rows]
-            begin, edge_begin = 0, 0
+            low_rows = table[mine, LOW]
+            high_rows = table[mine, HIGH]
+            low_edges = self.first_edge[low_rows]
+            high_edges = self.first_edge[high_rows]
+            begin = edge_begin = 0
             if mine.any():  # slots ascend from run to run, so the first run has the first ones
                 begin = int(low_rows[0] + table[mine, SLOTS][0])
                 edge_begin = int(low_edges[0] + table[mine, EDGE_SLOTS][0])
@@ -349,4 +412,4 @@ class RunsPiece(NamedTuple):
     first: int
     """The number of the first of them."""
     begins: list[tuple[int, int]]
-    """Of each program, its first slot and its first edge slot among those of the pass."""
+    """For each program its first slot and its first edge slot among those of the pass."""

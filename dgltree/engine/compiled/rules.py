@@ -17,7 +17,7 @@ from dgltree.engine.compiled.translator import Rule, ValueTranslator
 from dgltree.engine.compiled.values import Location, Space, Value, constant
 
 RULES: dict[str, Rule] = {}
-"""By the name of an operation."""
+"""Name of an operation to its rule."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -34,7 +34,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def _elementwise(function: Callable[..., Value]) -> Rule:
     def run(t: ValueTranslator, operation: Operation, *given: Any, **options: Any) -> ValueTensor:
-        return t.algebra.elementwise(function, *(t.operand(each) for each in given))
+        return t.elementwise(function, *(t.operand(each) for each in given))
 
     return run
 
@@ -42,15 +42,15 @@ def _elementwise(function: Callable[..., Value]) -> Rule:
 @rule("add", "sub")
 def _sum_of_two(t: ValueTranslator, operation: Operation, x: Any, y: Any, alpha: Any = 1) -> ValueTensor:
     if alpha != 1:
-        y = t.algebra.elementwise(v.multiply, t.operand(y), t.operand(alpha))
+        y = t.elementwise(v.multiply, y, alpha)
     function = v.add if operation.name.startswith("add") else v.subtract
-    return t.algebra.elementwise(function, t.operand(x), t.operand(y))
+    return t.elementwise(function, x, y)
 
 
 @rule("rsub")
 def _turned_difference(t: ValueTranslator, operation: Operation, x: Any, y: Any, alpha: Any = 1) -> ValueTensor:
-    scaled = t.algebra.elementwise(v.multiply, t.operand(x), t.operand(alpha))
-    return t.algebra.elementwise(v.subtract, t.operand(y), scaled)
+    scaled = t.elementwise(v.multiply, x, alpha)
+    return t.elementwise(v.subtract, y, scaled)
 
 
 @rule("div")
@@ -59,21 +59,19 @@ def _quotient(
 ) -> ValueTensor:
     if rounding_mode is not None:
         raise NotAProgramError(f"a quotient rounded by {rounding_mode!r}")
-    return t.algebra.elementwise(v.divide, t.operand(x), t.operand(y))
+    return t.elementwise(v.divide, x, y)
 
 
 @rule("addcmul", "addcdiv")
 def _add_scaled(t: ValueTranslator, operation: Operation, x: Any, y: Any, z: Any, value: Any = 1) -> ValueTensor:
     function = v.multiply if operation.name == "addcmul" else v.divide
-    scaled = t.algebra.elementwise(function, t.operand(y), t.operand(z))
-    return t.algebra.elementwise(v.add, t.operand(x), t.algebra.elementwise(v.multiply, scaled, t.operand(value)))
+    scaled = t.elementwise(function, y, z)
+    return t.elementwise(v.add, x, t.elementwise(v.multiply, scaled, value))
 
 
 @rule("lerp")
 def _between(t: ValueTranslator, operation: Operation, x: Any, y: Any, weight: Any) -> ValueTensor:
-    return t.algebra.elementwise(
-        lambda a, b, w: v.add(a, v.multiply(w, v.subtract(b, a))), t.operand(x), t.operand(y), t.operand(weight)
-    )
+    return t.elementwise(lambda a, b, w: v.add(a, v.multiply(w, v.subtract(b, a))), x, y, weight)
 
 
 @rule("pow")
@@ -81,8 +79,8 @@ def _power(t: ValueTranslator, operation: Operation, x: Any, exponent: Any) -> V
     if not isinstance(exponent, int | float):
         raise NotAProgramError("a power whose exponent is computed")
     if exponent == 2:
-        return t.algebra.elementwise(lambda a: v.multiply(a, a), t.operand(x))
-    return t.algebra.elementwise(lambda a: v.value("power", v.as_float(a), float(exponent)), t.operand(x))
+        return t.elementwise(lambda a: v.multiply(a, a), x)
+    return t.elementwise(lambda a: v.value("power", v.as_float(a), float(exponent)), x)
 
 
 for _name in ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal"):
@@ -140,16 +138,18 @@ def _truth(*operands: Value) -> str:
 
 @rule("clamp", "clamp_min", "clamp_max", "hardtanh")
 def _clamp(t: ValueTranslator, operation: Operation, x: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
-    low, high = options.get("min", low), options.get("max", high)
+    low = options.get("min", low)
+    high = options.get("max", high)
     if operation.name == "clamp_max":
         low, high = None, low
     if operation.name == "hardtanh":
-        low, high = -1.0 if low is None else low, 1.0 if high is None else high
+        low = -1.0 if low is None else low
+        high = 1.0 if high is None else high
     x = t.operand(x)
     if low is not None:
-        x = t.algebra.elementwise(lambda a, b: v.where(v.compare("less", a, b), b, a), x, t.operand(low))
+        x = t.elementwise(lambda a, b: v.where(v.compare("less", a, b), b, a), x, low)
     if high is not None:
-        x = t.algebra.elementwise(lambda a, b: v.where(v.compare("greater", a, b), b, a), x, t.operand(high))
+        x = t.elementwise(lambda a, b: v.where(v.compare("greater", a, b), b, a), x, high)
     return x
 
 
@@ -157,7 +157,7 @@ def _clamp(t: ValueTranslator, operation: Operation, x: Any, low: Any = None, hi
 def _softplus_rule(t: ValueTranslator, operation: Operation, x: Any, beta: float = 1, threshold: float = 20) -> Any:
     if (beta, threshold) != (1, 20):
         raise NotAProgramError("softplus with options")
-    return t.algebra.elementwise(_softplus, t.operand(x))
+    return t.elementwise(_softplus, x)
 
 
 @rule("log_sigmoid_forward")
@@ -167,14 +167,14 @@ def _log_sigmoid(t: ValueTranslator, operation: Operation, x: Any) -> Any:
         away = v.negative(v.value("absolute", a))
         return v.subtract(below, v.unary("log1p", v.unary("exp", away)))
 
-    result = t.algebra.elementwise(of, t.operand(x))
+    result = t.elementwise(of, x)
     return [result, result]  # the second one is for torch's own derivative
 
 
 @rule("leaky_relu")
 def _leaky_relu(t: ValueTranslator, operation: Operation, x: Any, slope: float = 0.01) -> ValueTensor:
-    return t.algebra.elementwise(
-        lambda a: v.where(v.compare("greater", a, v.ZERO), a, v.multiply(a, constant(float(slope)))), t.operand(x)
+    return t.elementwise(
+        lambda a: v.where(v.compare("greater", a, v.ZERO), a, v.multiply(a, constant(float(slope)))), x
     )
 
 
@@ -185,7 +185,7 @@ def _elu(t: ValueTranslator, operation: Operation, x: Any, alpha: float = 1, sca
         above = v.multiply(a, constant(float(scale)))
         return v.where(v.compare("greater", a, v.ZERO), above, below)
 
-    return t.algebra.elementwise(of, t.operand(x))
+    return t.elementwise(of, x)
 
 
 @rule("gelu")
@@ -199,7 +199,7 @@ def _gelu(t: ValueTranslator, operation: Operation, x: Any, approximate: str = "
         inner = v.multiply(constant((2 / pi) ** 0.5), v.add(a, v.multiply(constant(0.044715), cube)))
         return v.multiply(v.multiply(a, constant(0.5)), v.add(v.ONE, v.unary("tanh", inner)))
 
-    return t.algebra.elementwise(by_erf if approximate == "none" else by_tanh, t.operand(x))
+    return t.elementwise(by_erf if approximate == "none" else by_tanh, x)
 
 
 @rule("_to_copy")
@@ -220,7 +220,7 @@ def _converted(
             return v.compare("not_equal", a, _zero_like(a))
         raise NotAProgramError("numbers are cut to whole ones")
 
-    return t.algebra.elementwise(of, x)
+    return t.elementwise(of, x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def _same(t: ValueTranslator, operation: Operation, x: Any, **options: Any) -> V
 
 @rule("detach")
 def _detach(t: ValueTranslator, operation: Operation, x: Any) -> ValueTensor:
-    return t.algebra.elementwise(lambda a: v.value("detach", a, kind=a.kind), t.operand(x))
+    return t.elementwise(lambda a: v.value("detach", a, kind=a.kind), x)
 
 
 @rule("copy")
@@ -244,7 +244,7 @@ def _copied(t: ValueTranslator, operation: Operation, x: Any, y: Any, non_blocki
         raise NotAProgramError("numbers of one kind are written into those of another")
     if kinds != {"float"} and any(each.kind == "float" for each in t.operand(y).entries.flat):
         raise NotAProgramError("numbers are cut to whole ones")
-    return t.algebra.elementwise(lambda a, b: v.as_float(b) if a.kind == "float" else b, t.operand(x), t.operand(y))
+    return t.elementwise(lambda a, b: v.as_float(b) if a.kind == "float" else b, x, y)
 
 
 @rule("view", "reshape", "_unsafe_view")
@@ -282,7 +282,9 @@ def _unsqueeze(t: ValueTranslator, operation: Operation, x: ValueTensor, axis: i
 
 @rule("squeeze")
 def _squeeze(t: ValueTranslator, operation: Operation, x: ValueTensor, axes: Any = None) -> ValueTensor:
-    chosen = range(x.dim) if axes is None else [axes] if isinstance(axes, int) else axes
+    if axes is None:
+        axes = range(x.dim)
+    chosen = [axes] if isinstance(axes, int) else axes
     for axis in sorted({axis % x.dim for axis in chosen}, reverse=True):
         if t.algebra.size(x, axis) == 1:
             x = t.algebra.without_axis(x, axis)
@@ -402,13 +404,14 @@ def _index_put(
     """One number where a mask holds."""
     if len(index) != 1 or not isinstance(index[0], ValueTensor) or accumulate:
         raise NotAProgramError("advanced indexing")
-    mask, y = index[0], t.operand(y)
+    mask = index[0]
+    y = t.operand(y)
     if any(entry.kind != "truth" for entry in mask.entries.flat) or y.dim:
         raise NotAProgramError("advanced indexing")
     x = t.operand(x)
     for _ in range(x.dim - mask.dim):
         mask = t.algebra.with_new_axis(mask, mask.dim)
-    return t.algebra.elementwise(lambda a, m, b: v.where(m, b, a), x, mask, y)
+    return t.elementwise(lambda a, m, b: v.where(m, b, a), x, mask, y)
 
 
 @rule("index", "index_select", "gather")
@@ -439,7 +442,7 @@ def _full(t: ValueTranslator, operation: Operation, *given: Any, **options: Any)
     if isinstance(number, int | float):
         return t.filled(operation.results[0].shape, _number_as(number, operation))
     as_float = operation.results[0].dtype.is_floating_point
-    return t.algebra.elementwise(lambda a, b: v.as_float(b) if as_float else b, zeros, t.operand(number))
+    return t.elementwise(lambda a, b: v.as_float(b) if as_float else b, zeros, number)
 
 
 @rule("arange")
@@ -448,7 +451,8 @@ def _arange(t: ValueTranslator, operation: Operation, *given: Any, **options: An
     (size,) = operation.results[0].shape
     axis = t.algebra.axis_of(size)
     as_float = operation.results[0].dtype.is_floating_point
-    start, step = given[0] if len(given) > 1 else 0, given[2] if len(given) > 2 else 1
+    start = given[0] if len(given) > 1 else 0
+    step = given[2] if len(given) > 2 else 1
     if axis == (MAILBOX,) and all(isinstance(number, int | float if as_float else int) for number in (start, step)):
         position = v.as_float(v.POSITION) if as_float else v.POSITION
         start, step = (constant(float(number) if as_float else number) for number in (start, step))
@@ -465,7 +469,9 @@ def _arange(t: ValueTranslator, operation: Operation, *given: Any, **options: An
 
 def _number_as(number: float | int | bool, operation: Operation) -> float | int | bool:
     kind = kind_of(operation.results[0].dtype)
-    return bool(number) if kind == "truth" else int(number) if kind == "whole" else float(number)
+    if kind == "truth":
+        return bool(number)
+    return int(number) if kind == "whole" else float(number)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -473,7 +479,10 @@ def _number_as(number: float | int | bool, operation: Operation) -> float | int 
 
 
 def _axes(given: Any) -> list[int] | None:
-    return None if given is None or given == [] else [given] if isinstance(given, int) else list(given)
+    """Axes as a list; None for all of them."""
+    if given is None or given == []:
+        return None
+    return [given] if isinstance(given, int) else list(given)
 
 
 @rule("sum")
@@ -481,7 +490,7 @@ def _sum(
     t: ValueTranslator, operation: Operation, x: ValueTensor, axes: Any = None, keep: bool = False, **_: Any
 ) -> Any:
     if any(entry.kind == "truth" for entry in x.entries.flat):
-        x = t.algebra.elementwise(lambda a: v.where(a, constant(1), constant(0)), x)
+        x = t.elementwise(lambda a: v.where(a, constant(1), constant(0)), x)
     return t.algebra.folds(x, _axes(axes), keep, "sum")
 
 
@@ -489,15 +498,33 @@ def _sum(
 def _mean(
     t: ValueTranslator, operation: Operation, x: ValueTensor, axes: Any = None, keep: bool = False, **_: Any
 ) -> Any:
-    count = t.algebra.count_along(x, _axes(axes))
-    return t.algebra.elementwise(lambda a: v.divide(a, count), t.algebra.folds(x, _axes(axes), keep, "sum"))
+    return _mean_along(t, x, _axes(axes), keep)
+
+
+def _detached(t: ValueTranslator, x: ValueTensor) -> ValueTensor:
+    """Numbers without a gradient: subtracted before ``exp``, they change no result and keep it finite."""
+    return t.elementwise(lambda a: v.value("detach", a), x)
+
+
+def _inverse_root(t: ValueTranslator, x: Any, eps: float) -> ValueTensor:
+    """``1 / sqrt(x + eps)``"""
+
+    def of(a: Value) -> Value:
+        return v.divide(v.ONE, v.unary("sqrt", v.add(a, constant(float(eps)))))
+
+    return t.elementwise(of, x)
 
 
 def _deviations(t: ValueTranslator, x: ValueTensor, axes: list[int] | None) -> tuple[ValueTensor, Value]:
     """What is left of numbers without their mean, and how many the mean is of."""
+    mean = _mean_along(t, x, axes, keep=True)
+    return t.elementwise(v.subtract, x, mean), t.algebra.count_along(x, axes)
+
+
+def _mean_along(t: ValueTranslator, x: ValueTensor, axes: list[int] | None, keep: bool) -> ValueTensor:
     count = t.algebra.count_along(x, axes)
-    mean = t.algebra.elementwise(lambda a: v.divide(a, count), t.algebra.folds(x, axes, True, "sum"))
-    return t.algebra.elementwise(v.subtract, x, mean), count
+    total = t.algebra.folds(x, axes, keep, "sum")
+    return t.elementwise(lambda a: v.divide(a, count), total)
 
 
 @rule("var", "std")
@@ -510,10 +537,11 @@ def _variance(
     keepdim: bool = False,
 ) -> ValueTensor:
     rest, count = _deviations(t, x, _axes(axes))
-    squares = t.algebra.elementwise(v.multiply, rest, rest)
+    squares = t.elementwise(v.multiply, rest, rest)
     divisor = v.subtract(count, constant(1 if correction is None else correction))
-    found = t.algebra.elementwise(lambda a: v.divide(a, divisor), t.algebra.folds(squares, _axes(axes), keepdim, "sum"))
-    return found if operation.name == "var" else t.algebra.elementwise(lambda a: v.unary("sqrt", a), found)
+    total = t.algebra.folds(squares, _axes(axes), keepdim, "sum")
+    variance = t.elementwise(lambda a: v.divide(a, divisor), total)
+    return variance if operation.name == "var" else t.elementwise(lambda a: v.unary("sqrt", a), variance)
 
 
 @rule("linalg_vector_norm")
@@ -527,12 +555,13 @@ def _norm(
     **_: Any,
 ) -> ValueTensor:
     if order == 1:
-        sizes = t.algebra.elementwise(lambda a: v.value("absolute", a), x)
+        sizes = t.elementwise(lambda a: v.value("absolute", a), x)
         return t.algebra.folds(sizes, _axes(axes), keep, "sum")
     if order != 2:
         raise NotAProgramError(f"a norm of order {order}")
-    squares = t.algebra.elementwise(v.multiply, x, x)
-    return t.algebra.elementwise(lambda a: v.unary("norm", a), t.algebra.folds(squares, _axes(axes), keep, "sum"))
+    squares = t.elementwise(v.multiply, x, x)
+    total = t.algebra.folds(squares, _axes(axes), keep, "sum")
+    return t.elementwise(lambda a: v.unary("norm", a), total)
 
 
 @rule("max", "min")
@@ -542,7 +571,8 @@ def _first_extreme(
     """Along one axis; the gradient goes to the first extreme."""
     if axis is None:
         raise NotAProgramError(f"{operation.name} over all numbers")
-    return [t.algebra.folds(x, [axis], keep, "largest" if operation.name == "max" else "smallest")] * 2
+    name = "largest" if operation.name == "max" else "smallest"
+    return [t.algebra.folds(x, [axis], keep, name)] * 2
 
 
 @rule("amax", "amin")
@@ -551,35 +581,36 @@ def _shared_extreme(
 ) -> Any:
     """Extremes that are equal share the gradient: a sum of those that are equal to the extreme, by their number."""
     name = "largest" if operation.name == "amax" else "smallest"
-    extreme = t.algebra.elementwise(lambda a: v.value("detach", a), t.algebra.folds(x, _axes(axes), True, name))
-    at = t.algebra.elementwise(lambda a, b: v.compare("equal", a, b), x, extreme)
-    kept = t.algebra.elementwise(lambda m, a: v.where(m, a, v.ZERO), at, x)
-    ones = t.algebra.elementwise(lambda m: v.where(m, v.ONE, v.ZERO), at)
+    extreme = _detached(t, t.algebra.folds(x, _axes(axes), True, name))
+    at = t.elementwise(lambda a, b: v.compare("equal", a, b), x, extreme)
+    kept = t.elementwise(lambda m, a: v.where(m, a, v.ZERO), at, x)
+    ones = t.elementwise(lambda m: v.where(m, v.ONE, v.ZERO), at)
     total = t.algebra.folds(kept, _axes(axes), True, "sum")
     count = t.algebra.folds(ones, _axes(axes), True, "sum")
     # the sum has the gradient, the extreme the value: exactly, and where it is NaN or infinite
-    shared = t.algebra.elementwise(lambda e, s, c: v.value("value_of", e, v.divide(s, c)), extreme, total, count)
+    shared = t.elementwise(lambda e, s, c: v.value("value_of", e, v.divide(s, c)), extreme, total, count)
     if keep:
         return shared
-    for axis in sorted({axis % x.dim for axis in (_axes(axes) or range(x.dim))}, reverse=True):
+    chosen = {axis % x.dim for axis in _axes(axes) or range(x.dim)}
+    for axis in sorted(chosen, reverse=True):
         shared = t.algebra.without_axis(shared, axis)
     return shared
 
 
 @rule("_softmax", "_safe_softmax")
 def _softmax(t: ValueTranslator, operation: Operation, x: ValueTensor, axis: int, half: bool = False) -> ValueTensor:
-    largest = t.algebra.elementwise(lambda a: v.value("detach", a), t.algebra.fold(x, axis % x.dim, "largest"))
-    powers = t.algebra.elementwise(lambda a, m: v.unary("exp", v.subtract(a, m)), x, largest)
-    return t.algebra.elementwise(v.divide, powers, t.algebra.fold(powers, axis % x.dim, "sum"))
+    largest = _detached(t, t.algebra.fold(x, axis % x.dim, "largest"))
+    powers = t.elementwise(lambda a, m: v.unary("exp", v.subtract(a, m)), x, largest)
+    return t.elementwise(v.divide, powers, t.algebra.fold(powers, axis % x.dim, "sum"))
 
 
 @rule("logsumexp")
 def _logsumexp(t: ValueTranslator, operation: Operation, x: ValueTensor, axes: Any, keep: bool = False) -> ValueTensor:
-    (axis,) = [axis % x.dim for axis in _axes(axes) or ()]
-    largest = t.algebra.elementwise(lambda a: v.value("detach", a), t.algebra.fold(x, axis, "largest"))
-    powers = t.algebra.elementwise(lambda a, m: v.unary("exp", v.subtract(a, m)), x, largest)
+    [axis] = [axis % x.dim for axis in _axes(axes) or ()]
+    largest = _detached(t, t.algebra.fold(x, axis, "largest"))
+    powers = t.elementwise(lambda a, m: v.unary("exp", v.subtract(a, m)), x, largest)
     total = t.algebra.fold(powers, axis, "sum")
-    found = t.algebra.elementwise(lambda s, m: v.add(v.unary("log", s), m), total, largest)
+    found = t.elementwise(lambda s, m: v.add(v.unary("log", s), m), total, largest)
     return found if keep else t.algebra.without_axis(found, axis)
 
 
@@ -587,7 +618,7 @@ def _logsumexp(t: ValueTranslator, operation: Operation, x: ValueTensor, axes: A
 def _log_softmax(
     t: ValueTranslator, operation: Operation, x: ValueTensor, axis: int, half: bool = False
 ) -> ValueTensor:
-    return t.algebra.elementwise(v.subtract, x, _logsumexp(t, operation, x, [axis], True))
+    return t.elementwise(v.subtract, x, _logsumexp(t, operation, x, [axis], True))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -612,7 +643,7 @@ def _addmm(t: ValueTranslator, operation: Operation, bias: Any, x: Any, y: Any, 
 def _added(t: ValueTranslator, bias: Any, product: ValueTensor, beta: Any, alpha: Any) -> ValueTensor:
     if (beta, alpha) != (1, 1):
         raise NotAProgramError("a product that is scaled as it is added")
-    return t.algebra.elementwise(v.add, product, t.operand(bias))
+    return t.elementwise(v.add, product, bias)
 
 
 @rule("linear")
@@ -626,7 +657,7 @@ def _linear(t: ValueTranslator, operation: Operation, x: Any, weight: Any, bias:
 @rule("mv", "dot")
 def _mv(t: ValueTranslator, operation: Operation, x: Any, y: Any) -> ValueTensor:
     """A sum of products along the last axis."""
-    products = t.algebra.elementwise(v.multiply, t.operand(x), t.operand(y))
+    products = t.elementwise(v.multiply, x, y)
     return t.algebra.folds(products, [products.dim - 1], False, "sum")
 
 
@@ -655,7 +686,8 @@ def _bmm_held(t: ValueTranslator, x: ValueTensor, y: Held) -> ValueTensor:
     products = []
     for index in range(count):
         part = t.algebra.without_axis(t.algebra.narrow(x, 0, index, index + 1), 0)
-        products.append(t.algebra.with_new_axis(t.product(part, t.hoist(torch.select, y, 0, index)), 0))
+        product = t.product(part, t.hoist(torch.select, y, 0, index))
+        products.append(t.algebra.with_new_axis(product, 0))
     return t.algebra.cat(products, 0)
 
 
@@ -663,7 +695,7 @@ def _contract(t: ValueTranslator, x: ValueTensor, y: ValueTensor) -> ValueTensor
     """(B, i, j) by (B, j, k) of values."""
     left = t.algebra.with_new_axis(x, 3)
     right = t.algebra.with_new_axis(y, 1)
-    products = t.algebra.elementwise(v.multiply, left, right)
+    products = t.elementwise(v.multiply, left, right)
     return t.algebra.folds(products, [2], False, "sum")
 
 
@@ -682,39 +714,34 @@ def _layer_norm(
 ) -> list[ValueTensor]:
     axes = list(range(x.dim - len(shape), x.dim))
     rest, count = _deviations(t, x, axes)
-    squares = t.algebra.folds(t.algebra.elementwise(v.multiply, rest, rest), axes, True, "sum")
-    scale = t.algebra.elementwise(
-        lambda a: v.divide(v.ONE, v.unary("sqrt", v.add(v.divide(a, count), constant(float(eps))))), squares
-    )
-    found = t.algebra.elementwise(v.multiply, rest, scale)
-    return [_affine(t, found, weight, bias), scale, scale]
+    squares = t.elementwise(v.multiply, rest, rest)
+    total = t.algebra.folds(squares, axes, True, "sum")
+    variance = t.elementwise(lambda a: v.divide(a, count), total)
+    scale = _inverse_root(t, variance, eps)
+    normal = t.elementwise(v.multiply, rest, scale)
+    return [_affine(t, normal, weight, bias), scale, scale]
 
 
 def _affine(t: ValueTranslator, x: ValueTensor, weight: Any, bias: Any) -> ValueTensor:
     if weight is not None:
-        x = t.algebra.elementwise(v.multiply, x, t.operand(weight))
+        x = t.elementwise(v.multiply, x, weight)
     if bias is not None:
-        x = t.algebra.elementwise(v.add, x, t.operand(bias))
+        x = t.elementwise(v.add, x, bias)
     return x
 
 
 @rule("_native_batch_norm_legit_no_training", "native_batch_norm", "_native_batch_norm_legit")
 def _batch_norm(t: ValueTranslator, operation: Operation, x: ValueTensor, *given: Any) -> list[ValueTensor]:
     """In evaluation: (rows, columns, ...)."""
-    if operation.name == "native_batch_norm" and not given[4]:
-        weight, bias, mean, variance, _, _, eps = given
-    elif operation.name == "_native_batch_norm_legit_no_training":
-        weight, bias, mean, variance, _, eps = given
-    else:
+    weight, bias, mean, variance, *more, eps = given
+    is_evaluation = operation.name == "_native_batch_norm_legit_no_training"
+    if not is_evaluation and (operation.name != "native_batch_norm" or more[0]):
         raise NotAProgramError("BatchNorm in training takes a mean over the nodes of a frontier")
     if x.dim != 2:
         raise NotAProgramError("BatchNorm over more axes than one")
-    rest = t.algebra.elementwise(v.subtract, x, t.operand(mean))
-    scale = t.algebra.elementwise(
-        lambda a: v.divide(v.ONE, v.unary("sqrt", v.add(a, constant(float(eps))))), t.operand(variance)
-    )
-    found = _affine(t, t.algebra.elementwise(v.multiply, rest, scale), weight, bias)
-    return [found, found, found]
+    rest = t.elementwise(v.subtract, x, mean)
+    normal = t.elementwise(v.multiply, rest, _inverse_root(t, variance, eps))
+    return [_affine(t, normal, weight, bias)] * 3
 
 
 @rule("embedding")

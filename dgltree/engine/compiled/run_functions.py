@@ -140,7 +140,8 @@ def _find(
     except NotAProgramError as error:
         if error.field is None or plan.by is not None:
             raise
-        by, why = error.field, error
+        by = error.field
+        why = error
     try:
         met = _by(graph, plan, by)
     except NotAProgramError:
@@ -218,8 +219,9 @@ def code_of(
 
     wanted = None
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in chain(fields.values(), held.tensors)):
-        names = [name.partition(" ") for name, column in fields.items() if column.requires_grad]
-        nodes, edges = (frozenset(name for kind, _, name in names if kind == of) for of in ("node", "edge"))
+        names = [name for name, column in fields.items() if column.requires_grad]
+        nodes = frozenset(name.removeprefix("node ") for name in names if name.startswith("node "))
+        edges = frozenset(name.removeprefix("edge ") for name in names if name.startswith("edge "))
         wanted = Wanted(nodes, edges)
     forms = {program.form: program for program in dict.fromkeys(programs)}
     written = frozenset(name for program in forms.values() for name in program.kinds)
@@ -268,7 +270,8 @@ def _again(
     graph: MessageGraph, states: list[str], fields: Mapping[str, Tensor], by_torch: Callable[[MessageGraph], Fields]
 ) -> list[Tensor]:
     """What is written by torch's operations, from fields by ``node NAME`` and ``edge NAME``."""
-    [(ntype, nodes)], [(etype, edges)] = graph.nodes.items(), graph.relations.items()
+    [(ntype, nodes)] = graph.nodes.items()
+    [(etype, edges)] = graph.relations.items()
     data = {"node": dict(nodes.data), "edge": dict(edges.data)}
     for name, column in fields.items():
         kind, _, field = name.partition(" ")

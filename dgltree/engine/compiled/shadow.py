@@ -43,12 +43,13 @@ class Shadow:
     """
 
     def __init__(self, functions: PassFunctions, situation: Situation, edges: Mapping[str, Kind]) -> None:
-        self.situation, self.degree = situation, situation.degree
+        self.situation = situation
+        self.degree = situation.degree
         self.inputs = read_fields(functions, situation.nodes, edges, situation.degree)
         self.tensors: list[Tensor] = []
         self.first = self._run(functions)
         self.sources: list[int | Tensor] = []
-        """Of each tensor that a program holds: its number among those held, or itself if it never changes."""
+        """What each tensor is that a program holds: its number among those held, or itself if it never changes."""
         self.kinds: list[Any] = []
 
     def trace(self, outside: Sequence[Tensor], fresh: frozenset[int]) -> bool:
@@ -85,7 +86,8 @@ class Shadow:
         return found if kinds == self.kinds else None
 
     def _run(self, functions: PassFunctions) -> "_Calls":
-        generator, python = device_generator_state(torch.device("cpu")), random.getstate()
+        generator = device_generator_state(torch.device("cpu"))
+        python = random.getstate()
         calls = _Calls(ROWS, self.degree)
         try:
             self.tensors = self.tensors or samples(self.inputs, ROWS, self.degree, self.situation.kind)
@@ -98,7 +100,8 @@ class Shadow:
             put_back(generator)
             random.setstate(python)
         made = [ref(tensor) for tensor in calls.made]
-        calls.made, returned = [], {}
+        calls.made = []
+        returned = {}
         if any(each() is not None for each in made):
             raise NotAProgramError("the functions keep a tensor that they computed")
         return calls
@@ -117,7 +120,7 @@ class _Calls(CountMode):
         self.held: list[Tensor] = []
         """Tensors that were there before, in the order of their first use."""
         self.made: list[Tensor] = []
-        """Those that were computed."""
+        """Tensors that were computed."""
         self._places: dict[int, tuple[str, int]] = {}
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 MOST_BYTES = 2**27
-"""Of all that is kept."""
+"""Bytes of all that is kept."""
 LEAST_BYTES = 2**16
-"""Of what is worth keeping."""
+"""Bytes of the smallest block that is worth keeping."""
 Buffer = np.ndarray[Any, np.dtype[np.uint8]]
 _lock = Lock()
 _spare: list[Buffer] = []

@@ -24,7 +24,7 @@ class Store(NamedTuple):
     value: Value
     adds: bool = False
     row_index: Value | None = None
-    """Of the row, where a table is looked up."""
+    """The index of the row, where a table is looked up."""
 
 
 @dataclass

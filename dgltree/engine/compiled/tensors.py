@@ -27,9 +27,10 @@ from dgltree.engine.compiled.values import (
     value,
 )
 
-ROWS, MAILBOX = "rows", "mailbox"
+ROWS = "rows"
+MAILBOX = "mailbox"
 Axis = tuple[Any, ...]
-"""Its parts, the first one outermost: ROWS, MAILBOX or a whole number. An axis of size 1 has none."""
+"""The parts of an axis, the first one outermost: ROWS, MAILBOX or a whole number. An axis of size 1 has none."""
 COLUMNS: Axis = ("columns",)
 """The one axis of a tensor, if any, whose numbers are the columns of its entries."""
 FEW = 16
@@ -128,7 +129,8 @@ class TensorAlgebra:
 
     def axis_of(self, size: int) -> Axis:
         """The axis that a size stands for: the sizes of a trace are primes that nothing else has."""
-        rows, degree = self.sizes[ROWS], self.sizes.get(MAILBOX)
+        rows = self.sizes[ROWS]
+        degree = self.sizes.get(MAILBOX)
         if size == 1:
             return ()
         if degree and size == rows * degree:
@@ -164,7 +166,7 @@ class TensorAlgebra:
         return apart.with_axis(axis, (size,) if size > 1 else (), None)
 
     def cut(self, x: ValueTensor, widths: Sequence[int]) -> ValueTensor:
-        """The same tensor with segments of other widths, which begin wherever one of its own does."""
+        """A tensor with segments of other widths, which begin wherever one of its own does."""
         axis = x.columns_at
         if axis is None or x.widths == tuple(widths):
             return x
@@ -205,7 +207,7 @@ class TensorAlgebra:
         return aligned, [COLUMNS if axis == COLUMNS else axis for axis in axes], widths
 
     def _with_dim(self, x: ValueTensor, dim: int) -> ValueTensor:
-        """With axes of size 1 in front."""
+        """A tensor with axes of size 1 in front."""
         more = dim - x.dim
         return ValueTensor(x.entries.reshape((1,) * more + x.entries.shape), ((),) * more + x.axes, x.widths)
 
@@ -255,7 +257,7 @@ class TensorAlgebra:
         )
 
     def with_new_axis(self, x: ValueTensor, axis: int) -> ValueTensor:
-        """With an axis of size 1."""
+        """A tensor with a further axis of size 1."""
         return ValueTensor(np.expand_dims(x.entries, axis), (*x.axes[:axis], (), *x.axes[axis:]), x.widths)
 
     def permute(self, x: ValueTensor, order: Sequence[int]) -> ValueTensor:
@@ -294,12 +296,16 @@ class TensorAlgebra:
         return list(tensors[0].axes)
 
     def expand(self, x: ValueTensor, shape: Sequence[int], repeat: bool = False) -> ValueTensor:
-        """As torch's ``expand``; with ``repeat`` the numbers say how often, as in torch's ``repeat``."""
+        """torch's ``expand``; with ``repeat`` the numbers say how often, as in torch's ``repeat``."""
         x = self._with_dim(x, len(shape))
-        entries, axes, widths = x.entries, list(x.axes), x.widths
+        entries = x.entries
+        axes = list(x.axes)
+        widths = x.widths
         for axis, given in enumerate(shape):
             old = self.size(x, axis)
-            new = given * old if repeat else old if given == -1 else given
+            if given == -1:
+                given = old
+            new = given * old if repeat else given
             if new == old:
                 continue
             times = new // old if old else 0
@@ -320,7 +326,7 @@ class TensorAlgebra:
         return ValueTensor(entries, axes, widths)
 
     def reshape(self, x: ValueTensor, shape: Sequence[int]) -> ValueTensor:
-        """As torch's ``reshape``: parts of axes go into the new axes in their order, and are split where needed."""
+        """torch's ``reshape``: parts of axes go into the new axes in their order, and are split where needed."""
         sizes = self.shape(x)
         shape = list(shape)
         if -1 in shape:
@@ -347,7 +353,7 @@ class TensorAlgebra:
         return x
 
     def _split(self, x: ValueTensor, shape: Sequence[int]) -> ValueTensor:
-        """Of a tensor whose columns are last, the axes of a shape that are more than 1."""
+        """Split the axes of a tensor whose columns are last: the axes of a shape that are more than 1."""
         parts: list[Any] = []
         for part in (part for axis in x.axes if axis is not COLUMNS for part in axis):
             if parts and isinstance(part, int) and isinstance(parts[-1], int):
@@ -440,11 +446,13 @@ class _Split:
     def __init__(
         self, algebra: TensorAlgebra, parts: list[Any], entries: np.ndarray, widths: Sequence[int] | None
     ) -> None:
-        self.algebra, self.left, self.entries = algebra, parts, entries
+        self.algebra = algebra
+        self.left = parts
+        self.entries = entries
         self.widths = None if widths is None else tuple(widths)
         self.axes: list[Axis] = []
         self.numbers: list[int] = []
-        """Of entries along what was taken."""
+        """Numbers of entries along what was taken."""
 
     def take(self, size: int) -> None:
         """An axis of a size, of the next parts."""
@@ -507,7 +515,8 @@ class _Split:
         if self.left:
             raise NotAProgramError("a view that takes rows apart")
         widths = self.widths
-        numbers, axes = self.numbers, self.axes
+        numbers = self.numbers
+        axes = self.axes
         if widths is not None and COLUMNS not in axes:  # one column is left, and no axis for it
             if sum(widths) != 1:
                 raise NotAProgramError("a view that takes rows apart")

@@ -49,12 +49,13 @@ class ValueTranslator:
     def __init__(
         self, recording: Recording, followed: dict[int, Follows], by_child: bool, rules: Mapping[str, Rule]
     ) -> None:
-        self.recording, self.rules = recording, rules
+        self.recording = recording
+        self.rules = rules
         self.by_child = by_child
         self.followed = followed
         self.algebra = TensorAlgebra(recording.rows, None if by_child else recording.degree)
         self.results: list[Any] = []
-        """Of each operation so far."""
+        """The result of each operation so far."""
         self.hoisted: list[Hoisted] = []
         self.held: list[Ref] = []
         self.products: list[Product] = []
@@ -192,6 +193,10 @@ class ValueTranslator:
     # -----------------------------------------------------------------------------------------------------------------
     # What rules need.
 
+    def elementwise(self, function: Callable[..., Value], *given: Any) -> ValueTensor:
+        """A function of the values of tensors, numbers and what is held, element by element, as torch broadcasts."""
+        return self.algebra.elementwise(function, *(self.operand(each) for each in given))
+
     def operand(self, given: Any) -> ValueTensor:
         """A tensor of values: of a tensor, a number or what is held."""
         if isinstance(given, ValueTensor):
@@ -265,7 +270,10 @@ class ValueTranslator:
         widths = None
         if len(shape) > 1 and all(isinstance(part, int) for part in axes[-1]) and shape[-1] > 1:
             axes[-1], widths = COLUMNS, (shape[-1],)
-        sizes = [1 if axis is COLUMNS else prod(part for part in axis if isinstance(part, int)) for axis in axes]
+        sizes = []
+        for axis in axes:
+            parts = () if axis is COLUMNS else axis
+            sizes.append(prod(part for part in parts if isinstance(part, int)))
         entries = np.empty(sizes, object)
         entries[...] = constant(number)
         return ValueTensor(entries, axes, widths)

@@ -31,7 +31,7 @@ class Location(NamedTuple):
     result of one; ``mask``: random numbers; ``given`` and ``product_input``: gradients of a field and of the input of a
     product."""
     name: str | int
-    """Of the field, or the number among those that are held, the products or the masks."""
+    """The name of the field, or the number among those that are held, the products or the masks."""
     part: int = 0
     """The number of the edge for a child; of the row, where a product or a mask has several for each node or edge."""
     skip: int = 0
@@ -89,7 +89,11 @@ def value(
 
 def constant(number: float | int | bool) -> Value:
     """A number. Its text is the key, since 0.0 equals -0.0 and NaN does not equal itself."""
-    kind = "truth" if isinstance(number, bool) else "whole" if isinstance(number, int) else "float"
+    kind = "float"
+    if isinstance(number, bool):
+        kind = "truth"
+    elif isinstance(number, int):
+        kind = "whole"
     return value("constant", repr(number), space=Space.CONSTANT, width=1, kind=kind)
 
 
@@ -113,7 +117,8 @@ def is_load(x: Value, array: str) -> bool:
     return x.operation == "load" and x.arguments[0].array == array
 
 
-ZERO, ONE = constant(0.0), constant(1.0)
+ZERO = constant(0.0)
+ONE = constant(1.0)
 DEGREE = value("degree", space=Space.NODE, width=1, kind="whole")
 """The number of edges that lead to a node."""
 POSITION = value("position", space=Space.EDGE, width=1, kind="whole")
@@ -190,7 +195,7 @@ def as_float(x: Value) -> Value:
 
 
 def maximum(x: Value, y: Value) -> Value:
-    """As torch's: NaN passes, and equal ones share the gradient."""
+    """torch's maximum: NaN passes, and equal ones share the gradient."""
     return value("maximum", x, y, kind=_kind(x, y))
 
 

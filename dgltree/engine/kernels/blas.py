@@ -17,7 +17,7 @@ NAMES: dict[torch.dtype, tuple[str, type[np.floating]]] = {
 
 @cache
 def product_address(dtype: torch.dtype) -> int | None:
-    """Of the product of matrices (BLAS's gemm, by Fortran's rules); None if there is none that is right.
+    """The address of the product of matrices (BLAS's gemm, by Fortran's rules); None if there is none that is right.
 
     It is looked for in torch's library and in what that was linked with.
     """
@@ -36,10 +36,12 @@ def _is_right(function: Any, number: type[np.floating]) -> bool:
 
     Sizes are 64-bit integers: of those, a BLAS with 32-bit ones reads the lower half.
     """
-    a, b = np.arange(6, dtype=number).reshape(3, 2), np.arange(8, dtype=number).reshape(4, 2)  # in memory
+    a = np.arange(6, dtype=number).reshape(3, 2)
+    b = np.arange(8, dtype=number).reshape(4, 2)  # in memory
     c = np.ones((4, 3), number)
     sizes = [np.array(size, np.int64) for size in (3, 4, 2)]
-    two, one = np.array(2, np.int64), np.array(1, number)
+    two = np.array(2, np.int64)
+    one = np.array(1, number)
     function.restype = None
     function(
         *(ctypes.c_char_p(kind) for kind in (b"T", b"N")),

@@ -53,7 +53,10 @@ class Backend:
     def __init__(
         self, package: str, install: str, cache: str, families: Mapping[str, str], by_shape: bool = False
     ) -> None:
-        self.package, self.install, self.cache, self.families = package, install, cache, families
+        self.package = package
+        self.install = install
+        self.cache = cache
+        self.families = families
         self.by_shape = by_shape
         self.known: dict[Key, Any] = {}
         """What was found: a kernel that is compiled, or None if there is none for this process."""
@@ -152,7 +155,7 @@ TRITON = Backend(
     by_shape=True,
 )
 BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
-"""By the type of a device."""
+"""The backend of each type of device."""
 
 
 MODES = ("on", "cached", "off", "required")
@@ -216,7 +219,9 @@ def fused_pass(
         record: whether there may be a backward pass.
         known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
     """
-    fused = _fused_on_gpu(cell) if schedule.steps else None
+    if not schedule.steps or mode_now() == "off":
+        return None
+    fused = _fused_on_gpu(cell)
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -233,10 +238,11 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
     A loader plans for a cell on the CPU that is on a GPU later, so the layout is made where Triton is installed.
     """
-    if not schedule.steps or (fused := get_fused(cell)) is None:
-        return None
     is_on_gpu = _fused_on_gpu(cell) is not None
-    if not is_on_gpu and not (fused.family in TRITON.families and TRITON.installed()):
+    if not schedule.steps or not (is_on_gpu or TRITON.installed()):
+        return None
+    fused = get_fused(cell)
+    if fused is None or not (is_on_gpu or fused.family in TRITON.families):
         return None
     planned = layout(schedule, cell)
     if is_on_gpu:
@@ -246,14 +252,18 @@ def planned_layout(cell: CellContract, schedule: Schedule) -> Layout | None:
 
 def has_kernel(cell: CellContract) -> bool:
     """Whether passes of the cell on its device run through a kernel, if that compiles."""
-    backend = BACKENDS.get(next(cell.parameters()).device.type)
-    return backend is not None and mode_now() != "off" and _fused_on_gpu(cell) is not None and backend.installed()
+    if mode_now() == "off" or _fused_on_gpu(cell) is None:
+        return False
+    return BACKENDS[next(cell.parameters()).device.type].installed()
 
 
 def _fused_on_gpu(cell: CellContract) -> Fused | None:
     """What a cell says of its kernel, if it is where that runs; passes on a CPU are compiled from its ``combine``."""
-    backend, fused = BACKENDS.get(next(cell.parameters()).device.type), get_fused(cell)
-    return fused if fused is not None and backend is not None and fused.family in backend.families else None
+    backend = BACKENDS.get(next(cell.parameters()).device.type)
+    if backend is None or backend is NUMBA:  # Numba's kernels are for paths and sequences
+        return None
+    fused = get_fused(cell)
+    return fused if fused is not None and fused.family in backend.families else None
 
 
 def _takes(cell: CellContract, weights: Mapping[str, Tensor]) -> bool:
@@ -269,7 +279,8 @@ def _has_products(backend: Backend, weight: Tensor) -> bool:
 
 def path_kernel(cell: CellContract) -> "tuple[type[NumbaPaths], Fused] | None":
     """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
-    fused, weights = get_fused(cell), cell.map_weights()
+    fused = get_fused(cell)
+    weights = cell.map_weights()
     if fused is None or not _takes(cell, weights):
         return None
     weight = next(iter(weights.values()))
@@ -281,10 +292,11 @@ def path_kernel(cell: CellContract) -> "tuple[type[NumbaPaths], Fused] | None":
 
 
 def _shapes(cell: CellContract, schedule: Schedule) -> list[KernelShape]:
-    """Those of all steps of a pass."""
+    """The shapes of a kernel for all steps of a pass."""
     schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
-    depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0
+    depth = prod(memory[:-1])
+    dropped = cell.training and cell.dropout > 0
     precision = product_precision(next(cell.parameters()).dtype)
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
     sizes = cell.hidden_size, depth

@@ -35,9 +35,9 @@ class BackwardResult(NamedTuple):
     leaf_memory: Tensor
     """(leaves, depth, n), or (0, depth, n) if the leaves' memory is all zeros."""
     inputs: list[Tensor | None]
-    """Of what :meth:`CellPass.inputs` gave, if it gave something."""
+    """What :meth:`CellPass.inputs` gave, for each map; None where it gave nothing."""
     parameters: dict[str, Tensor]
-    """Of the maps, by name."""
+    """Name of a map's weight or bias to the tensor."""
 
 
 class CellPass:
@@ -67,13 +67,18 @@ class CellPass:
         kernel: "type[TritonKernel]",
         record: bool,
     ) -> None:
-        self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
+        self.cell = cell
+        self.fused = fused
+        self.kernel = kernel
+        self.record = record
         self.planned = schedule
         self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
-        self.depth, self.n = prod(shape[:-1]), shape[-1]
+        self.depth = prod(shape[:-1])
+        self.n = shape[-1]
         self.base = 0 if cell.leaf == "gates" else schedule.leaves
-        self.layout, self.maps = layout, gate_maps(cell, schedule)
+        self.layout = layout
+        self.maps = gate_maps(cell, schedule)
         self.arities = [step.arity for step in schedule.steps if step.arity is not None]
         """(steps,)"""
         self.keep = record or cell.input_size is not None
@@ -84,8 +89,9 @@ class CellPass:
         self.pre: dict[int, Tensor]
 
     def least_bytes(self) -> int:
-        """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
-        schedule, n = self.schedule, self.n
+        """Bytes of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
+        schedule = self.schedule
+        n = self.n
         numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
         gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self._slots().items())
         backward = (len(schedule) + 2 * len(schedule.sources)) * n if self.record else 0
@@ -101,10 +107,12 @@ class CellPass:
         The leaves' memory is not read if it is all zeros. Of leaves with gates there are no states, (0, n).
         """
         self._start(leaf_h, leaf_memory, inputs, weights)
-        self.pre, self.tiles = self._gates(), self.layout.with_tiles()
+        self.pre = self._gates()
+        self.tiles = self.layout.with_tiles()
         self.precision = product_precision(leaf_h.dtype)
         with torch.cuda.device_of(self.states.h):
-            kernel, gates = self._kernel(), self._maps()
+            kernel = self._kernel()
+            gates = self._maps()
             tiles = pairwise(self.tiles.steps)
             for step, arity, (first, last) in zip(self.schedule.steps, self.arities, tiles, strict=True):
                 kernel.forward(step.start, step.stop, first, last, gates[arity])
@@ -118,14 +126,17 @@ class CellPass:
             d_memory: (R - base, depth, n), or (0, depth, n) for nothing.
             keep: whether there may be another backward pass.
         """
-        kept, schedule, states = self.pre, self.schedule, self.states
+        kept = self.pre
+        schedule = self.schedule
+        states = self.states
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         edge_h, edge_gates = (d_h.new_empty(len(schedule.sources), self.n) for _ in range(2))
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         with torch.cuda.device_of(states.h):
-            kernel, gates = self._kernel(), self._maps()
+            kernel = self._kernel()
+            gates = self._maps()
             kernel.start_backward(self._sent(d_h, d_memory, edge_h, edge_gates, row_memory))
             steps = [*zip(schedule.steps, self.arities, pairwise(self.tiles.steps), strict=True)]
             for step, arity, (first, last) in reversed(steps):
@@ -138,24 +149,27 @@ class CellPass:
         return found
 
     def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
-        """Those that are not a step, h (leaves, n) and the memory."""
+        """The states of leaves that are not a step, h (leaves, n) and the memory."""
         if self.cell.leaf == "gates":
             weight = next(self.cell.parameters())
             return [weight.new_empty(0, *shape) for shape in self.cell.state.values()]
-        found = self.cell.leaf_states(batch, self.schedule.node[: self.schedule.leaves], self.schedule.leaf_segments)
-        return [found[part] for part in self.cell.state]
+        leaves = self.schedule.node[: self.schedule.leaves]
+        states = self.cell.leaf_states(batch, leaves, self.schedule.leaf_segments)
+        return [states[part] for part in self.cell.state]
 
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
         """What x adds to the gates of each map, where these lie; None if no row has an x."""
         return self.input_products(self._x(batch), weights)
 
     def input_products(self, x: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """The same, of x (slots, d) of each map."""
+        """What the x (slots, d) of each map add to its gates; None if no row has an x."""
         products: list[Tensor | None] = []
-        for key, own in zip(self.maps, x, strict=True):
-            if own is not None:
-                own = product(own, Weights(weights[self._input_name(key)], None).unbound(), self.layout.spans[key])
-            products.append(own)
+        for key, of_map in zip(self.maps, x, strict=True):
+            if of_map is None:
+                products.append(None)
+                continue
+            matrices = Weights(weights[f"input_{self.cell.key(key)}.weight"], None).unbound()
+            products.append(product(of_map, matrices, self.layout.spans[key]))
         return products
 
     def step_inputs(self, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]) -> list[Tensor | None]:
@@ -172,26 +186,16 @@ class CellPass:
         """(slots, d), the x of the rows of each map; None if none has one."""
         if self.cell.input_size is None:
             return [None] * len(self.maps)
-        value = (
-            batch.within(self.cell.vocabulary).numbers if self.cell.leaf == "gates" else None
-        )  # else only leaves have some, which are not rows here
-        found = []
+        has_gates = self.cell.leaf == "gates"  # otherwise leaves are no rows here, and only they have numbers
+        value = batch.within(self.cell.vocabulary).numbers if has_gates else None
+        token = batch.token if has_gates or self.schedule.tokens_inside else None
+        inputs = []
         for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
             nodes = self.schedule.node.index_select(0, rows)
-            token = batch.token if self.cell.leaf == "gates" or self.schedule.tokens_inside else None
-            columns = (batch.function, token, value, batch.x)
-            function, token, number, x = (None if each is None else each.index_select(0, nodes) for each in columns)
-            assert function is not None
-            found.append(self.cell.node_inputs(function, token, number, x))
-        return found
-
-    def _input_name(self, key: int) -> str:
-        return f"input_{self.cell.key(key)}.weight"
-
-    def _of(self, name: str, key: int) -> Weights:
-        """The tensors of a map as they were looked up for this pass."""
-        name = f"{name}_{self.cell.key(key)}"
-        return Weights(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+            function = batch.function.index_select(0, nodes)
+            columns = [None if column is None else column.index_select(0, nodes) for column in (token, value, batch.x)]
+            inputs.append(self.cell.node_inputs(function, *columns))
+        return inputs
 
     def _start(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
@@ -199,7 +203,8 @@ class CellPass:
         """Makes room for states and gates; the leaves' states are there, and in the gates what x adds."""
         self.weights = {name: tensor.detach() for name, tensor in weights.items()}
         self.wanted = {name for name, tensor in weights.items() if tensor.requires_grad}
-        schedule, n = self.schedule, self.n
+        schedule = self.schedule
+        n = self.n
         h = leaf_h.new_empty(len(schedule), n)
         memory = leaf_h.new_empty(len(schedule) - self.base, self.depth, n)
         h[: schedule.leaves] = leaf_h
@@ -211,12 +216,12 @@ class CellPass:
 
     def _gates(self) -> dict[int, Tensor]:
         """Room for the gates of each map, or what x adds to them."""
-        return {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
-
-    def _gates_for(self, key: int, slots: int) -> Tensor:
-        """Room for the gates of a map, or what x adds to them."""
-        x_pre = self.given[key]
-        return self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else operand(x_pre.detach())
+        gates = {}
+        for key, slots in self._slots().items():
+            x_pre = self.given[key]
+            room = self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else operand(x_pre.detach())
+            gates[key] = room
+        return gates
 
     def _room(self, slots: int, width: int) -> Tensor:
         return self.states.h.new_empty(slots, width)
@@ -225,8 +230,10 @@ class CellPass:
         """How many rows of gates there is room for, of each map."""
         if self.keep:
             return self.layout.rows
-        steps = self.schedule.steps
-        return {key: max(step.stop - step.start for step in steps if step.arity == key) for key in self.maps}
+        slots = dict.fromkeys(self.maps, 0)
+        for step, arity in zip(self.schedule.steps, self.arities, strict=True):
+            slots[arity] = max(slots[arity], step.stop - step.start)
+        return slots
 
     def _sent(self, d_h: Tensor, d_memory: Tensor, edge_h: Tensor, edge_gates: Tensor, row_memory: Tensor) -> Sent:
         own = self.layout
@@ -238,12 +245,13 @@ class CellPass:
         return like.new_empty(leaves, self.n), like.new_empty(0 if self.base else leaves, self.depth, self.n)
 
     def _input_gradients(self) -> list[Tensor | None]:
-        """Those of the gates, where x was added."""
+        """The gradients of the gates to which an x was added."""
         return [None if self.given[key] is None else gates for key, gates in self.pre.items()]
 
     def _masks(self) -> Tensor:
         """(rows of all steps, n), what dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
-        h, cell = self.states.h, self.cell
+        h = self.states.h
+        cell = self.cell
         if not (cell.training and cell.dropout):
             return h.new_empty(0, self.n)
         return torch.cat([cell.drop(h.new_ones(step.stop - step.start, self.n)) for step in self.schedule.steps])
@@ -253,22 +261,23 @@ class CellPass:
 
     def _maps(self) -> dict[int, Gates]:
         """The gates of all maps where they lie now."""
-        found = dict[int, Gates]()
+        gates = {}
         for key, pre in self.pre.items():
-            weight, bias = self._of("gates", key)
-            assert bias is not None
-            found[key] = Gates(pre, weight, bias, key, self.given[key] is not None)
-        return found
+            name = f"gates_{self.cell.key(key)}"
+            weight = self.weights[f"{name}.weight"]
+            bias = self.weights[f"{name}.bias"]
+            gates[key] = Gates(pre, weight, bias, key, self.given[key] is not None)
+        return gates
 
     def _parameters(self, kernel: "TritonKernel", gates: Mapping[int, Gates]) -> dict[str, Tensor]:
         """The gradients of weights and biases, of all steps at once; the inputs of the products are gathered again."""
-        found = dict[str, Tensor]()
-        for chunks, (key, own) in zip(self.tiles.maps, gates.items(), strict=True):
-            names = [f"gates_{self.cell.key(key)}.{kind}" for kind in ("weight", "bias")]
+        gradients: dict[str, Tensor] = {}
+        for chunks, (key, of_map) in zip(self.tiles.maps, gates.items(), strict=True):
+            name = f"gates_{self.cell.key(key)}"
+            names = [f"{name}.weight", f"{name}.bias"]
             if not self.wanted.isdisjoint(names):
-                both = zip(names, kernel.gradients(chunks, own), strict=True)
-                found |= {name: gradient for name, gradient in both if name in self.wanted}
-        return found
+                gradients |= zip(names, kernel.gradients(chunks, of_map), strict=True)
+        return {name: gradient for name, gradient in gradients.items() if name in self.wanted}
 
 
 def product_precision(dtype: torch.dtype) -> str:
@@ -289,7 +298,8 @@ class FusedPass(torch.autograd.Function):
         ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """(R, n) and (R - base, depth, n), from the leaves, the pass's inputs, and the weights named."""
-        inputs, given = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
+        inputs = tensors[: len(tensors) - len(names)]
+        given = tensors[len(tensors) - len(names) :]
         weights = {name: tensor for name, tensor in zip(names, given, strict=True) if tensor is not None}
         ctx.generator = generator_state(steps.cell) if steps.record else None
         with threads_of_torch(leaf_h.device):
@@ -297,7 +307,9 @@ class FusedPass(torch.autograd.Function):
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
         ctx.save_for_backward(leaf_h, leaf_memory, *tensors, outputs[0])  # also to notice what was changed or freed
         ctx.set_materialize_grads(False)
-        ctx.steps, ctx.names, ctx.leaf_shape = steps, names, leaf_memory.shape
+        ctx.steps = steps
+        ctx.names = names
+        ctx.leaf_shape = leaf_memory.shape
         return outputs
 
     @staticmethod
@@ -328,19 +340,24 @@ def _differentiable(
     grad_outputs: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients as values that autograd can differentiate, by torch's operations instead of the kernel."""
-    cell, schedule = steps.cell, steps.planned
+    cell = steps.cell
+    schedule = steps.planned
 
     def compute(leaf_h: Tensor, leaf_memory: Tensor, *others: Tensor | None) -> tuple[Tensor, Tensor]:
-        inputs, given = others[: len(others) - len(names)], others[len(others) - len(names) :]
+        inputs = others[: len(others) - len(names)]
+        given = others[len(others) - len(names) :]
         weights = {name: tensor for name, tensor in zip(names, given, strict=True) if tensor is not None}
         leaf: Computed = {"h": leaf_h, steps.part: leaf_memory}
-        x_pre, traced = steps.step_inputs(inputs, weights), Trace(cell, ())
+        x_pre = steps.step_inputs(inputs, weights)
+        traced = Trace(cell, ())
         with generator_at(generator, leaf_h.device):
             if cell.leaf == "gates":  # a step of its own to kernels
                 linear = executor.Steps(cell, schedule, weights, traced).linear_for(0, schedule.leaf_segments)
-                leaf, x_pre = cell.leaf_gates(schedule.leaves, x_pre[0], linear), x_pre[1:]
+                leaf = cell.leaf_gates(schedule.leaves, x_pre[0], linear)
+                x_pre = x_pre[1:]
             states = executor.run(cell, schedule, leaf, x_pre, weights, traced, record=True)
-        h, memory = states["h"], states[steps.part]
+        h = states["h"]
+        memory = states[steps.part]
         return h, memory[steps.base :].reshape(len(memory) - steps.base, steps.depth, steps.n)
 
     return differentiable_gradients(compute, tensors, grad_outputs)

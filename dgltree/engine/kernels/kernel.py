@@ -30,7 +30,7 @@ def are_taken(tensors: Iterable[Tensor | None]) -> bool:
 
 
 def operand(tensor: Tensor) -> Tensor:
-    """The same values as kernels read them: without gaps, and negative in memory, not by a bit of the tensor.
+    """A tensor's values as kernels read them: without gaps, and negative in memory, not by a bit of the tensor.
 
     What has to be copied is copied within the autograd graph: a copy that is made later gets no gradient.
     """
@@ -95,11 +95,11 @@ class KernelShape(NamedTuple):
     depth: int
     """Rows of a memory."""
     width: int
-    """Of a row of gates."""
+    """Columns of a row of gates."""
     dropped: bool
     """Whether there is dropout."""
     precision: str
-    """Of products: see :func:`dgltree.engine.kernels.fused_pass.product_precision`."""
+    """Precision of products: see :func:`dgltree.engine.kernels.fused_pass.product_precision`."""
 
 
 class PathTables(NamedTuple):
@@ -133,11 +133,11 @@ class MemoryShape(NamedTuple):
     """Whether attention is as in the paper, and not as in the published program."""
     allowed_maximum: bool
     eps: float
-    """Of the cell's LayerNorm."""
+    """eps of the cell's LayerNorm."""
     key_eps: float
-    """Of that of the attention's keys."""
+    """eps of the LayerNorm of the attention's keys."""
     precision: str
-    """Of products: see :func:`dgltree.engine.kernels.fused_pass.product_precision`."""
+    """Precision of products: see :func:`dgltree.engine.kernels.fused_pass.product_precision`."""
     dropped: tuple[bool, bool, bool, bool, bool]
     """Whether there is dropout of each of ``MemoryMasks``."""
 
@@ -204,9 +204,9 @@ class LayerRows(NamedTuple):
     present: Tensor
     """(R,) bool: whether there is a word; if there is none, h and c stay what they were."""
     bounds: Sequence[tuple[int, int, int, int]]
-    """Of each step the first row of R and the one after the last, the first row of B + R, and its earlier row there."""
+    """For each step its first row of R and the one after its last, its first of B + R, and its earlier row there."""
     complete: Sequence[bool]
-    """Of each step whether all words are there."""
+    """Whether, at each step, all words are there."""
 
 
 class LayerGradients(NamedTuple):
@@ -216,4 +216,4 @@ class LayerGradients(NamedTuple):
     cells: Tensor
     masters: Tensor
     gates: Tensor
-    """Of the pre-activations, which it writes."""
+    """Gradient of the pre-activations, which the kernel writes."""

@@ -1,7 +1,7 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -22,8 +22,10 @@ from dgltree.support.lazy import cached_property
 
 TILE_ROWS = 16
 """Rows of a tile: what tensor cores multiply at least, and few enough that small runs do not leave most of it empty."""
-MIN_CHUNK_ROWS, MAX_CHUNKS = 1024, 64
-"""Rows of a chunk at least, and full chunks of a map at most: each needs room for the gradient of a matrix."""
+MIN_CHUNK_ROWS = 1024
+"""Rows of a chunk, at least."""
+MAX_CHUNKS = 64
+"""Full chunks of a map, at most: each needs room for the gradient of a matrix."""
 
 
 class Map(NamedTuple):
@@ -39,7 +41,7 @@ class MapChunks(NamedTuple):
     """Where the tables of :class:`Tiles` have those of one map."""
 
     first: int
-    """Its first chunk."""
+    """The map's first chunk."""
     stop: int
     """The first chunk of the next map."""
     matrix: int
@@ -48,7 +50,7 @@ class MapChunks(NamedTuple):
     """Where ``edges`` has its slots."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Tiles(PickledAsArrays):
     """The tables of a layout."""
 
@@ -68,19 +70,25 @@ class Tiles(PickledAsArrays):
     maps: list[MapChunks]
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Tiles":
-        moved = map(function, (self.rows, self.tiles, self.chunks, self.firsts, self.edges))
-        rows, tiles, chunks, firsts, edges = moved
-        return Tiles(rows, tiles, self.steps, chunks, firsts, edges, self.maps)
+        return replace(
+            self,
+            rows=function(self.rows),
+            tiles=function(self.tiles),
+            chunks=function(self.chunks),
+            firsts=function(self.firsts),
+            edges=function(self.edges),
+        )
 
 
 def make_tiles(table: np.ndarray, steps: list[int], maps: list[Map]) -> Tiles:
-    """Those of a table of runs, as :class:`dgltree.engine.kernels.layout.Layout` has it, on the CPU."""
+    """The tiles of a table of runs, as :class:`dgltree.engine.kernels.layout.Layout` has it, on the CPU."""
     start, stop, slot, matrix, edge, key = table.T
-    length, arity = stop - start, np.array([each.arity for each in maps])[key]
+    length = stop - start
+    arity = np.array([each.arity for each in maps])[key]
 
     run, place = _within(length, 1)
     rows = np.stack([slot[run] + place, matrix[run], edge[run] + place * arity[run]], 1)
-    before = np.array([*accumulate((each.rows for each in maps), initial=0)])
+    before = np.array([*accumulate((each.rows for each in maps), initial=0)])  # the slots of the maps before each
     edges = np.empty(len(rows), np.int64)
     edges[before[key[run]] + rows[:, 0]] = rows[:, 2]
 
@@ -89,19 +97,31 @@ def make_tiles(table: np.ndarray, steps: list[int], maps: list[Map]) -> Tiles:
     tiles = np.stack([start[run] + place, count, slot[run] + place, matrix[run], edge[run] + place * arity[run]], 1)
     first = np.searchsorted(run, steps).tolist()
 
-    chunks, firsts, found = list[np.ndarray](), list[int](), list[MapChunks]()
+    chunks: list[np.ndarray] = []
+    firsts: list[int] = []
+    map_chunks: list[MapChunks] = []
+    stop_of_last = 0
     for number, each in enumerate(maps):
-        rows_of = np.bincount(matrix[key == number], length[key == number], each.matrices).astype(np.int64)
-        size = max(MIN_CHUNK_ROWS, -(-each.rows // (MAX_CHUNKS * TILE_ROWS)) * TILE_ROWS)
+        is_own = key == number
+        rows_of = np.bincount(matrix[is_own], length[is_own], each.matrices).astype(np.int64)
+        tiles_of_chunk = -(-each.rows // (MAX_CHUNKS * TILE_ROWS))
+        size = max(MIN_CHUNK_ROWS, tiles_of_chunk * TILE_ROWS)
         owner, place = _within(rows_of, size)
         slots = (rows_of.cumsum() - rows_of)[owner] + place  # those of one matrix lie one after another
-        done = found[-1].stop if found else 0
-        found.append(MapChunks(done, done + len(owner), len(firsts), int(before[number])))
+        first_of_map = stop_of_last
+        stop_of_last += len(owner)
+        map_chunks.append(MapChunks(first_of_map, stop_of_last, len(firsts), int(before[number])))
         firsts += np.searchsorted(owner, np.arange(each.matrices + 1)).tolist()
         chunks.append(np.stack([slots, np.minimum(rows_of[owner] - place, size)], 1))
-    arrays = (torch.from_numpy(array) for array in (rows, tiles, np.concatenate(chunks), np.array(firsts), edges))
-    on_rows, on_tiles, on_chunks, on_firsts, on_edges = arrays
-    return Tiles(on_rows, on_tiles, first, on_chunks, on_firsts, on_edges, found)
+    return Tiles(
+        rows=torch.from_numpy(rows),
+        tiles=torch.from_numpy(tiles),
+        steps=first,
+        chunks=torch.from_numpy(np.concatenate(chunks)),
+        firsts=torch.from_numpy(np.array(firsts)),
+        edges=torch.from_numpy(edges),
+        maps=map_chunks,
+    )
 
 
 def _within(length: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -114,16 +134,16 @@ START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
 """Columns of a table of runs."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Layout(Movable):
     """The runs of a schedule's steps, how many rows of gates each map has, and which edges lead where."""
 
     leaf_step: bool
     """Whether the leaves are a step."""
     matrices: dict[int, dict[int, int]]
-    """By arity, function to matrix."""
+    """Arity to the matrix of each function."""
     rows: dict[int, int]
-    """By arity, how many have gates."""
+    """Arity to the number of rows that have gates."""
     table: Tensor
     """(runs, 6) int64, on the CPU: rows of one step and matrix, step after step. The slot is their first place among
     the gates of the map, the edge the first that leads to them, the key the number of the map.
@@ -140,7 +160,7 @@ class Layout(Movable):
     """(R + 1,) int64: where in ``edges`` each row's edges to its parents begin."""
     edges: Tensor
     """(edges,) int64, sorted by child and number."""
-    tiles: Tiles | None = field(default=None, kw_only=True)
+    tiles: Tiles | None = None
     """What a pass on a GPU reads; see :meth:`with_tiles`."""
 
     @property
@@ -150,21 +170,28 @@ class Layout(Movable):
     @cached_property
     def spans(self) -> dict[int, Runs]:
         """Where the gates of each matrix are among those of its map."""
-        table, found = self.table.numpy(), dict[int, Runs]()
-        ordered = table[_by_matrix(table)]
-        length = ordered[:, STOP] - ordered[:, START]
-        runs = run_lengths(ordered[:, KEY], ordered[:, MATRIX])
+        table = self.table.numpy()
+        table = table[_by_matrix(table)]
+        length = table[:, STOP] - table[:, START]
         keys = list(self.rows)
-        for first, stop in runs:
-            slot, rows = int(ordered[first, SLOT]), int(length[first:stop].sum())
-            found.setdefault(keys[ordered[first, KEY]], []).append((int(ordered[first, MATRIX]), slot, slot + rows))
-        return found
+        spans: dict[int, Runs] = {}
+        for first, stop in run_lengths(table[:, KEY], table[:, MATRIX]):
+            slot = int(table[first, SLOT])
+            span = (int(table[first, MATRIX]), slot, slot + int(length[first:stop].sum()))
+            spans.setdefault(keys[table[first, KEY]], []).append(span)
+        return spans
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
-        """The same; what only a CPU reads stays there."""
-        moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
-        tiles = None if self.tiles is None else self.tiles.map(function)
-        return Layout(self.leaf_step, self.matrices, self.rows, self.table, self.steps, *moved, tiles=tiles)
+        """This layout with other index tensors; what only a CPU reads stays there."""
+        return replace(
+            self,
+            by_slot=function(self.by_slot),
+            first_edge=function(self.first_edge),
+            parents=function(self.parents),
+            pointer=function(self.pointer),
+            edges=function(self.edges),
+            tiles=None if self.tiles is None else self.tiles.map(function),
+        )
 
     def with_tiles(self) -> Tiles:
         """The tables for a GPU: made once, when the batch is planned for one, or by the first pass there."""
@@ -176,38 +203,56 @@ class Layout(Movable):
 
     def fits(self, cell: CellContract) -> bool:
         """Whether it is one of this cell, too."""
+        if self.leaf_step != (cell.leaf == "gates"):
+            return False
         maps = cell.named_maps()
-        own = {key: maps.get(f"gates_{cell.key(key)}") for key in self.matrices}
-        return self.leaf_step == (cell.leaf == "gates") and all(
-            linear is not None and linear.position == self.matrices[key] for key, linear in own.items()
-        )
+        for key, matrices in self.matrices.items():
+            linear = maps.get(f"gates_{cell.key(key)}")
+            if linear is None or linear.position != matrices:
+                return False
+        return True
 
 
 def gate_maps(cell: CellContract, schedule: Schedule) -> dict[int, TypedLinear]:
     """The maps of the gates, of a schedule's steps, by arity."""
-    maps, arities = cell.named_maps(), dict.fromkeys(step.arity for step in schedule.steps)
+    maps = cell.named_maps()
+    arities = dict.fromkeys(step.arity for step in schedule.steps)
     return {arity: maps[f"gates_{cell.key(arity)}"] for arity in arities if arity is not None}
 
 
 def layout(schedule: Schedule, cell: CellContract) -> Layout:
-    """Of a pass of a cell along a schedule that has steps."""
+    """Where the gates of a pass of a cell lie, along a schedule that has steps."""
     leaf_step = cell.leaf == "gates"
-    schedule = schedule.with_leaf_step() if leaf_step else schedule
-    maps, parents = gate_maps(cell, schedule), _parents(schedule)
+    if leaf_step:
+        schedule = schedule.with_leaf_step()
+    maps = gate_maps(cell, schedule)
+    parents = _parents(schedule)
     first_edge = _starts(parents, len(schedule))
     runs, steps = _runs(schedule, maps)
     runs[:, EDGE] = first_edge[runs[:, START]]
+
+    # By map and matrix, a run's gates begin where those of the runs before it end.
     order = _by_matrix(runs)
-    key, length = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order]
-    rows, slot = np.bincount(key, length, len(maps)).astype(np.int64), length.cumsum() - length
-    runs[order, SLOT] = slot - (rows.cumsum() - rows)[key]
-    children, device = schedule.sources.cpu().numpy(), schedule.sources.device
-    pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
-    by_slot = ranges(runs[order, START], length)
-    there = [torch.from_numpy(array).to(device) for array in (by_slot, first_edge, parents, pointer, edges)]
-    matrices = {key: linear.position for key, linear in maps.items()}
-    counts = dict(zip(maps, rows.tolist(), strict=True))
-    return Layout(leaf_step, matrices, counts, torch.from_numpy(runs), steps, *there)
+    key = runs[order, KEY]
+    length = runs[order, STOP] - runs[order, START]
+    rows = np.bincount(key, length, len(maps)).astype(np.int64)
+    rows_before = rows.cumsum() - rows
+    runs[order, SLOT] = length.cumsum() - length - rows_before[key]
+
+    children = schedule.sources.cpu().numpy()
+    device = schedule.sources.device
+    return Layout(
+        leaf_step=leaf_step,
+        matrices={key: linear.position for key, linear in maps.items()},
+        rows=dict(zip(maps, rows.tolist(), strict=True)),
+        table=torch.from_numpy(runs),
+        steps=steps,
+        by_slot=torch.from_numpy(ranges(runs[order, START], length)).to(device),
+        first_edge=torch.from_numpy(first_edge).to(device),
+        parents=torch.from_numpy(parents).to(device),
+        pointer=torch.from_numpy(_starts(children, len(schedule))).to(device),
+        edges=torch.from_numpy(np.argsort(children, kind="stable")).to(device),
+    )
 
 
 def _by_matrix(runs: np.ndarray) -> np.ndarray:
@@ -218,11 +263,12 @@ def _by_matrix(runs: np.ndarray) -> np.ndarray:
 def _runs(schedule: Schedule, maps: dict[int, TypedLinear]) -> tuple[np.ndarray, list[int]]:
     """The table except for slots and edges, and the first run of each step."""
     numbers = {key: number for number, key in enumerate(maps)}
-    runs, steps = [], [0]
+    runs = []
+    steps = [0]
     for step in schedule.steps:
         assert step.arity is not None
-        for matrix, lo, hi in maps[step.arity].runs(step.segments):
-            runs.append((step.start + lo, step.start + hi, 0, matrix, 0, numbers[step.arity]))
+        for matrix, low, high in maps[step.arity].runs(step.segments):
+            runs.append((step.start + low, step.start + high, 0, matrix, 0, numbers[step.arity]))
         steps.append(len(runs))
     return np.array(runs, np.int64), steps
 

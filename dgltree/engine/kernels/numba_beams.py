@@ -15,9 +15,12 @@ from torch import Tensor
 from dgltree.engine.kernels.numba_compile import compile_kernel, exponential, is_compiled
 
 SPAN = np.int64(2**31)  # this and UNBUILT as in nodes.py, which works without Numba
-EMPTY, UNBUILT, ORDERED = np.int64(-1), np.int64(-1), np.int64(-2)
+EMPTY = np.int64(-1)
+UNBUILT = np.int64(-1)
+ORDERED = np.int64(-2)
 NODE = 2
-SPREAD, DROPPED = np.int64(0x1E3779B97F4A7C15), np.int64(20)  # an odd number, and the lower bits of its product
+SPREAD = np.int64(0x1E3779B97F4A7C15)
+DROPPED = np.int64(20)  # an odd number, and the lower bits of its product
 
 
 @compile_kernel
@@ -61,10 +64,12 @@ def join(before, chosen, known, count, next_row, missing, after):
     keys, numbers, table = known
     new_rows, new_pairs, new_gaps, closed = after
     sequences, beams = at.shape
-    size, made = pairs.shape[2], 0
+    size = pairs.shape[2]
+    made = 0
     for i in range(sequences):
         for k in range(beams):
-            b, j = parent[i, k], at[i, k]
+            b = parent[i, k]
+            j = at[i, k]
             closed[i, k] = gaps[i, b, j]
             pair = pairs[i, b, j]
             if alive[i, k] and table[pair, NODE] == UNBUILT:
@@ -76,7 +81,8 @@ def join(before, chosen, known, count, next_row, missing, after):
         table[missing[k], NODE] = next_row + k
     for i in range(sequences):
         for k in range(beams):
-            b, j = parent[i, k], at[i, k]
+            b = parent[i, k]
+            j = at[i, k]
             for s in range(size):
                 new_rows[i, k, s] = rows[i, b, s + 1 if s > j else s]
             new_rows[i, k, j] = table[pairs[i, b, j], NODE] if alive[i, k] else 0
@@ -88,7 +94,8 @@ def join(before, chosen, known, count, next_row, missing, after):
             for k in range(beams):
                 left = at[i, k] - 1 + side
                 if alive[i, k] and 0 <= left < candidates[i] - 1:
-                    row, right = new_rows[i, k, left], new_rows[i, k, left + 1]
+                    row = new_rows[i, k, left]
+                    right = new_rows[i, k, left + 1]
                     pair = number(keys, numbers, table, count, row, right)
                     count = max(count, pair + 1)
                     new_pairs[i, k, left] = pair
@@ -97,8 +104,9 @@ def join(before, chosen, known, count, next_row, missing, after):
 
 @compile_kernel
 def leftmost_best(values, near, found):
-    """As :func:`dgltree.encoders.latent.choice.leftmost_best` of values (S,); what is found becomes -inf there."""
-    nothing, largest = values.dtype.type(-np.inf), values.dtype.type(0)
+    """:func:`dgltree.encoders.latent.choice.leftmost_best` of values (S,); what is found becomes -inf there."""
+    nothing = values.dtype.type(-np.inf)
+    largest = values.dtype.type(0)
     for j in range(len(values)):
         largest = max(largest, abs(values[j]) if values[j] != nothing else largest)
     margin = values.dtype.type(near) * largest
@@ -128,7 +136,8 @@ def contains(values, wanted):
 @compile_kernel
 def softmax_parts(scores, pairs, values):
     """The scores of pairs (S,) into ``values``; the largest, and the sum of exponentials of what they are above it."""
-    top, total = scores.dtype.type(-np.inf), scores.dtype.type(0)
+    top = scores.dtype.type(-np.inf)
+    total = scores.dtype.type(0)
     for j in range(len(pairs)):
         values[j] = scores[pairs[j], 0]
         top = max(top, values[j])
@@ -145,8 +154,10 @@ def choose(near, epsilon, scores, beams, noise, after):
     at, parent, alive, new_total = after
     sequences, count, size = pairs.shape
     each = min(at.shape[1], size)  # of one beam, so of all no fewer than are kept
-    values, places = np.empty(size, scores.dtype), np.empty(count * each, np.int64)
-    totals, ranked = np.empty(count * each, scores.dtype), np.empty(count * each, scores.dtype)
+    values = np.empty(size, scores.dtype)
+    places = np.empty(count * each, np.int64)
+    totals = np.empty(count * each, scores.dtype)
+    ranked = np.empty(count * each, scores.dtype)
     nothing = scores.dtype.type(-np.inf)
     for i in range(sequences):
         last = candidates[i]
@@ -180,7 +191,8 @@ def choose_back(epsilon, scores, pairs, candidates, at, parent, alive, d, d_scor
     values = np.empty(pairs.shape[2], scores.dtype)
     for i in range(d.shape[0]):
         for k in range(d.shape[1]):
-            b, d_k = parent[i, k], d[i, k]
+            b = parent[i, k]
+            d_k = d[i, k]
             d_total[i, b] += d_k
             if alive[i, k]:
                 row = pairs[i, b, : candidates[i]]
@@ -198,7 +210,7 @@ class PairKernel:
 
     @staticmethod
     def number(known: tuple[Tensor, Tensor, Tensor], count: int, left: Tensor, right: Tensor, found: Tensor) -> int:
-        """As ``number_all``; ``known`` are keys, numbers and pairs, with room for as many more."""
+        """``number_all`` of tensors; ``known`` are keys, numbers and pairs, with room for as many more."""
         return int(number_all(*_arrays(known), count, *_arrays((left, right, found))))
 
     @staticmethod
@@ -211,7 +223,7 @@ class PairKernel:
         missing: Tensor,
         after: tuple[Tensor, ...],
     ) -> tuple[int, int]:
-        """As the function above.
+        """The compiled function of this name, of tensors.
 
         Args:
             before: rows (b, K', S), pairs and gaps (b, K', S - 1).
@@ -229,7 +241,8 @@ class PairKernel:
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward_too: bool, compile_it: bool) -> bool:
         """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
         row, table, cube = (np.empty((0,) * k, np.int64) for k in (1, 2, 3))
-        known, chosen = (row, row, table), (table, table, table.astype(np.bool_), row)
+        known = (row, row, table)
+        chosen = (table, table, table.astype(np.bool_), row)
         needed: list[tuple[Any, tuple[Any, ...]]] = [
             (number_all, (*known, 0, row, row, row)),
             (join, ((cube, cube, cube), chosen, known, 0, 0, row, (cube, cube, cube, table))),
@@ -257,12 +270,12 @@ class BeamKernel:
         noise: tuple[Tensor, Tensor],
         after: tuple[Tensor, ...],
     ) -> None:
-        """As the function above."""
+        """The compiled function of this name, of tensors."""
         choose(near, epsilon, scores.numpy(), *map(_arrays, (beams, noise, after)))
 
     @staticmethod
     def choose_back(epsilon: float, *tensors: Tensor) -> None:
-        """As the function above."""
+        """The compiled function of this name, of tensors."""
         choose_back(epsilon, *_arrays(tensors))
 
     @classmethod
@@ -271,7 +284,8 @@ class BeamKernel:
         values, more = (torch.empty((0,) * k, dtype=dtype).numpy() for k in (2, 3))
         row, table, cube = (np.empty((0,) * k, np.int64) for k in (1, 2, 3))
         flags = table.astype(np.bool_)
-        beams, after = (cube, row, values, flags), (table, table, flags, values)
+        beams = (cube, row, values, flags)
+        after = (table, table, flags, values)
         needed: list[tuple[Any, tuple[Any, ...]]] = [(choose, (0.0, 0.0, values, beams, (more, values), after))]
         if backward_too:
             needed.append(

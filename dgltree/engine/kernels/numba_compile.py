@@ -53,9 +53,14 @@ p s + (s - 1), and lose all of a small p."""
 _TERMS = [1 / math.factorial(k) for k in range(15)]
 _S0, _S1, _S2, _S3, _S4, _S5, _S6, _S7 = (np.float32(term) for term in _TERMS[:8])
 _D0, _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13, _D14 = _TERMS
-_LEAST, _MOST = np.float32(-88), np.float32(88.9)  # beyond them 0 and infinity
-_LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(math.log2(math.e)), np.float32(0.693359375), np.float32(-2.12194440e-4)
-_HALF, _ONE, _TWO = np.float32(0.5), np.float32(1), np.float32(2)
+_LEAST = np.float32(-88)
+_MOST = np.float32(88.9)  # beyond them 0 and infinity
+_LOG2_E = np.float32(math.log2(math.e))
+_LN2_HIGH = np.float32(0.693359375)
+_LN2_LOW = np.float32(-2.12194440e-4)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1)
+_TWO = np.float32(2)
 _SATURATED = np.float32(20)  # of 2 x: beyond, tanh is 1 in float32; in float64 beyond 40
 
 
@@ -177,7 +182,10 @@ def _tanh(x):
 @compile_kernel
 def activate(a: np.ndarray, b: np.ndarray, n: int) -> None:
     """Pre-activations (widths,) with their bias, in place: tanh of the first n, sigmoid of the rest."""
-    u, v, s, t = a[:n], b[:n], a[n:], b[n:]
+    u = a[:n]
+    v = b[:n]
+    s = a[n:]
+    t = b[n:]
     for j in range(len(u)):
         u[j] = tanh(u[j] + v[j])
     for j in range(len(s)):
@@ -196,7 +204,8 @@ class Nothing:
     """Tensors without entries, by whose types functions are compiled."""
 
     def __init__(self, dtype: torch.dtype) -> None:
-        rows, memory = torch.empty(0, dtype=torch.int64), torch.empty(0, 0, 0, dtype=dtype)
+        rows = torch.empty(0, dtype=torch.int64)
+        memory = torch.empty(0, 0, 0, dtype=dtype)
         self.matrix = torch.empty(0, 0, dtype=dtype)
         self.states = States(self.matrix, memory, 0, rows)
 

@@ -16,7 +16,8 @@ from dgltree.engine.kernels.threads import over_rows
 @compile_kernel
 def soften(z: np.ndarray) -> None:
     """Softmax, in place."""
-    most, total = z[0], np.float64(0)
+    most = z[0]
+    total = np.float64(0)
     for k in range(1, len(z)):
         most = max(most, z[k])
     for k in range(len(z)):
@@ -33,17 +34,22 @@ def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, c
 
     Sums over chunks are in 64 bits: in 32 bits their rounding grows with the number of chunks.
     """
-    size, f_sum, i_sum = len(f_master) // chunks, np.float64(0), np.float64(0)
+    size = len(f_master) // chunks
+    f_sum = np.float64(0)
+    i_sum = np.float64(0)
     for k in range(chunks):
         f_sum += soft[k]
         i_sum += soft[chunks + k]
-    f, i = np.float64(0), np.float64(0)
+    f = np.float64(0)
+    i = np.float64(0)
     for k in range(chunks):
         f += soft[k]
         i += soft[chunks + k]
-        f_k, i_k = f / f_sum, 1 - i / i_sum
+        f_k = f / f_sum
+        i_k = 1 - i / i_sum
         if k == chunks - 1:  # a compiler may multiply by 1 / f_sum; NaN stays NaN
-            f_k, i_k = f_sum * 0 + 1, i_sum * 0
+            f_k = f_sum * 0 + 1
+            i_k = i_sum * 0
         for j in range(k * size, (k + 1) * size):
             f_master[j], i_master[j] = f_k, i_k
 
@@ -54,8 +60,10 @@ def forward(lo, hi, shift, first, gates, present, states, cells, f_tilde):
 
     Pre-activations become the softmax and the gates, in place.
     """
-    n, chunks = cells.shape[1], f_tilde.shape[1]
-    f_master, i_master = np.empty(n, cells.dtype), np.empty(n, cells.dtype)
+    n = cells.shape[1]
+    chunks = f_tilde.shape[1]
+    f_master = np.empty(n, cells.dtype)
+    i_master = np.empty(n, cells.dtype)
     for row in range(lo, hi):
         a = gates[row]
         soften(a[:chunks])
@@ -68,7 +76,9 @@ def forward(lo, hi, shift, first, gates, present, states, cells, f_tilde):
         f, i, o, c_hat = parts(a, chunks, n)
         for j in range(n):
             c_hat[j] = tanh(c_hat[j])
-        into_h, into_c, earlier = states[first + row], cells[first + row], cells[shift + row]
+        into_h = states[first + row]
+        into_c = cells[first + row]
+        earlier = cells[shift + row]
         if not present[row]:
             copy(into_h, states[shift + row])
             copy(into_c, earlier)
@@ -84,13 +94,21 @@ def backward(lo, hi, shift, first, gates, present, cells, d_states, d_cells, d_f
     """Gradients of the pre-activations of rows ``lo:hi``; those of c_{t-1}, and of all that an absent word passes on,
     are added.
     """
-    n, chunks = cells.shape[1], d_f_tilde.shape[1]
-    f_master, i_master = np.empty(n, cells.dtype), np.empty(n, cells.dtype)
-    d_f, d_i, one = np.empty(n, cells.dtype), np.empty(n, cells.dtype), cells.dtype.type(1)
+    n = cells.shape[1]
+    chunks = d_f_tilde.shape[1]
+    f_master = np.empty(n, cells.dtype)
+    i_master = np.empty(n, cells.dtype)
+    d_f = np.empty(n, cells.dtype)
+    d_i = np.empty(n, cells.dtype)
+    one = cells.dtype.type(1)
     for row in range(lo, hi):
-        a, d_a = gates[row], d_gates[row]
-        d_h, d_c, d_earlier = d_states[first + row], d_cells[first + row], d_cells[shift + row]
-        now, before = cells[first + row], cells[shift + row]
+        a = gates[row]
+        d_a = d_gates[row]
+        d_h = d_states[first + row]
+        d_c = d_cells[first + row]
+        d_earlier = d_cells[shift + row]
+        now = cells[first + row]
+        before = cells[shift + row]
         if not present[row]:
             d_passed = d_states[shift + row]
             for j in range(n):
@@ -106,7 +124,8 @@ def backward(lo, hi, shift, first, gates, present, cells, d_states, d_cells, d_f
             d = d_c[j] + d_h[j] * o[j] * (one - tanh_c * tanh_c)
             do[j] = d_h[j] * tanh_c * o[j] * (one - o[j])
             omega = f_master[j] * i_master[j]
-            d_f_hat, d_i_hat = d * before[j], d * c_hat[j]
+            d_f_hat = d * before[j]
+            d_i_hat = d * c_hat[j]
             df[j], di[j] = d_f_hat * omega * f[j] * (one - f[j]), d_i_hat * omega * i[j] * (one - i[j])
             dc_hat[j] = d * (i_master[j] - omega + i[j] * omega) * (one - c_hat[j] * c_hat[j])
             d_earlier[j] += d * (f_master[j] - omega + f[j] * omega)
@@ -120,7 +139,9 @@ def backward(lo, hi, shift, first, gates, present, cells, d_states, d_cells, d_f
 @compile_kernel
 def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_values: np.ndarray) -> None:
     """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) if none came."""
-    size, later, mean = len(d_units) // len(soft), np.float64(0), np.float64(0)  # see open_masters
+    size = len(d_units) // len(soft)
+    later = np.float64(0)
+    mean = np.float64(0)  # see open_masters
     for k in range(len(soft) - 1, -1, -1):
         for j in range(k * size, (k + 1) * size):
             later += d_units[j]
@@ -148,26 +169,27 @@ class ONLSTMKernel:
         self._arrays = gates, rows.present.numpy(), states, cells, masters
 
     def forward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`; of pre-activations the gates are
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`, compiled; of pre-activations the gates are
         made in place.
         """
         start, stop, first, earlier = self._bounds[t]
         over_rows(forward, start, stop, earlier - start, first - start, *self._arrays)
 
     def start_backward(self, given: LayerGradients) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`, compiled."""
         gates, present, _, cells, _ = self._arrays
         self._given = gates, present, cells, *(part.numpy() for part in given)
 
     def backward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`, compiled."""
         start, stop, first, earlier = self._bounds[t]
         over_rows(backward, start, stop, earlier - start, first - start, *self._given)
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward_too: bool, compile_it: bool) -> bool:
         """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
-        some, present = torch.empty(0, 0, dtype=dtype).numpy(), torch.empty(0, dtype=torch.bool).numpy()
+        some = torch.empty(0, 0, dtype=dtype).numpy()
+        present = torch.empty(0, dtype=torch.bool).numpy()
         needed: list[tuple[Any, int]] = [(forward, 3), *([(backward, 5)] if backward_too else [])]
         return all(
             is_compiled(function, (0, 0, 0, 0, some, present, *[some] * count), compile_it)

@@ -48,13 +48,18 @@ def forward_lstm(gates, bias, start, children, memory, h, arity, depth, kept, op
     """See :func:`forward_rows`. A row of gates is ``[u; in; o; f_1 ... f_N]``; c is a memory of one row."""
     n = h.shape[1]
     for place in range(len(gates)):
-        a, c, out = gates[place], memory[start + place, 0], h[start + place]
+        a = gates[place]
+        c = memory[start + place, 0]
+        out = h[start + place]
         activate(a, bias, n)
-        u, i, o = a[:n], a[n : 2 * n], a[2 * n : 3 * n]
+        u = a[:n]
+        i = a[n : 2 * n]
+        o = a[2 * n : 3 * n]
         for j in range(n):
             c[j] = i[j] * u[j]
         for k in range(arity):
-            f, c_k = a[(3 + k) * n : (4 + k) * n], memory[children[place * arity + k], 0]
+            f = a[(3 + k) * n : (4 + k) * n]
+            c_k = memory[children[place * arity + k], 0]
             for j in range(n):
                 c[j] += f[j] * c_k[j]
         for j in range(n):
@@ -79,16 +84,23 @@ def weigh(w, a, n, pop, noop, normalize):
         return
     half = a.dtype.type(0.5)  # e^(s - 1/2), for s from 0 to 1
     if count == 3:
-        s, t, v = a[2 * n : 3 * n], a[3 * n : 4 * n], a[4 * n : 5 * n]
-        x, y, z = w[0], w[1], w[2]
+        s = a[2 * n : 3 * n]
+        t = a[3 * n : 4 * n]
+        v = a[4 * n : 5 * n]
+        x = w[0]
+        y = w[1]
+        z = w[2]
         for j in range(n):
-            e, f, g = series(s[j] - half), series(t[j] - half), series(v[j] - half)
+            e = series(s[j] - half)
+            f = series(t[j] - half)
+            g = series(v[j] - half)
             total = e + f + g
             x[j], y[j], z[j] = e / total, f / total, g / total
         return
     total = np.zeros(n, a.dtype)
     for k in range(count):
-        s, x = a[(2 + k) * n : (3 + k) * n], w[k]
+        s = a[(2 + k) * n : (3 + k) * n]
+        x = w[k]
         for j in range(n):
             x[j] = series(s[j] - half)
             total[j] += x[j]
@@ -116,7 +128,8 @@ def gather(Sc, a, first, children, memory):
     for k in range(len(children)):
         g = a[first + k * n : first + (k + 1) * n]
         for r in range(depth):
-            S, row = memory[children[k], r], Sc[r]
+            S = memory[children[k], r]
+            row = Sc[r]
             if k == 0:
                 for j in range(n):
                     row[j] = g[j] * S[j]
@@ -128,23 +141,30 @@ def gather(Sc, a, first, children, memory):
 @compile_kernel
 def update(S, stack, w, pop, noop, kept):
     """Into S (>= kept, n): from stack = [u; Sc], rows pushed down, popped up and kept, each times its action."""
-    n, depth = stack.shape[1], len(stack) - 1
+    n = stack.shape[1]
+    depth = len(stack) - 1
     push = w[0]
     for r in range(kept):
-        row, above = S[r], stack[r]
+        row = S[r]
+        above = stack[r]
         if pop and noop and r + 1 < depth:
-            up, stay, below, own = w[1], w[2], stack[r + 2], stack[r + 1]
+            up = w[1]
+            stay = w[2]
+            below = stack[r + 2]
+            own = stack[r + 1]
             for j in range(n):
                 row[j] = push[j] * above[j] + up[j] * below[j] + stay[j] * own[j]
             continue
         for j in range(n):
             row[j] = push[j] * above[j]
         if pop and r + 1 < depth:
-            up, below = w[1], stack[r + 2]
+            up = w[1]
+            below = stack[r + 2]
             for j in range(n):
                 row[j] += up[j] * below[j]
         if noop:
-            stay, own = w[1 + pop], stack[r + 1]
+            stay = w[1 + pop]
+            own = stack[r + 1]
             for j in range(n):
                 row[j] += stay[j] * own[j]
 
@@ -177,9 +197,13 @@ def forward_stacks(gates, bias, start, children, memory, h, arity, depth, kept, 
     g = (3 + pop + noop) * n
     gate = g + arity * n
     q = gate + data_gate * n
-    stack, w, read = np.empty((depth + 1, n), h.dtype), np.empty((3, n), h.dtype), np.empty(n, h.dtype)
+    stack = np.empty((depth + 1, n), h.dtype)
+    w = np.empty((3, n), h.dtype)
+    read = np.empty(n, h.dtype)
     for place in range(len(gates)):
-        a, S, out = gates[place], memory[start + place], h[start + place]
+        a = gates[place]
+        S = memory[start + place]
+        out = h[start + place]
         activate(a, bias, n)
         weigh(w, a, n, pop, noop, normalize)
         push_down(stack[0], a, gate, data_gate)

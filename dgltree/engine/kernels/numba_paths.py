@@ -35,7 +35,8 @@ def forward_paths(
     """Blocks ``lo:hi`` of fillers up all paths."""
     h, memory = room_for_states(trees_h, trees_memory, paths)
     room = np.empty(BLOCK * constants.shape[1], h.dtype)
-    children, trees = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h)
+    children = np.empty(BLOCK * siblings.shape[1], np.int64)
+    trees = len(trees_h)
     for first in range(lo * BLOCK, min(hi * BLOCK, len(fillers_h)), BLOCK):
         rows = min(BLOCK, len(fillers_h) - first)
         put_states(h, memory, trees, fillers_h, fillers_memory, first, rows)
@@ -56,8 +57,10 @@ def room_for_states(trees_h, trees_memory, paths):
     heights = 1
     for node in range(len(paths)):
         heights = max(heights, paths[node, HEIGHT] + 1)
-    rows, depth = trees + BLOCK * (1 + heights), trees_memory.shape[1]
-    h, memory = np.empty((rows, n), trees_h.dtype), np.empty((rows, depth, n), trees_h.dtype)
+    rows = trees + BLOCK * (1 + heights)
+    depth = trees_memory.shape[1]
+    h = np.empty((rows, n), trees_h.dtype)
+    memory = np.empty((rows, depth, n), trees_h.dtype)
     put_states(h, memory, 0, trees_h, trees_memory, 0, trees)
     return h, memory
 
@@ -75,7 +78,8 @@ def put_states(h, memory, place, from_h, from_memory, first, rows):
 def path_gates(node, paths, blas, h, trees, rows, room):
     """(rows, width), the products of a path node's child towards the blank."""
     n = h.shape[1]
-    below, width = trees + BLOCK * (1 + paths[node, BELOW]), paths[node, WIDTH_OF]
+    below = trees + BLOCK * (1 + paths[node, BELOW])
+    width = paths[node, WIDTH_OF]
     gates = room[: rows * width].reshape(rows, width)
     multiply_back(blas, h[below : below + rows], matrix(paths[node, WEIGHT_AT], n, width, h), gates, 0)
     return gates
@@ -84,7 +88,9 @@ def path_gates(node, paths, blas, h, trees, rows, room):
 @compile_kernel
 def path_children(node, children, paths, siblings, trees, rows):
     """Into (rows * arity or more,): the places of all children of a path node."""
-    arity, slot, below = paths[node, PATH_ARITY], paths[node, PATH_SLOT], trees + BLOCK * (1 + paths[node, BELOW])
+    arity = paths[node, PATH_ARITY]
+    slot = paths[node, PATH_SLOT]
+    below = trees + BLOCK * (1 + paths[node, BELOW])
     for k in range(rows):
         for place in range(arity):
             children[k * arity + place] = siblings[node, place]
@@ -105,9 +111,11 @@ class NumbaPaths:
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """As :meth:`dgltree.engine.kernels.numba_slots.SlotKernel.compile`."""
-        nothing, rows = Nothing(dtype), torch.empty(0, 0, dtype=torch.int64)
-        tables, roots = PathTables(rows, rows, nothing.matrix), torch.empty(0, 0, 0, dtype=dtype)
+        """Whether the kernel is there: see :meth:`dgltree.engine.kernels.numba_slots.SlotKernel.compile`."""
+        nothing = Nothing(dtype)
+        rows = torch.empty(0, 0, dtype=torch.int64)
+        tables = PathTables(rows, rows, nothing.matrix)
+        roots = torch.empty(0, 0, 0, dtype=dtype)
         given = cls._arguments(options, tables, 0, nothing.states, nothing.states, roots)
         return is_compiled(forward_paths, (0, 0, *given), compile_it)
 

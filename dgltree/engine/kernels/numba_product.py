@@ -12,7 +12,8 @@ from numba.extending import intrinsic
 
 from dgltree.engine.kernels.numba_compile import compile_kernel
 
-AS_IT_LIES, TRANSPOSED = ord("N"), ord("T")
+AS_IT_LIES = ord("N")
+TRANSPOSED = ord("T")
 
 
 @intrinsic
@@ -38,7 +39,10 @@ def gemm(typingctx: Any, blas: Any, kinds: Any, sizes: Any, a: Any, b: Any, beta
         def data(which: int) -> Any:
             return context.make_array(signature.args[which])(context, builder, args[which]).data
 
-        address, kinds, sizes, beta = args[0], args[1], args[2], args[5]
+        address = args[0]
+        kinds = args[1]
+        sizes = args[2]
+        beta = args[5]
         letters = [held(builder.trunc(kind, ir.IntType(8))) for kind in cgutils.unpack_tuple(builder, kinds)]
         m, n, k, lda, ldb, ldc = (held(size) for size in cgutils.unpack_tuple(builder, sizes))
         one = held(ir.Constant(beta.type, 1.0))
@@ -53,7 +57,9 @@ def gemm(typingctx: Any, blas: Any, kinds: Any, sizes: Any, a: Any, b: Any, beta
 @compile_kernel
 def multiply(blas, v, weight, out, beta):
     """``out = v weight^T + beta out``: (rows, in), (out, in) and the first columns of (rows, out or more)."""
-    rows, fan_in, fan_out = len(v), weight.shape[1], weight.shape[0]
+    rows = len(v)
+    fan_in = weight.shape[1]
+    fan_out = weight.shape[0]
     if not fan_in:
         if beta == 0:
             out[:] = 0
@@ -65,7 +71,8 @@ def multiply(blas, v, weight, out, beta):
 @compile_kernel
 def multiply_back(blas, d_out, weight, into, beta):
     """``into = d_out weight + beta into``: the first columns of (rows, out or more), (out, in) and (rows, in)."""
-    fan_in, fan_out = weight.shape[1], weight.shape[0]
+    fan_in = weight.shape[1]
+    fan_out = weight.shape[0]
     if fan_in and len(into):
         sizes = fan_in, len(into), fan_out, fan_in, d_out.shape[1], fan_in
         gemm(blas, (AS_IT_LIES, AS_IT_LIES), sizes, weight, d_out, into.dtype.type(beta), into)

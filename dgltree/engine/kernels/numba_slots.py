@@ -16,7 +16,8 @@ from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.numba_compile import compile_kernel, copy, exponential, is_compiled, sigmoid
 from dgltree.engine.kernels.numba_product import multiply, multiply_back
 
-HALF_SQRT, INVERSE_SQRT = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)  # sqrt(1/2) and the density of N(0, 1) at 0
+HALF_SQRT = math.sqrt(0.5)
+INVERSE_SQRT = 1 / math.sqrt(2 * math.pi)  # sqrt(1/2) and the density of N(0, 1) at 0
 
 
 @compile_kernel
@@ -41,7 +42,8 @@ def forward(counts, gelu, blas, eps, x, M, pi, weights, masks, kept, out):
             combine(
                 gates[row], below[row], M[row], x[k], pi[row], norm, norm_bias, eps, normal[row], rstd[row:], out[row]
             )
-        start, before = stop, count
+        start = stop
+        before = count
 
 
 @compile_kernel
@@ -53,7 +55,8 @@ def backward(counts, gelu, blas, x, M, pi, weights, masks, kept, d, grads):
     d_x, d_hidden, d_gates, d_M, d_pi, d_h, d_below = grads
     stop = len(M)
     for slot in range(len(counts) - 1, -1, -1):
-        count, before = counts[slot], counts[slot - 1] if slot else 0
+        count = counts[slot]
+        before = counts[slot - 1] if slot else 0
         start = stop - count
         for k in range(count):
             row = start + k
@@ -96,10 +99,13 @@ def add(into, rows):
 @compile_kernel
 def activate(gelu, hidden, mask, active):
     """relu or GELU of the product with W_1, times the mask; ``active`` may be ``hidden`` for relu without a mask."""
-    zero, half, one = hidden.dtype.type(0), hidden.dtype.type(0.5), hidden.dtype.type(1)
+    zero = hidden.dtype.type(0)
+    half = hidden.dtype.type(0.5)
+    one = hidden.dtype.type(1)
     root = hidden.dtype.type(HALF_SQRT)
     for row in range(len(hidden)):
-        v, a = hidden[row], active[row]
+        v = hidden[row]
+        a = active[row]
         if gelu:
             for j in range(len(v)):
                 a[j] = half * v[j] * (one + math.erf(v[j] * root))
@@ -112,11 +118,15 @@ def activate(gelu, hidden, mask, active):
 @compile_kernel
 def activate_back(gelu, hidden, mask, active, d):
     """The gradient before the activation, from that of its result, in place."""
-    zero, half, one = hidden.dtype.type(0), hidden.dtype.type(0.5), hidden.dtype.type(1)
-    root, density = hidden.dtype.type(HALF_SQRT), hidden.dtype.type(INVERSE_SQRT)
+    zero = hidden.dtype.type(0)
+    half = hidden.dtype.type(0.5)
+    one = hidden.dtype.type(1)
+    root = hidden.dtype.type(HALF_SQRT)
+    density = hidden.dtype.type(INVERSE_SQRT)
     enter(d, mask, d)
     for row in range(len(hidden)):
-        v, d_v = hidden[row], d[row]
+        v = hidden[row]
+        d_v = d[row]
         if gelu:
             for j in range(len(v)):
                 d_v[j] *= half * (one + math.erf(v[j] * root)) + v[j] * density * exponential(-half * v[j] * v[j])
@@ -129,10 +139,14 @@ def activate_back(gelu, hidden, mask, active, d):
 def combine(a, below, right, x, pi, weight, bias, eps, normal, rstd, out):
     """x + pi (h - x) of one row, whose pre-activations become gates, in place."""
     n = len(out)
-    size, one = out.dtype.type(n), out.dtype.type(1)
+    size = out.dtype.type(n)
+    one = out.dtype.type(1)
     for j in range(3 * n):
         a[j] = sigmoid(a[j])
-    g_1, g_2, c, u = a[:n], a[n : 2 * n], a[2 * n : 3 * n], a[3 * n :]
+    g_1 = a[:n]
+    g_2 = a[n : 2 * n]
+    c = a[2 * n : 3 * n]
+    u = a[3 * n :]
     mean = out.dtype.type(0)
     for j in range(n):
         normal[j] = g_1[j] * below[j] + g_2[j] * right[j] + c[j] * u[j]
@@ -144,7 +158,8 @@ def combine(a, below, right, x, pi, weight, bias, eps, normal, rstd, out):
         variance += normal[j] * normal[j]
     scale = one / np.sqrt(variance / size + out.dtype.type(eps))
     rstd[0] = scale
-    near_x, rest = pi < 0.5, one - pi
+    near_x = pi < 0.5
+    rest = one - pi
     for j in range(n):
         normal[j] *= scale
         h = normal[j] * weight[j] + bias[j]
@@ -158,9 +173,17 @@ def combine_back(
 ):  # fmt: skip
     """The gradients of one row. That of x is added; ``d_h`` is that of the LayerNorm's result."""
     n = len(d)
-    size, one, rest = d.dtype.type(n), d.dtype.type(1), d.dtype.type(1) - pi
-    g_1, g_2, c, u = a[:n], a[n : 2 * n], a[2 * n : 3 * n], a[3 * n :]
-    d_g_1, d_g_2, d_c, d_u = d_a[:n], d_a[n : 2 * n], d_a[2 * n : 3 * n], d_a[3 * n :]
+    size = d.dtype.type(n)
+    one = d.dtype.type(1)
+    rest = d.dtype.type(1) - pi
+    g_1 = a[:n]
+    g_2 = a[n : 2 * n]
+    c = a[2 * n : 3 * n]
+    u = a[3 * n :]
+    d_g_1 = d_a[:n]
+    d_g_2 = d_a[n : 2 * n]
+    d_c = d_a[2 * n : 3 * n]
+    d_u = d_a[3 * n :]
     mean = along = of_pi = d.dtype.type(0)
     for j in range(n):
         of_pi += d[j] * (normal[j] * weight[j] + bias[j] - x[j])
@@ -191,20 +214,21 @@ class SlotKernel:
 
     @staticmethod
     def forward(counts: Tensor, gelu: bool, eps: float, *arguments: Any) -> None:
-        """As the function above."""
+        """The compiled ``forward`` of this file, of tensors."""
         blas = product_address(arguments[-1].dtype)
         forward(counts.numpy(), gelu, blas, eps, *map(_arrays, arguments))
 
     @staticmethod
     def backward(counts: Tensor, gelu: bool, *arguments: Any) -> None:
-        """As the function above."""
+        """The compiled ``backward`` of this file, of tensors."""
         blas = product_address(arguments[0].dtype)
         backward(counts.numpy(), gelu, blas, *map(_arrays, arguments))
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward_too: bool, compile_it: bool) -> bool:
         """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
-        some, row = torch.empty(0, 0, dtype=dtype).numpy(), torch.empty(0, dtype=dtype).numpy()
+        some = torch.empty(0, 0, dtype=dtype).numpy()
+        row = torch.empty(0, dtype=dtype).numpy()
         counts = np.empty(0, np.int64)
         read = some, some, row, (some, some, row, row, row), (some, some), (*[some] * 6, row)
         needed: list[tuple[Any, tuple[Any, ...]]] = [(forward, (counts, False, 0, 0.0, *read, some))]

@@ -13,7 +13,7 @@ from dgltree.engine.kernels.triton_parts import tanh
 VARYING = ["start", "count", "slots", "base", "earlier", "count_earlier", "opened", "later", "count_later", "opens"]
 """Numbers of a word, not to be compiled for where they are 1 or a multiple of 16."""
 LEAST_MASK, LEAST_SUM = tl.constexpr(1e-5), tl.constexpr(1e-12)
-"""As in :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`."""
+"""The least values of :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`."""
 
 
 @triton.jit

@@ -23,7 +23,7 @@ MAX_COLUMNS = 64
 ADDED = 1024
 """Numbers that a program adds up."""
 WARPS = 4
-"""Of a program of a product."""
+"""Warps of a program of a product."""
 
 
 class TritonKernel:
@@ -68,8 +68,15 @@ class TritonKernel:
         children, one = zero.repeat(arity), zero + 1
         states = States(torch.zeros(2, n, **where), torch.zeros(2, depth, n, **where), 0, children)
         chunks = MapChunks(first=0, stop=1, matrix=0, slot=0)
-        tile = torch.cat([one, one, zero, zero, zero])
-        tiles = Tiles(zero.repeat(6), tile, [0, 1], torch.cat([zero, one]), torch.cat([zero, one]), zero, [chunks])
+        tiles = Tiles(
+            rows=zero.repeat(6),
+            tiles=torch.cat([one, one, zero, zero, zero]),
+            steps=[0, 1],
+            chunks=torch.cat([zero, one]),
+            firsts=torch.cat([zero, one]),
+            edges=zero,
+            maps=[chunks],
+        )
         kernel = cls(options, states, tiles, torch.ones(2 * dropped, n, **where), True, precision)
         row = torch.zeros(1, width, **where)
         gates = Gates(row, torch.zeros(1, width, arity * n, **where), row.clone(), arity, False)
@@ -122,7 +129,7 @@ class TritonKernel:
         self._rows(leaves, arguments, constants, None)((len(d_h), 1, 1))
 
     def gradients(self, chunks: MapChunks, gates: Gates) -> tuple[Tensor, Tensor]:
-        """Those of a map's weight and bias, when all steps are done: partial sums of chunks of rows, added in order."""
+        """The gradients of a map's weight and bias, when all steps are done: sums of chunks of rows, added in order."""
         tiles, (h, _, _, children) = self._tiles, self._states
         (matrices, width, inputs), side = gates.weight.shape, self._columns
         count = chunks.stop - chunks.first
@@ -155,7 +162,7 @@ class TritonKernel:
         return multiply, rows, triton.cdiv(width, self._columns)
 
     def _start_rows_back(self, gates: Gates) -> tuple[Launch, Launch, int]:
-        """The same backward: rows, products."""
+        """What the backward pass launches at a step: rows, products."""
         sent, (_, memory, base, children), tiles = self._sent, self._states, self._tiles
         width = gates.pre.shape[1]
         arguments = (

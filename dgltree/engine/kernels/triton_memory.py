@@ -23,7 +23,7 @@ INPUTS = 16
 """Inputs of a product that are read at a time."""
 MAX_COLUMNS = 64
 MAX_ELEMENTS = 1024
-"""Of a tile of slots by columns: with 2,048 its gradients take all 255 registers of a thread, in float64 more."""
+"""Elements of a tile of slots by columns: with 2,048 gradients take all 255 registers of a thread, in float64 more."""
 
 
 class TritonMemory:

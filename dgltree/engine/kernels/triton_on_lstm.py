@@ -131,7 +131,7 @@ def places(k, count, size, C: tl.constexpr):
 
 
 def warps(elements: int) -> int:
-    """Of a program with a tile of so many elements: four for each thread."""
+    """Warps of a program with a tile of so many elements: four for each thread."""
     return min(MAX_WARPS, max(1, elements // 128))
 
 
@@ -146,16 +146,16 @@ class TritonONLSTM:
         self._forward = self._launch(forward, *arguments)
 
     def forward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.forward` by Triton."""
         start, stop, first, earlier = self._rows.bounds[t]
         self._forward((stop - start, 1, 1), start, first, earlier)
 
     def start_backward(self, given: LayerGradients) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.start_backward` by Triton."""
         self._backward = self._launch(backward, self._rows.gates, self._rows.cells, self._present, *given)
 
     def backward(self, t: int) -> None:
-        """As :meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward`."""
+        """:meth:`dgltree.encoders.latent.on_lstm.TorchSteps.backward` by Triton."""
         start, stop, first, earlier = self._rows.bounds[t]
         self._backward((stop - start, 1, 1), start, first, earlier)
 

@@ -19,7 +19,7 @@ HALF_SQRT, INVERSE_SQRT = tl.constexpr(math.sqrt(0.5)), tl.constexpr(1 / math.sq
 """sqrt(1/2) and the density of N(0, 1) at 0."""
 
 WARPS = 8
-"""Of a program: with 4 a thread has not enough registers for tiles of 64 columns."""
+"""Warps of a program: with 4 a thread has not enough registers for tiles of 64 columns."""
 
 
 @triton.jit

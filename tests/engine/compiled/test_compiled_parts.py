@@ -97,7 +97,7 @@ def parts_of(sizes: list[int], **options: Any) -> list[int]:
     """How many rows each part has."""
     edges, count = forest(sizes)
     plan_rows = rows_of(topo_plan((edges, {"h": torch.zeros(count)}), **options))
-    low, high, _, part = plan_rows.bunches.T
+    low, high, _, part = plan_rows.bunches
     return np.bincount(part, high - low).astype(int).tolist()
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dgltree.cells.compose import COMPOSITIONS, Compose, GatedRecursive, GELUGatedRecursive, Rows
+from dgltree.cells.compose import COMPOSITIONS, Compose, GatedRecursive, GELUGatedRecursive, Map
 from dgltree.engine.autograd import differentiable_gradients
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.dispatch import step_kernel
@@ -343,7 +343,7 @@ def draw_masks(cell: Compose, M: Tensor) -> tuple[Tensor, Tensor]:
     return below, active
 
 
-def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Rows]]:
+def _drops(mask: Tensor, counts: list[int]) -> list[dict[str, Map]]:
     """A function that multiplies by the part of a mask, as an argument of each slot; none for a mask without rows."""
     if not len(mask):
         return [{}] * len(counts)
