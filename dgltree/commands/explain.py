@@ -1,7 +1,7 @@
 """``dgltree explain``: which subtrees decide a model's predictions."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.formats import FORMATS
 from dgltree.datasets.formats.source import kind_of
 from dgltree.datasets.settings import Reading
+from dgltree.read.json_schema import Schema
 from dgltree.read.json_text import write_json
 from dgltree.read.leaf_values import date_text
 from dgltree.read.text import WIDTH, brief, one_line
@@ -34,6 +35,8 @@ for half of its effect.
 """
 INDENT = "  "
 NEEDS = ("dgltree.training.trained_model",)
+Namer = Callable[[Tree], str]
+"""How a node is shown."""
 
 
 def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
@@ -58,11 +61,12 @@ def run(_: str, options: argparse.Namespace) -> int:
         raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
     with cpu_threads.computing(model.model.encoder, None, MOST_NODES):
         explained = model.explain(examples)
+    namer = _namer(model)
     for place, (name, found) in enumerate(zip(names, explained, strict=True)):
         if options.json:
-            print(write_json(_record(name, found, model, options.top)))
+            print(write_json(_record(name, found, model, options.top, namer)))
         else:
-            print(("\n" if place else "") + _text(name, found, model, options.top))
+            print(("\n" if place else "") + _text(name, found, model, options.top, namer))
     if options.picture:
         _draw(explained[0], model, Path(options.picture))
     return 1 if failed else 0
@@ -123,7 +127,7 @@ def _is_file(text: str) -> bool:
     return False
 
 
-def _record(name: str, found: "Explanation", model: "TrainedModel", top: int) -> dict[str, Any]:
+def _record(name: str, found: "Explanation", model: "TrainedModel", top: int, namer: Namer) -> dict[str, Any]:
     probability = {"probability": found.support} if model.classes else {}
     return {
         "tree": name,
@@ -135,8 +139,8 @@ def _record(name: str, found: "Explanation", model: "TrainedModel", top: int) ->
                 "node": each.node,
                 "effect": each.effect,
                 **({"log_odds": each.evidence} if model.classes else {}),
-                **({} if model.reading.schema is None else {"path": each.tree.function}),
-                "subtree": _brief(each.tree, model),
+                **({} if namer is name_of else {"path": each.tree.function}),
+                "subtree": _brief(each.tree, namer),
             }
             for each in found.ranked[:top]
         ],
@@ -149,23 +153,28 @@ def _of_column(each: "ColumnEffect", model: "TrainedModel") -> dict[str, Any]:
     return {"column": each.name, "value": each.value, "effect": each.effect, **log_odds}
 
 
-def _text(name: str, found: "Explanation", model: "TrainedModel", top: int) -> str:
+def _brief(tree: Tree, namer: Namer) -> str:
+    """A subtree as one line: of a document its root."""
+    return brief(tree) if namer is name_of else namer(tree)
+
+
+def _text(name: str, found: "Explanation", model: "TrainedModel", top: int, namer: Namer) -> str:
     listed = found.ranked[:top]
     what = "points\tlog-odds" if model.classes else "effect"
     lines = [f"{name}: {_answer(found, model)}", "", f"rank\t{what}\tsubtree"]
     for i, each in enumerate(listed):
         log_odds = f"\t{each.evidence:+.2f}" if model.classes else ""
-        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(_brief(each.tree, model), WIDTH)}")
+        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{one_line(_brief(each.tree, namer), WIDTH)}")
     if found.columns:
         lines += ["", f"{what}\tcolumn"]
     for column in sorted(found.columns, key=lambda each: -abs(each.evidence)):
         log_odds = f"\t{column.evidence:+.2f}" if model.classes else ""
         value = "missing" if column.value is None else f"= {column.value}"
         lines.append(f"{_number(column, model)}{log_odds}\t{one_line(f'{column.name} {value}', WIDTH)}")
-    return "\n".join([*lines, *_drawn(found, model, listed)])
+    return "\n".join([*lines, *_drawn(found, model, listed, namer)])
 
 
-def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect]") -> list[str]:
+def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect]", namer: Namer) -> list[str]:
     """A line for each node, below its parent, with its effect and its rank; an empty line before each tree."""
     ranks = {(each.side, each.node): f"[{i + 1}]" for i, each in enumerate(listed)}
     effects = {(each.side, each.node): _number(each, model) for each in found.effects}
@@ -177,29 +186,28 @@ def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect
             part, depth = stack.pop()
             stack.extend((child, depth + 1) for child in reversed(part.children))
             effect, rank = effects.get((side, node), ""), ranks.get((side, node), "")
-            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(_name(part, model), WIDTH)}")
+            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(namer(part), WIDTH)}")
             node += 1
     return lines
 
 
-def _name(node: Tree, model: "TrainedModel") -> str:
-    """A node as it is shown: of a document its path, and its value, a date as one."""
-    schema = model.reading.schema
-    if schema is None:
-        return name_of(node)
-    if node.token is None and node.value is None:
-        return node.function
-    place = schema.paths.get(node.function)
-    text = node.token
-    if node.value is not None:
-        is_date = place is not None and "date" in place.kinds and "number" not in place.kinds
-        text = date_text(node.value) if is_date else f"{node.value:g}"
-    return f"{node.function} = {text}"
+def _namer(model: "TrainedModel") -> Namer:
+    """How nodes are shown: those of a document with their paths, and dates as dates."""
+    if not isinstance(model.reading.schema, dict):
+        return name_of
+    schema = Schema.from_json(model.reading.schema)
 
+    def name(node: Tree) -> str:
+        if node.token is None and node.value is None:
+            return node.function
+        place = schema.paths.get(node.function)
+        text = node.token
+        if node.value is not None:
+            is_date = place is not None and "date" in place.kinds and "number" not in place.kinds
+            text = date_text(node.value) if is_date else f"{node.value:g}"
+        return f"{node.function} = {text}"
 
-def _brief(tree: Tree, model: "TrainedModel") -> str:
-    """A subtree as one line: of a document its root."""
-    return brief(tree) if model.reading.schema is None else _name(tree, model)
+    return name
 
 
 def _answer(found: "Explanation", model: "TrainedModel") -> str:
