@@ -1,6 +1,6 @@
 """The encoder of a training follows from the data and settings: which one, with what options and vocabulary."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,7 @@ from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.unseen import schema_of
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
-from dgltree.encoders.make import check_encoder, encoder_options
+from dgltree.encoders.make import TREE_OPTIONS, check_encoder, encoder_options
 from dgltree.models.checkpoint import WithoutInitialization, load_model
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.leaf_values import moment, number
@@ -41,6 +41,8 @@ BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
 """Options of the default encoder, from those with the most weights to those with the fewest."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
+ANY_WIDTH = 48
+"""A width that a cell may have whose numbers are divided among heads or channels."""
 PATH_LENGTH = 16
 """Edges of a node's path to the root that a Tree Transformer reads, if its width has room for them."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -173,7 +175,7 @@ class _EncoderBuilder:
         head: Callable[[int], nn.Module] | None,
     ) -> None:
         self.settings, self.name, self.given, self.head = settings, name, settings.options or {}, head
-        self.cell = _small_cell(name)
+        self.cell = _example_of(name, settings.hidden_size or ANY_WIDTH, self.given)
         if self.cell is not None and settings.vectors and not settings.input_size:
             raise ValueError("vectors needs an input_size: the width of the vectors in the file")
         if settings.nodes and self.given.get("pooling"):
@@ -267,16 +269,20 @@ def _sized(choosing: _EncoderBuilder) -> tuple[EncoderChoice, bool]:
     return choice, choosing.settings.encoder is not None or choosing.weights(choice) <= room
 
 
-def _small_cell(name: str) -> Cell | None:
-    """The smallest cell of a name, as its class alone does not say its default options; None for a sequence encoder.
+def _example_of(name: str, width: int, given: Mapping[str, Any]) -> Cell | None:
+    """A cell of a name, as its class alone does not say its default options; None for a sequence encoder.
 
-    Raises ``ValueError`` for another name.
+    Raises ``ValueError`` for another name, and what the cell raises.
     """
-    if name in CELLS:
-        kind = CELLS[name]
-        return kind(Vocabulary([("f", ANY_ARITY if kind.any_arity else 1)], ["x"]), 1)
-    check_encoder(name)
-    return None
+    if name not in CELLS:
+        check_encoder(name)
+        return None
+    kind = CELLS[name]
+    vocabulary = Vocabulary([("f", ANY_ARITY if kind.any_arity else 1)], ["x"])
+    try:
+        return kind(vocabulary, width)
+    except (ValueError, AssertionError):  # its defaults do not fit this width; what was asked for may
+        return kind(vocabulary, width, **{option: given[option] for option in given if option not in TREE_OPTIONS})
 
 
 def widest(made: Callable[[int], tuple[Made, int]], room: int) -> tuple[Made, int, bool]:

@@ -75,6 +75,21 @@ def test_later_documents_are_compared_with_the_schema(folder: Path, capsys: pyte
     assert "schema" not in capsys.readouterr().err
 
 
+def test_a_group_that_no_document_has_is_refused_and_is_no_digest(folder: Path, tmp_path: Path) -> None:
+    logs = str(folder / "logs.jsonl")
+    for place in ("nosuch", "label:^(zzz)"):
+        with pytest.raises(ValueError, match=r"--group-by is '.*', which no record has"):
+            TreeDataset.from_file(logs, tree="tree", group_by=place, cached=False)
+    assert len(set(TreeDataset.from_file(logs, cached=False).groups)) > 100  # by which splits are dealt
+    with pytest.raises(ValueError, match="--group-by is 'nosuch', which no record has"):
+        TrainedModel.load(folder / "model").dataset(TreeDataset.from_file(logs, group_by="nosuch", cached=False))
+    values = documents(log_record, 4)
+    rows = [{"tree": value, "label": "a", **({"month": "5"} if k else {})} for k, value in enumerate(values)]
+    (tmp_path / "half.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = TreeDataset.from_file(tmp_path / "half.jsonl", tree="tree", group_by="month", cached=False)
+    assert list(data.groups) == [None, "5", "5", "5"]
+
+
 def test_orders_change_no_answer(folder: Path) -> None:
     model, values = TrainedModel.load(folder / "model"), documents(log_record, 20, seed=2)
     random = Random(0)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dgltree import Vocabulary
+from dgltree import TreeDataset, Vocabulary, read_infix
 from dgltree.cells import CELLS, TreeRNN
+from dgltree.training.encoder_choice import choose_encoder
+from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import modules, register
 
 FILE = """\
@@ -54,3 +56,25 @@ def test_what_is_no_cell_of_ones_own_is_refused(text: str, message: str, tmp_pat
     path.write_text(FILE.format(name="tree_lstm"), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         register(text.format(file=path))
+
+
+class InHeads(TreeRNN):
+    """Whose width is divided among heads."""
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, heads: int = 3, **options: object) -> None:
+        if hidden_size % heads:
+            raise ValueError(f"hidden_size is {hidden_size}; {heads} heads must divide it")
+        super().__init__(vocabulary, hidden_size, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"hidden_size": 6}, {"hidden_size": 8, "options": {"heads": 4}}, {"hidden_size": 8}]
+)
+def test_a_cell_is_only_made_at_widths_that_were_asked_for(options: dict) -> None:
+    data = TreeDataset([read_infix("x + y"), read_infix("x*y")] * 10, ["a", "b"] * 10)
+    settings = FitOptions(encoder=register(InHeads), **options)
+    if options == {"hidden_size": 8}:
+        with pytest.raises(ValueError, match="hidden_size is 8; 3 heads must divide it"):
+            choose_encoder(data, settings)
+    else:
+        assert choose_encoder(data, settings).hidden_size == options["hidden_size"]

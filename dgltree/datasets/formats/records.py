@@ -188,7 +188,7 @@ class Records(Format):
             printable(label, "label")  # one that was in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
-        if group is None and reading.schema is not None:
+        if reading.schema is not None and not reading.group_by:
             group = self._document_digest(fields)
         if name is None and item.file:
             name = f"{item.file}:{item.line}"
