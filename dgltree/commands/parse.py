@@ -1,9 +1,9 @@
-"""``dgltree parse``: the trees that a language model finds over plain sentences."""
+"""``dgltree parse``: the trees that a language model, or an encoder that ``fit`` trained, finds over sentences."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.options import STDIN, check_input, check_output_folder, option_parser
 from dgltree.read.bracket import write_unlabelled
@@ -11,6 +11,8 @@ from dgltree.read.text import decode, one_line
 from dgltree.read.words import normalize_word, plain_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dgltree.models.language_model import LanguageModel
     from dgltree.trees.tree import Tree
 
@@ -18,9 +20,11 @@ EXAMPLES = """\
 examples:
   dgltree parse model.safetensors sentences.txt > trees.txt
   echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
+  dgltree parse runs/trees new.tsv > trees.txt
 
-Prints one tree per line, in order; for a sentence without words the line is empty. Punctuation is left out. A word that
-the model does not know is read as <unk>.
+Prints one tree per line, in order. Of a language model, a sentence without words has an empty line, punctuation is left
+out, and a word that the model does not know is read as <unk>. A folder of 'dgltree fit', whose encoder finds trees as
+gumbel_tree does, reads FILE as in its training, and prints unknown words as <unk>.
 """
 MOST_PICTURES = 100
 
@@ -38,7 +42,9 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
 
 
 def run(_: str, options: argparse.Namespace) -> int:
-    """Run the command; the exit code."""
+    """Run the command; the exit code is 1 if a record could not be read."""
+    if Path(options.model).is_dir():
+        return _of_folder(options)
     from dgltree.models.language_model import load_language_model
     from dgltree.training import cpu_threads
 
@@ -59,12 +65,62 @@ def run(_: str, options: argparse.Namespace) -> int:
     return 0
 
 
+def _of_folder(options: argparse.Namespace) -> int:
+    """Print the trees that the encoder of a training finds. Raises ``ValueError`` for one that finds none."""
+    from dgltree.commands.reports import report_bad
+    from dgltree.datasets.tree_dataset import TreeDataset
+    from dgltree.models.tree_model import evaluating
+    from dgltree.training import cpu_threads
+    from dgltree.training.model_files import check_answers
+    from dgltree.training.trained_model import TrainedModel
+
+    if options.layer is not None:
+        raise ValueError("--layer is for a language model; an encoder of 'dgltree fit' finds one tree")
+    check_answers(options.model)
+    model = TrainedModel.load(options.model)
+    if not model.model.encoder.induces_trees:
+        raise ValueError(f"{options.model}: its encoder finds no trees; gumbel_tree, beam_tree and ordered_memory do")
+    given = TreeDataset.from_file(options.file, cached=False, named=False, **model.reading.to_json())
+    data = model.dataset(given)
+    report_bad(options.file, data.bad)
+    found: list[Tree] = []
+    with cpu_threads.limit_threads(options.threads), evaluating(model.model):
+        for part in model.batches(data, baseline=False):
+            found += _over_words(model.model.encoder, part.trees)
+    for tree in found:
+        print(write_unlabelled(tree))
+    if options.out:
+        _draw(found, options.out)
+    return 1 if data.bad else 0
+
+
+def _over_words(encoder: Any, batch: Any) -> "Iterator[Tree]":
+    """The trees that an encoder finds, over the words alone: it may also read brackets and names of inner nodes."""
+    from dgltree.encoders.sequence.linearization import symbol_names
+    from dgltree.induction.binary_trees import without_tokens
+
+    names = symbol_names(encoder.vocabulary)
+    first_word = len(names) - len(encoder.vocabulary.tokens)
+    sequences = encoder.plan(batch, share=False)
+    words: list[list[str]] = []
+    for ids, length in zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True):
+        words.append([names[i] if i >= first_word else "" for i in ids[:length]])
+    for tree in encoder.encoded(sequences).parse.trees(words):
+        yield without_tokens(tree, [""])
+
+
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(
-        "parse", "Find trees over plain sentences by the syntactic distances of an ON-LSTM.", EXAMPLES
+        "parse",
+        "Find trees over sentences: by an ON-LSTM's syntactic distances, or an encoder that finds trees.",
+        EXAMPLES,
     )
-    parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
-    parser.add_argument("file", metavar="FILE", help="sentences, one per line; - reads standard input")
+    parser.add_argument(
+        "model", metavar="MODEL", help="model.safetensors of a language model, or the folder that 'dgltree fit' wrote"
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="sentences, one per line, or of a folder trees; - reads standard input"
+    )
     parser.add_argument(
         "--layer",
         type=int,

@@ -592,20 +592,25 @@ class _PathCounts:
         return items is not None and items.kinds(amounts) == ("number",)
 
 
-def infer_schema(documents: Callable[[], Iterable[Any]], *, numbers: bool = True, dates: bool = True) -> Schema:
+def infer_schema(
+    documents: Iterable[Any] | Callable[[], Iterable[Any]], *, numbers: bool = True, dates: bool = True
+) -> Schema:
     """The schema of some documents.
 
     Objects at a path with more than ``MAX_KEYS`` different keys are maps, whose keys and values are then looked at as
     those of a list of pairs; for each level of these the documents are read once more.
 
     Args:
-        documents: gives them from the beginning at each call, their numbers as they are written
-            (``load_json(text, numbers_as_text=True)``).
+        documents: dictionaries; or, of more than fit into memory, a function that gives them from the beginning at each
+            call, their numbers as they are written (``load_json(text, numbers_as_text=True)``).
         numbers: whether a path may be of the kind ``number``.
         dates: whether it may be of the kind ``date``.
 
     Raises ``ValueError`` for a document that is no object, and for none.
     """
+    if not callable(documents):
+        held = [load_json(json.dumps(document), numbers_as_text=True) for document in documents]
+        return infer_schema(lambda: held, numbers=numbers, dates=dates)
     maps: set[str] = set()
     while True:
         root = _PathCounts(ROOT, (), None)

@@ -147,6 +147,7 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
         ("trees.jsonl", '{"ast": "x"}\n', "no column 'tree', only 'ast'; name the column of the trees with --tree"),
         ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
+        ("one.json", '{"a": 1, "b": [1, 2]}', "a lone JSON object: if it is one document, name --notation json_object"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],
 )
@@ -192,3 +193,9 @@ def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
         match=r"no files of trees in this folder; \.conllu, \.py, \.c, \.cpp, \.java, \.js, \.xml, \.html, \.nwk",
     ):
         open_format(tmp_path, Reading())
+
+
+def test_a_folder_of_documents_says_how_to_write_them(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    with pytest.raises(ValueError, match=r"it holds 1 \.json; write JSON documents into one \.jsonl file, one per line"):
+        TreeDataset.from_file(tmp_path, cached=False)

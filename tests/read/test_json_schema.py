@@ -322,3 +322,10 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path) -> None:
         Schema([PathSchema("$", ("object",)), *[PathSchema("$.a", ("text",))] * 2])
     with pytest.raises(ValueError, match="no documents"):
         infer_schema(list)
+
+
+def test_a_schema_of_dictionaries_is_that_of_their_texts() -> None:
+    values = documents(package, 40)
+    texts = [json.dumps(value) for value in values]
+    of_texts = infer_schema(lambda: (load_json(text, numbers_as_text=True) for text in texts))
+    assert infer_schema(iter(values)).to_json() == infer_schema(values).to_json() == of_texts.to_json()

@@ -90,6 +90,18 @@ def test_a_group_that_no_document_has_is_refused_and_is_no_digest(folder: Path, 
     assert list(data.groups) == [None, "5", "5", "5"]
 
 
+def test_documents_are_explained_by_their_paths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = documents(log_record, 1)[0]
+    given = [str(folder / "model"), str(folder / "logs.jsonl"), "--first", "1", "--top", "40"]
+    assert main(["explain", *given]) == 0
+    out = capsys.readouterr().out
+    assert f"$.level = {first['level']}" in out
+    assert main(["explain", *given, "--json"]) == 0
+    [line] = capsys.readouterr().out.splitlines()
+    effects = {each["path"]: each["subtree"] for each in json.loads(line)["effects"]}
+    assert effects["$.level"] == f"$.level = {first['level']}"
+
+
 def test_orders_change_no_answer(folder: Path) -> None:
     model, values = TrainedModel.load(folder / "model"), documents(log_record, 20, seed=2)
     random = Random(0)

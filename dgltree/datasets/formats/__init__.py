@@ -91,9 +91,9 @@ def _of_folder(path: Path) -> type[Format]:
         found = {known: suffixes for known, suffixes in found.items() if _has_own(known, path)}
     if not found:
         read = ", ".join(suffix for known in FORMATS if known.folders for suffix in known.suffixes[:1])
-        raise ValueError(
-            f"{path}: no files of trees in this folder; {read} files are read, and it holds {kinds_in(path)}"
-        )
+        kinds = kinds_in(path)
+        way = "; write JSON documents into one .jsonl file, one per line, with their labels" if ".json" in kinds else ""
+        raise ValueError(f"{path}: no files of trees in this folder; {read} files are read, and it holds {kinds}{way}")
     if len(found) > 1:
         raise ValueError(
             f"{path}: the folder contains several kinds of files, {' and '.join(found.values())}; give a folder with "

@@ -121,3 +121,27 @@ def test_dgltree_parse_refuses_in_one_line(folder: Path, tmp_path: Path, capsys:
     assert "--layer is 4; the model has layers 1 to 3" in capsys.readouterr().err
     assert dgltree_main(["parse", str(folder / "lstm.safetensors"), str(file)]) == 1
     assert "which have no distances" in capsys.readouterr().err
+
+
+def test_parse_prints_the_trees_of_an_encoder_that_fit_trained_over_words_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nouns = [("cat", "a"), ("dog", "b")] * 15
+    rows = [f"the {noun} sees the sentence w{i // 2}\t{label}" for i, (noun, label) in enumerate(nouns)]
+    table = tmp_path / "sentences.tsv"
+    table.write_text("tree\tlabel\n" + "\n".join(rows) + "\n")
+    how = ["--notation", "words", "--hidden-size", "8", "--epochs", "1", "--no-baseline", "--no-cache"]
+    for name in ("gumbel_tree", "tree_lstm"):
+        more = ["--options", '{"typed": false}'] if name == "tree_lstm" else []
+        assert dgltree_main(["fit", str(table), "--encoder", name, *how, *more, "--out", str(tmp_path / name)]) == 0
+    (tmp_path / "new.txt").write_text("the sentence sees a cat\nthe dog\n")
+    capsys.readouterr()
+    assert dgltree_main(["parse", str(tmp_path / "gumbel_tree"), str(tmp_path / "new.txt")]) == 0
+    trees = [words_of(read_unlabelled(line)) for line in capsys.readouterr().out.splitlines()]
+    assert trees == [["the", "sentence", "sees", "<unk>", "cat"], ["the", "dog"]]
+    for model, more, message in [
+        ("tree_lstm", [], "its encoder finds no trees"),
+        ("gumbel_tree", ["--layer", "1"], "--layer is for a language model"),
+    ]:
+        assert dgltree_main(["parse", str(tmp_path / model), str(tmp_path / "new.txt"), *more]) == 1
+        assert message in capsys.readouterr().err
