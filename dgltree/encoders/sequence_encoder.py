@@ -92,6 +92,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
                 raise TypeError(f"SequenceEncoder({core!r}, ...) needs a hidden_size")
             check_options(f"SequenceEncoder({core!r}, ...)", options, sequence_options(kind))
             core = kind.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
+            if "hidden_size" not in core.config:
+                raise ValueError(f"{kind.__name__} must hand hidden_size to super().__init__ with its other options")
         elif hidden_size is not None or options:
             raise TypeError(
                 f"a core has its own options: give {', '.join(options) or 'hidden_size'} to {kind.__name__}"
@@ -214,13 +216,19 @@ class SequenceEncoder(Encoder, VocabularySigned):
 
 
 def sequence_options(core: type[SequenceCore]) -> list[str]:
-    """The options of an encoder with such a core: its own, the core's, and those of the core's base classes."""
+    """The options of an encoder with such a core: its own, the core's, and those of the core's base classes.
+
+    Of the core's own class they are all parameters but ``size`` and ``hidden_size``, of the others those by keyword.
+    """
     names: dict[str, None] = {}
     for kind in (SequenceEncoder, *core.__mro__):
         if "__init__" not in vars(kind):
             continue
         for parameter in signature(vars(kind)["__init__"]).parameters.values():
-            if parameter.kind is Parameter.KEYWORD_ONLY:
+            is_own = kind is core and parameter.name not in ("self", "size", "hidden_size")
+            if parameter.kind is Parameter.KEYWORD_ONLY or (
+                is_own and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+            ):
                 names[parameter.name] = None
     return list(names)
 

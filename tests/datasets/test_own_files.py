@@ -197,5 +197,7 @@ def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_of_documents_says_how_to_write_them(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": 1}')
-    with pytest.raises(ValueError, match=r"it holds 1 \.json; write JSON documents into one \.jsonl file, one per line"):
+    with pytest.raises(
+        ValueError, match=r"it holds 1 \.json; write JSON documents into one \.jsonl file, one per line"
+    ):
         TreeDataset.from_file(tmp_path, cached=False)

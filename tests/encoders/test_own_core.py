@@ -53,3 +53,25 @@ def test_it_induces_trees_and_its_options_are_named() -> None:
     ]
     with pytest.raises(ValueError, match=r"bag has no option 'layers'; its options are order, joint, scale"):
         make_encoder("bag", VOCABULARY, 5, layers=2)
+
+
+class Positional(BagOfWords):
+    """Whose options may be given by position, and which forgets its width if it has no depth."""
+
+    def __init__(self, size: int, hidden_size: int, depth: int = 1, max_length: int | None = None) -> None:
+        super().__init__(size, hidden_size, max_length=max_length)
+        self.config = {"depth": depth, "max_length": max_length}
+        if depth:
+            self.config["hidden_size"] = hidden_size
+
+
+def test_options_may_be_given_by_position_and_a_core_that_keeps_no_width_is_refused_when_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SEQUENCE_ENCODERS, "positional", Positional)
+    encoder = make_encoder("positional", VOCABULARY, 5, depth=2)
+    model = TreeModel(encoder, ClassifierReadout(5, 3), ["a", "b", "c"])
+    dgltree.save(model, tmp_path / "model")
+    assert dgltree.load(tmp_path / "model").encoder.config == encoder.config
+    with pytest.raises(ValueError, match=r"Positional must hand hidden_size to super\(\).__init__"):
+        make_encoder("positional", VOCABULARY, 5, depth=0)
