@@ -14,7 +14,7 @@ from dgltree.commands.main import main
 from dgltree.read.bracket import read_treebank
 from dgltree.read.sexpr import read_sexpr
 from dgltree.training.explaining import Effect, Explanation
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, name_of
 
 COUNT = 240
 
@@ -214,5 +214,5 @@ def test_each_tree_of_a_pair_is_drawn_with_its_own_effects() -> None:
         for side, (tree, effect) in enumerate(zip(trees, (0.25, -0.5), strict=True))
     )
     found = Explanation(trees, torch.tensor([0.1, 0.9]), "yes", 0.9, effects)
-    lines = _drawn(found, SimpleNamespace(classes=("no", "yes")), found.ranked)  # type: ignore[arg-type]
+    lines = _drawn(found, SimpleNamespace(classes=("no", "yes")), found.ranked, name_of)  # type: ignore[arg-type]
     assert [line.split() for line in lines] == [[], ["f"], ["+25.0", "[2]", "a"], [], ["g"], ["-50.0", "[1]", "b"]]

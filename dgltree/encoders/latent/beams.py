@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 
 from dgltree.encoders.latent.choice import LOG_EPSILON, gumbel, leftmost_best, log_probabilities, shrink, tolerance
 from dgltree.encoders.latent.joining_core import sort_on_cpu
-from dgltree.encoders.latent.nodes import BeamNumbers, Choice, Nodes, Store, Table
+from dgltree.encoders.latent.nodes import BeamNumbers, Choice, Nodes, RowStore, Table
 from dgltree.engine.autograd import once_differentiable
 from dgltree.engine.kernels.dispatch import step_kernel
 from dgltree.engine.kernels.kernel import are_taken
@@ -437,7 +437,7 @@ class _ChooseByKernel(torch.autograd.Function):
         kernel: "type[BeamKernel]",
         order: Tensor,
         total: Tensor,
-        scores: Store,
+        scores: RowStore,
         pairs: Tensor,
         candidates: Tensor,
         usable: Tensor,

@@ -44,7 +44,7 @@ class Table:
     """
 
     def __init__(self, width: int, like: Tensor, expected: int) -> None:
-        self.store = Store(like.new_empty(max(expected, 1), width))
+        self.store = RowStore(like.new_empty(max(expected, 1), width))
         self.count = 0
         self.order = torch.zeros((), device=like.device, dtype=like.dtype, requires_grad=torch.is_grad_enabled())
 
@@ -71,7 +71,7 @@ class Table:
         return _Read.apply(self.order, self.store, numbers)
 
 
-class Store:
+class RowStore:
     """The rows of a table and their gradient, for its reads and writes in a backward pass.
 
     It must not hold the table, whose order holds the graph of these: such a circle is never freed.
@@ -99,7 +99,7 @@ class _Write(torch.autograd.Function):
     """New rows (m, width) are put into a table; the result () is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor, store: Store, start: int) -> Tensor:
+    def forward(ctx: Any, values: Tensor, order: Tensor, store: RowStore, start: int) -> Tensor:
         stop = start + len(values)
         store.buffer[start:stop] = values
         ctx.store = store
@@ -117,7 +117,7 @@ class _Write(torch.autograd.Function):
 
 class _Read(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, order: Tensor, store: Store, numbers: Tensor) -> Tensor:
+    def forward(ctx: Any, order: Tensor, store: RowStore, numbers: Tensor) -> Tensor:
         ctx.save_for_backward(order)
         ctx.store = store
         ctx.numbers = numbers.flatten()
