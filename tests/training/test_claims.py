@@ -22,7 +22,8 @@ OTHERS: dict[str, Any] = {
     "token_dropout": 2.0, "min_count": 3, "unk": False, "token_parts": True, "epochs": 3, "patience": 2, "lr": 0.5,
     "warmup": 4, "halve_after": 3, "weight_decay": 0.5, "optimizer": "sgd", "beta1": 0.5, "eps": 0.5, "clip": 2.0,
     "averaging": 0.5, "token_range": 0.5, "vectors": "words.txt", "from_": "runs/other", "frozen": True,
-    "batch_nodes": 99, "seed": 5, "batch_size": 9, "device": "cpu", "devices": 2, "machines": 2, "threads": 3, "precision": "bf16-mixed",
+    "batch_nodes": 99, "seed": 5, "batch_size": 9, "device": "cpu", "devices": 2, "machines": 2, "threads": 3,
+    "precision": "bf16-mixed",
     "accumulate": 2, "max_time": "00:00:01:00", "class_weights": "balanced", "threshold": "a=0.5", "log": "csv",
     "baseline": "fast", "no_baseline": True, "split_of": "runs/other",
 }  # fmt: skip
