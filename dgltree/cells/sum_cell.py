@@ -109,8 +109,8 @@ class SumCell(Cell):
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         if x_pre is None:
             return None, None
-        width = sum(self.message_gates().values())
-        return x_pre[..., :-width], x_pre[..., -width:]
+        of_node = x_pre.shape[-1] - sum(self.message_gates().values())
+        return x_pre[..., :of_node], x_pre[..., of_node:]
 
     def no_children(self, rows: int) -> Children:
         like = next(self.maps.parameters())

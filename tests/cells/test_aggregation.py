@@ -9,8 +9,8 @@ from helpers import ANY, VOCABULARY, random_tree
 from oracle import recursion
 from torch import Tensor
 
-from dgltree import Tree, batch, plan, propagate, save
-from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, DownwardTreeLSTM, TreeLSTM
+from dgltree import Tree, Vocabulary, batch, plan, propagate, save
+from dgltree.cells import AGGREGATIONS, Aggregation, ChildSumTreeLSTM, DownwardTreeLSTM, SumCell, TreeLSTM
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.engine.aggregation import aggregation_named
 from dgltree.engine.kernels.dispatch import NoKernelError, kernels
@@ -176,3 +176,40 @@ def test_what_is_no_aggregation_is_refused(given: Any, message: str) -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             make()
+
+
+class SumOfStates(SumCell):
+    """Whose children send h itself, by no gates."""
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        self.build()
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,)}
+
+    messages = state
+
+    def message_gates(self) -> dict[str, int]:
+        return {}
+
+    def message(self, pre: Any, child: Any) -> Any:
+        return {"h": child["h"]}
+
+    def gates(self, arity: int) -> dict[str, int]:
+        return {"u": self.hidden_size}
+
+    def combine(self, pre: Any, children: Any, linear: Any) -> Any:
+        return {"h": torch.tanh(pre["u"])}
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_a_sum_of_states_without_gates_reads_inputs_too(mode: str) -> None:
+    torch.manual_seed(0)
+    cell = SumOfStates(ANY, 5, input_size=3, leaf="gates").double()
+    flat = batch(TREES, ANY)
+    with kernels(mode):
+        h = propagate(flat, cell)["h"]
+    leaves = flat.arity == 0
+    assert len(h[leaves].unique(dim=0)) == len(flat.token[leaves].unique()), "each token has a state of its own"

@@ -60,6 +60,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     is_plain = all(len(set(axes)) == len(axes) and "." not in axes for axes in names)
     if len(operands) != len(names) or not is_plain or "->" not in equation or not set(output) <= set(inputs):
         return torch.einsum(equation, *operands)
+    if _broadcasts(names, operands):
+        return torch.einsum(equation, *operands)
     product = operands[0]
     axes = names[0]
     for number in range(1, len(names)):
@@ -69,6 +71,18 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         axes = kept
     product, axes = _without(product, axes, output)
     return product.permute([axes.index(name) for name in output])
+
+
+def _broadcasts(names: list[str], operands: tuple[Tensor, ...]) -> bool:
+    """Whether an axis has two sizes, one of which is 1, or whether torch has to say what is wrong with a shape."""
+    size_of: dict[str, int] = {}
+    for axes, operand in zip(names, operands, strict=True):
+        if len(axes) != operand.dim():
+            return True
+        for axis, size in zip(axes, operand.shape, strict=True):
+            if size_of.setdefault(axis, size) != size:
+                return True
+    return False
 
 
 def _product(x: Tensor, x_axes: str, y: Tensor, y_axes: str, output: str) -> Tensor:

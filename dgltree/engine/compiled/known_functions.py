@@ -1,7 +1,8 @@
 """Functions that were recorded before: their programs are found again, with the tensors that they hold now."""
 
+import weakref
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import RLock
@@ -135,7 +136,7 @@ class Memory:
         """Functions that are recorded may run passes of their own."""
         self._known: OrderedDict[Any, list[KnownFunctions]] = OrderedDict()
         self._recorded: dict[Any, int] = {}
-        self._refused: dict[Any, dict[Any, NotAProgramError]] = {}
+        self._refused: dict[Any, dict[Any, Refusal]] = {}
         """The reasons why functions have no program at all, by what they are: to run them again to see whether they do
         what they did would show those that write lists or files more made-up nodes."""
 
@@ -185,8 +186,12 @@ class Memory:
         identity = tuple(map(_identity, made_of))
         with self._lock:
             refused = self._refused.setdefault(key, {})
-            if identity in refused or len(refused) > MOST_ALIKE:
-                raise _again(refused.get(identity) or next(iter(refused.values())))
+            for gone in [each for each, refusal in refused.items() if not refusal.is_alive()]:
+                refused[object()] = refused.pop(gone)  # another function may get its ids
+            if identity in refused:
+                raise _again(refused[identity].error)
+            if len(refused) > MOST_ALIKE:
+                raise _again(next(iter(refused.values())).error)
             alike = self._known.setdefault(key, [])
             self._known.move_to_end(key)
             for place, known in enumerate(alike):
@@ -202,7 +207,7 @@ class Memory:
                 programs = new.programs(functions, met)
             except NotAProgramError as error:
                 if not new.shadows:
-                    refused[identity] = _again(error)
+                    refused[identity] = Refusal(_again(error), [_reference(each) for each in made_of])
                     raise
                 alike.insert(0, new)
                 raise
@@ -219,6 +224,26 @@ class Memory:
             oldest, _ = self._known.popitem(last=False)
             self._recorded.pop(oldest, None)
             self._refused.pop(oldest, None)
+
+
+class Refusal(NamedTuple):
+    """Why functions are no program, and whether they are still there: their ids are others' afterwards."""
+
+    error: NotAProgramError
+    references: list[Callable[[], Any]]
+
+    def is_alive(self) -> bool:
+        """Whether all of them are."""
+        return all(reference() is not None for reference in self.references)
+
+
+def _reference(function: Any) -> Callable[[], Any]:
+    """A weak reference to a function, or of a method to its object; to what has none, one that keeps it."""
+    held = function.__self__ if isinstance(function, MethodType) else function
+    try:
+        return weakref.ref(held)
+    except TypeError:
+        return lambda: held or True
 
 
 def _again(error: NotAProgramError) -> NotAProgramError:

@@ -288,6 +288,25 @@ def test_functions_that_are_refused_are_not_run_on_made_up_nodes_again() -> None
     assert seen == [2, 1, 1]
 
 
+def test_a_refusal_does_not_outlive_its_functions() -> None:
+    """Their ids are given to others, which would be refused for a reason that is not theirs."""
+
+    def made(sorts: bool) -> Callable[[Any], Fields]:
+        return lambda nodes: {"h": nodes.mailbox["m"].sort(1).values[:, 0] if sorts else nodes.mailbox["m"].sum(1)}
+
+    refused = made(sorts=True)
+    states(refused, "on")
+    identity = id(refused)
+    del refused
+    gc.collect()
+    others = []
+    while len(others) < 100 and (not others or id(others[-1]) != identity):
+        others.append(made(sorts=False))
+    if id(others[-1]) != identity:
+        pytest.skip("no other function got the id")
+    assert why_not(graph(), send, others[-1]) is None
+
+
 def test_the_log_says_once_what_was_compiled_and_what_was_not(caplog: pytest.LogCaptureFixture) -> None:
     model = net()
     with caplog.at_level(logging.DEBUG, "dgltree"):
