@@ -20,7 +20,6 @@ EXAMPLES = """\
 examples:
   dgltree parse model.safetensors sentences.txt > trees.txt
   echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
-  dgltree parse runs/trees new.tsv > trees.txt
 
 Prints one tree per line, in order. Of a language model, a sentence without words has an empty line, punctuation is left
 out, and a word that the model does not know is read as <unk>. A folder of 'dgltree fit', whose encoder finds trees as
