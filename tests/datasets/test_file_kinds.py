@@ -106,7 +106,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "broken.json": ('[{"tree": "x+y"},\n{"tree" "x"}]', "invalid JSON: line 2, column 9"),
     "numbers.json": ("[1, 2]", "found int; expected text"),
     "empty.json": ("[]", "an empty array; expected records or trees in it"),
-    "wrapped.json": ('{"data": [{"tree": "x+y"}],\n"version": 1}', "if it has the records in one of its keys, give a file with these alone"),
+    "wrapped.json": (
+        '{"data": [{"tree": "x+y"}],\n"version": 1}',
+        "if it has the records in one of its keys, give a file with these alone",
+    ),
     "empty.csv": ("", "the file is empty"),
     "table.parquet.gz": (gzip.compress(b"PAR1"), "unpack it, because Parquet is compressed itself"),
     "texts/a.md": (
