@@ -87,15 +87,20 @@ class KnownFunctions:
             catalogue.functions = None
 
     def _bind(self, entry: KnownProgram, functions: PassFunctions, numbers: set[int | None] | None) -> bool:
-        """Gives a program the tensors that the functions hold now; whether they do what was recorded."""
-        found = [
-            shadow.bound(functions)
-            for number, shadow in self.shadows[entry].items()
-            if numbers is None or number is None or number in numbers
-        ]
-        if any(outside is None or not _are_same(found[0] or (), outside) for outside in found):
-            return False
-        entry.outside = found[0] or () if found else ()
+        """Give a program the tensors that the functions hold now; return whether they do what was recorded.
+
+        Each shadow run of the program has to find the same ones.
+        """
+        entry.outside = ()
+        is_first = True
+        for number, shadow in self.shadows[entry].items():
+            if not (numbers is None or number is None or number in numbers):
+                continue
+            outside = shadow.bound(functions)
+            if outside is None or not (is_first or _are_same(entry.outside, outside)):
+                return False
+            entry.outside = outside
+            is_first = False
         return True
 
     def _recorded(self, met: Met) -> KnownProgram | None:
@@ -129,7 +134,11 @@ class KnownFunctions:
 
 
 class Memory:
-    """All functions that were recorded in this process."""
+    """All functions that were recorded in this process.
+
+    Sets of functions that are written at the same places have one key. ``MOST_ALIKE`` that do different things are kept
+    of each; after more refusals every other set of the key is refused, too, because recording takes longer than torch.
+    """
 
     def __init__(self) -> None:
         self._lock = RLock()

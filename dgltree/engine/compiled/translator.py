@@ -40,7 +40,8 @@ MOST_HELD = 16384
 TURNS = (torch.t, torch.ops.aten.t.default, torch.ops.aten.t_copy.default)
 """Operations that turn a matrix."""
 Rule = Callable[..., Any]
-"""What an operation does: of the translator, the operation, its arguments and its options."""
+"""The values of an operation's results: a function of the translator, the operation, its arguments and its options that
+returns a ``ValueTensor``, or a tuple of them for several results."""
 
 
 class ValueTranslator:
@@ -70,36 +71,46 @@ class ValueTranslator:
         if self.dtype not in (torch.float32, torch.float64):
             raise NotAProgramError(f"numbers are {self.dtype}")
         self.seen = 0
-        """How many numbers of the recording belong to operations before."""
+        """How many numbers of the recording belong to operations before. An operation has, in this order, those among
+        its arguments, those among its options, and the sizes of its results; ``followed`` counts them alike."""
 
     def _load(self, given: Input) -> ValueTensor:
-        """A field, each of whose columns along the last axis is one load."""
-        degree = self.recording.degree
-        mailbox: Axis = (ROWS, MAILBOX)
-        children = 1
-        if self.by_child:
-            children = max(degree, 1)
-            mailbox = (ROWS, degree) if degree > 1 else (ROWS,)
+        """The values of a field (rows, *shape): one load for each row of its last axis, all columns of which it has.
+
+        Functions that see each child by itself have an entry for each child; others have one for all messages.
+        """
+        is_scalar = not given.kind.shape
         *lead, width = given.kind.shape or (1,)
         kind = kind_of(given.kind.dtype)
-        first_axis: Axis = (ROWS,) if given.array == "node" else mailbox
-        array, space = {
-            "node": ("node", Space.NODE),
-            "target": ("node", Space.NODE),
-            "source": ("child", Space.NODE) if self.by_child else ("source", Space.EDGE),
-            "edge": ("child_edge", Space.NODE) if self.by_child else ("edge", Space.EDGE),
-        }[given.array]
-        entries = np.empty(
-            (children if given.array != "node" else 1, *lead, *([1] if given.kind.shape else [])), object
-        )
+        array, space = self._source_of(given)
+        first_axis, children = self._first_axis(given)
+        columns = [] if is_scalar else [1]
+        entries = np.empty((children, *lead, *columns), object)
         for index in np.ndindex(entries.shape):
             child = index[0] if array.startswith("child") else 0
             row = int(np.ravel_multi_index(index[1:-1], lead)) if lead else 0
             entries[index] = v.load(space, width, Location(array, given.name, child), row * width, kind)
         axes = [first_axis, *((size,) if size > 1 else () for size in lead)]
-        if not given.kind.shape:
+        if is_scalar:
             return ValueTensor(entries, axes)
         return ValueTensor(entries, [*axes, COLUMNS], (width,))
+
+    def _source_of(self, given: Input) -> tuple[str, Space]:
+        """The array that a field is read from, and whether a value of it is one of nodes or of messages."""
+        if given.array in ("node", "target"):
+            return "node", Space.NODE
+        if self.by_child:
+            return {"source": "child", "edge": "child_edge"}[given.array], Space.NODE
+        return given.array, Space.EDGE
+
+    def _first_axis(self, given: Input) -> tuple[Axis, int]:
+        """What a field's first axis is, and how many entries it has."""
+        if given.array == "node":
+            return (ROWS,), 1
+        if not self.by_child:
+            return (ROWS, MAILBOX), 1
+        degree = self.recording.degree
+        return ((ROWS, degree) if degree > 1 else (ROWS,)), max(degree, 1)
 
     # -----------------------------------------------------------------------------------------------------------------
     # One operation.
@@ -126,15 +137,15 @@ class ValueTranslator:
         if function is None:
             raise NotAProgramError(f"the operation {operation.name} has no rule")
         result = function(self, operation, *arguments, **options)
-        for each in [result] if isinstance(result, ValueTensor) else result:
-            self._check(each, operation)
+        results = [result] if isinstance(result, ValueTensor) else result
+        for each, recorded in zip(results, operation.results, strict=False):  # some rules give the first alone
+            self._check(each, recorded.dtype, operation.line)
         self.results.append(result)
 
-    def _check(self, result: ValueTensor, operation: Operation) -> None:
-        """Keeps the user's line; refuses floats of another dtype than the fields'."""
+    def _check(self, result: ValueTensor, dtype: torch.dtype, line: Any) -> None:
+        """Keep the user's line for each value; raise for floats of another dtype than the fields'."""
         for entry in result.entries.flat:
-            self.lines.setdefault(entry, operation.line)
-        dtype = operation.results[0].dtype
+            self.lines.setdefault(entry, line)
         is_exact = all(entry.operation in ("constant", "as_float") for entry in result.entries.flat)
         if dtype.is_floating_point and dtype != self.dtype and not is_exact:
             raise NotAProgramError(f"numbers are {dtype}, those of the fields {self.dtype}")
@@ -293,7 +304,7 @@ class ValueTranslator:
         )
 
     def _segments(self, name: str, given: Operand) -> list[Segment]:
-        """A field that is returned, axes of whole numbers laid side by side."""
+        """The columns of a field that is returned: those of its axes of known sizes one after another."""
         tensor = self.operand(given)
         if tensor.axes[:1] != ((ROWS,),):
             raise NotAProgramError(f"{name!r} is returned with rows that are not one for each node")

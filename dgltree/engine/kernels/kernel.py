@@ -126,12 +126,13 @@ class MemoryShape(NamedTuple):
 
     n: int
     slots: int
-    """At most."""
+    """The largest number of slots of a word."""
     gelu: bool
     """Whether the cell's non-linearity is GELU, and not relu."""
     paper: bool
     """Whether attention is as in the paper, and not as in the published program."""
     allowed_maximum: bool
+    """As in :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`."""
     eps: float
     """eps of the cell's LayerNorm."""
     key_eps: float
@@ -152,7 +153,7 @@ class MemoryMasks(NamedTuple):
     right: Tensor
     """(P, n): M before the cell's product."""
     below: Tensor
-    """(P, n): the slot below, likewise."""
+    """(P, n): M^ of the slot below, before the cell's product."""
     active: Tensor
     """(P, 4n): the cell's activations."""
 
@@ -163,7 +164,7 @@ class MemoryWord(NamedTuple):
     start: int
     """The first of its rows among the R packed words."""
     sequences: int
-    """That have not ended."""
+    """How many have not ended."""
     slots: int
     """Open at the word: one more than at the word before, up to the largest number."""
     base: int
@@ -171,17 +172,25 @@ class MemoryWord(NamedTuple):
 
 
 class MemoryWeights(NamedTuple):
-    """The weights that kernels of an Ordered Memory read; None for what an attention as in the paper does not have."""
+    """The weights that kernels of an Ordered Memory read, as (fan_out, fan_in) and (fan_out,).
+
+    An attention as in the paper has no ``key_bias``, ``key_norm`` and ``key_norm_bias``.
+    """
 
     key: Tensor
+    """(n, n): W_k."""
     key_bias: Tensor | None
     key_norm: Tensor | None
     key_norm_bias: Tensor | None
     w: Tensor
+    """(1, n): of the attention's score."""
     vertical: Tensor
+    """(4n, n): of the slot below, in the cell's first product."""
     horizontal: Tensor
+    """(4n, n): of M, there."""
     horizontal_bias: Tensor
     second: Tensor
+    """(4n, 4n): W_2."""
     second_bias: Tensor
     norm: Tensor
     norm_bias: Tensor
@@ -198,7 +207,7 @@ class LayerRows(NamedTuple):
     states: Tensor
     """(B + R, n): h, first those from which the layer continues, then those of the words."""
     cells: Tensor
-    """(B + R, n): c likewise."""
+    """(B + R, n): c, in the same rows."""
     masters: Tensor
     """(R, D_m): f~."""
     present: Tensor
