@@ -58,7 +58,10 @@ def check_products(loss: Callable[[], Tensor], parameters: list[Tensor], toleran
         assert float((product - (up - down) / (2 * STEP)).abs().max()) <= tolerance * largest
 
 
-@pytest.mark.parametrize(("name", "engine"), CASES)
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [pytest.param(*each, marks=pytest.mark.slow if "," in each[0] and each[1] != "kernels" else ()) for each in CASES],
+)
 def test_a_gradient_of_a_gradient_is_that_of_differences(name: str, engine: str) -> None:
     cell = make_cell(name)
     trees = drawn(cell)

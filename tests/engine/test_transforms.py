@@ -63,8 +63,13 @@ def assert_near(found: Tensor, expected: Tensor, tolerance: float) -> None:
     assert torch.all((found - expected).abs() <= tolerance * max(1.0, largest))
 
 
-@pytest.mark.parametrize("share", [False, True], ids=["each", "shared"])
-@pytest.mark.parametrize("name", [*ROWS, *DOWNWARD])
+PASSES = [(name, share) for name in [*ROWS, *DOWNWARD] for share in (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [pytest.param(*each, marks=pytest.mark.slow if each[1] and "," in each[0] else ()) for each in PASSES],
+)
 def test_transforms_of_a_pass(name: str, share: bool) -> None:
     model = Loss(name)
     trees, weights, a, b = model.trees(), model.weights(), model.direction(1), model.direction(2)

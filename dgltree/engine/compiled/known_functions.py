@@ -145,7 +145,7 @@ class Memory:
         """Functions that are recorded may run passes of their own."""
         self._known: OrderedDict[Any, list[KnownFunctions]] = OrderedDict()
         self._recorded: dict[Any, int] = {}
-        self._refused: dict[Any, dict[Any, Refusal]] = {}
+        self._refused: dict[Any, dict[Any, RefusedFunctions]] = {}
         """The reasons why functions have no program at all, by what they are: to run them again to see whether they do
         what they did would show those that write lists or files more made-up nodes."""
 
@@ -216,7 +216,7 @@ class Memory:
                 programs = new.programs(functions, met)
             except NotAProgramError as error:
                 if not new.shadows:
-                    refused[identity] = Refusal(_again(error), [_reference(each) for each in made_of])
+                    refused[identity] = RefusedFunctions(_again(error), [_reference(each) for each in made_of])
                     raise
                 alike.insert(0, new)
                 raise
@@ -235,7 +235,7 @@ class Memory:
             self._refused.pop(oldest, None)
 
 
-class Refusal(NamedTuple):
+class RefusedFunctions(NamedTuple):
     """Why functions are no program, and whether they are still there: their ids are others' afterwards."""
 
     error: NotAProgramError

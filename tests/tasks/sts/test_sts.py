@@ -63,7 +63,11 @@ def test_counted_vectors_are_near_for_words_in_one_company() -> None:
     assert float(red @ blue) > 0.9 > 0.5 > float(red @ green)
 
 
-@pytest.mark.parametrize("network", [*program.NETWORKS, "counts"])
+@pytest.mark.parametrize(
+    "network",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "banyan_apart" else name for name in program.NETWORKS]
+    + ["counts"],
+)
 def test_the_command_prints_a_row_of_correlations(network: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     width = "256" if network.startswith("banyan") else "32"
     program.main(["--network", network, "--epochs", "1", "--hidden-size", width, "--words", "150", "--limit", "6"])
