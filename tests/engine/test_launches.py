@@ -46,7 +46,7 @@ from dgltree.engine.kernels.triton_products import products
 
 A_STEP, OF_A_MAP, OF_LEAVES = 4, 2, 1
 """Launches of kernels."""
-OF_TORCH = 30
+OF_TORCH = 29
 """Operations of a training step: embedding, roots, loss, sums of gradients, the optimizer."""
 OF_A_LAYER = 71
 """Operations of a layer over sequences, however many words there are."""
