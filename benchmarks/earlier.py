@@ -87,11 +87,11 @@ def _per_epoch(
     return against(f"epoch of {name}, CPU time", EARLIER, found, aim=LEAST, least=LEAST)
 
 
-def spent(command: list[str], place: Path, codes: tuple[int, ...] = (0,)) -> float:
-    """CPU seconds of a command that ends with one of these exit codes, and of the processes that it started."""
+def spent(command: list[str], place: Path, code: int = 0) -> float:
+    """CPU seconds of a command that ends with this exit code, and of the processes that it started."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=place, env=_environment(place), capture_output=True, text=True, check=False)
-    if done.returncode not in codes:
+    if done.returncode != code:
         raise RuntimeError(f"{' '.join(command)} failed in {place}:\n{done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -1,4 +1,4 @@
-"""A training on own trees goes from data that was read to a decision, a model, its steps, its end and its answers."""
+"""A training on trees goes from data that was read to a decision, a model, its steps, its end and its answers."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

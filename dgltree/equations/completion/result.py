@@ -19,6 +19,8 @@ from dgltree.support.durations import in_seconds
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
+HOLDS = (Grade.PROVED, Grade.TESTED, Grade.ROUNDED)
+"""Grades of fillers that hold, on a part at least."""
 MOST_ROWS = 30
 MAX_HTML_LENGTH = 100
 """Characters of one expression in HTML."""
@@ -82,7 +84,7 @@ class Completion:
     @property
     def found(self) -> bool:
         """Whether any filler holds, on a part at least; else they are guesses."""
-        return any(filler.verdict.grade in (Grade.PROVED, Grade.TESTED, Grade.ROUNDED) for filler in self.fillers)
+        return any(filler.verdict.grade in HOLDS for filler in self.fillers)
 
     def __str__(self) -> str:
         return "\n".join([self.understood(), *self.lines()])
@@ -129,7 +131,8 @@ class Completion:
         if self.unknown is None or variables(*self.equation) or self.unit is not None or self.reason:
             return False
         missing = self.more or self.left_out or self.period is not None
-        return not missing and self.found and all(not variables(*filler.trees) for filler in self.fillers)
+        hold = [filler.verdict.grade in HOLDS and not variables(*filler.trees) for filler in self.fillers]
+        return not missing and bool(hold) and all(hold)
 
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
         """The fillers, with the unknown or the blanks in front if they need a name."""
