@@ -212,4 +212,6 @@ def test_a_sum_of_states_without_gates_reads_inputs_too(mode: str) -> None:
     with kernels(mode):
         h = propagate(flat, cell)["h"]
     leaves = flat.arity == 0
-    assert len(h[leaves].unique(dim=0)) == len(flat.token[leaves].unique()), "each token has a state of its own"
+    token = flat.token[leaves]
+    far_apart = (h[leaves, None] - h[leaves]).abs().amax(-1) > 1e-9  # equal tokens may round apart
+    assert torch.equal(far_apart, token[:, None] != token), "each token has a state of its own"
