@@ -45,16 +45,21 @@ class Lookup:
         direction: of the sequence: "forward", the value first and the functions as they are applied, or "backward".
         count: chains of 2 to 5 functions to train on.
         seed: of the chains; the table and the reserved compositions are always the same.
+        basic_copies: how often each single look-up is trained on in an epoch; 13 make them 3 % of the chains.
 
-    Raises ``ValueError`` for another direction, and a count below 1 or above the published one.
+    Raises ``ValueError`` for another direction, a count below 1 or above the published one, and copies below 1.
     """
 
-    def __init__(self, direction: Direction = "forward", count: int = PUBLISHED_COUNT, seed: int = 0) -> None:
+    def __init__(
+        self, direction: Direction = "forward", count: int = PUBLISHED_COUNT, seed: int = 0, basic_copies: int = 1
+    ) -> None:
         if direction not in get_args(Direction):
             raise ValueError(f"direction is {direction!r}; it must be forward or backward")
         if not 1 <= count <= PUBLISHED_COUNT:
             raise ValueError(f"count is {count}; it must be from 1 to {PUBLISHED_COUNT:,}")
-        self.direction, self.count, self.seed = direction, count, seed
+        if basic_copies < 1:
+            raise ValueError(f"basic_copies is {basic_copies}; it must be 1 or more")
+        self.direction, self.count, self.seed, self.basic_copies = direction, count, seed, basic_copies
 
     def sets(self) -> Sets:
         random = Random(f"lookup {self.seed}")
@@ -77,7 +82,7 @@ class Lookup:
             rows[name] = range(start, start + len(part))
         for length in (*range(1, MAX_TRAINED + 1), *LONGER_TEST):
             rows[f"functions_{length:02}"] = [k for k, chain in enumerate(test) if len(chain.functions) == length]
-        train = self._data([*basic, *drawn[HELD_OUT:], *again])
+        train = self._data([*basic * self.basic_copies, *drawn[HELD_OUT:], *again])
         return Sets(
             train,
             self._data(_longer(random, LONGER_VALIDATION)),

@@ -1,5 +1,6 @@
 """The data of lookup: counts, values by another way, and what training must not have."""
 
+from collections import Counter
 from functools import reduce
 from pathlib import Path
 
@@ -59,6 +60,16 @@ def test_impossible_options_are_refused() -> None:
         Lookup("sideways")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count is 0; it must be from 1 to 53,136"):
         Lookup(count=0)
+    with pytest.raises(ValueError, match="basic_copies is 0; it must be 1 or more"):
+        Lookup(basic_copies=0)
+
+
+@pytest.mark.slow
+def test_single_lookups_are_trained_on_as_often_as_asked() -> None:
+    once, thrice = (Lookup(count=5, basic_copies=copies).sets().train for copies in (1, 3))
+    chains = Counter(tuple(words(once, k)) for k in range(len(once)))
+    more = Counter(tuple(words(thrice, k)) for k in range(len(thrice)))
+    assert more == chains + Counter({(value, name): 2 for value in VALUES for name in "abcdefghijk"})
 
 
 @pytest.mark.slow
