@@ -84,8 +84,8 @@ def _choose_trees(batch: "TreeBatch", chosen: np.ndarray) -> "TreeBatch":
     (``child_index``, ``roots``) is moved by the distance between a tree's old and new first node.
     """
     pointer = batch.child_ptr.cpu().numpy()
-    sizes = batch.sizes.cpu().numpy()[chosen].astype(np.int64)
     old_starts = batch.starts.cpu().numpy()[chosen].astype(np.int64)
+    sizes = batch.sizes.cpu().numpy()[chosen].astype(np.int64)
     new_starts = np.cumsum(sizes) - sizes
     moved_by = new_starts - old_starts
     roots = batch.roots.cpu().numpy()[chosen] + moved_by
@@ -337,7 +337,10 @@ class TreeBatch(Movable):
             is_inside = (starts <= self.roots) & (self.roots < ends)
             if bool(is_inside.all()):
                 return starts
-        raise ValueError("the roots of this batch are not one per tree, in the order of the trees")
+        raise ValueError(
+            f"the roots of this batch are not one per tree, in the order of the trees ({len(self.roots)} roots in "
+            f"{len(self.sizes)} graphs), so it cannot be divided; the states of its roots are h[batch.roots]"
+        )
 
     @cached_property
     def arity(self) -> Tensor:
@@ -424,7 +427,8 @@ class TreeBatch(Movable):
 
         The graph needs edges child -> parent (parent -> child with ``reverse``), ``edata["slot"]`` (the child's
         position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata``
-        if they are there. An ``x`` of whole numbers (N,), as DGL's data sets of trees keep word ids, is ``token``.
+        if they are there. Whole numbers (N,) in ``x`` and ``y``, as DGL's data sets of trees keep words and classes, are
+        ``token`` and, negative ones aside, ``label``. Other fields stay in the graph, whose nodes keep their numbers.
 
         In a ``dgl.heterograph`` the node types are the functions and the edge types the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that

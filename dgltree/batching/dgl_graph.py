@@ -127,7 +127,11 @@ def _are_words(x: Tensor, tokens: bool) -> bool:
 def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
     """(N,) int64, class numbers. Raises ``ValueError`` for other numbers, of which nearly all would be "no label"."""
     if "label" not in graph.ndata:
-        return torch.full((graph.num_nodes(),), NO_LABEL, device=device)
+        y = graph.ndata.get("y")
+        if y is None or not _are_classes(y):
+            return torch.full((graph.num_nodes(),), NO_LABEL, device=device)
+        classes = y.long()
+        return classes.where(classes >= 0, NO_LABEL)
     label = graph.ndata["label"]
     if label.is_floating_point():
         raise ValueError(
@@ -135,6 +139,12 @@ def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
             'what a regression predicts under another name, graph.ndata["target"] = graph.ndata.pop("label")'
         )
     return label.long()
+
+
+def _are_classes(y: Tensor) -> bool:
+    """Whether a field that a user named ``y`` has class numbers, (N,), and not what a regression predicts."""
+    is_whole = not y.is_floating_point() and y.dtype != torch.bool
+    return is_whole and y.dim() == 1
 
 
 def _whole(data: Mapping[str, Tensor], name: str) -> Tensor:
@@ -304,7 +314,7 @@ def without_types(
     arities = {name: arity[numbers[name]].tolist() for name in graph.ntypes}
     function, vocabulary = _functions(graph, arities, vocabulary)
     ndata = {"function": function[order]}
-    for name in MISSING:
+    for name in (*MISSING, "y"):
         column = _column(graph, name)
         if column is not None:
             ndata[name] = column[order]
@@ -380,9 +390,11 @@ def _column(graph: "dgl.DGLGraph", name: str) -> Tensor | None:
             columns[node_type] = graph.nodes[node_type].data[name]
     if not columns:
         return None
+    if name == "y" and not all(map(_are_classes, columns.values())):
+        return None
     widest = max(columns.values(), key=lambda column: column.shape[1:])
     are_words = name == "x" and widest.dim() == 1
-    absent = NO_TOKEN if are_words else MISSING[name]
+    absent = NO_TOKEN if are_words else MISSING.get(name, NO_LABEL)
     parts = []
     for node_type in graph.ntypes:
         column = columns.get(node_type)

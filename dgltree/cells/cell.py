@@ -40,7 +40,7 @@ def outside_autocast(function: Callable[[C, Any], Result]) -> Callable[[C, Any],
 
     @wraps(function)
     def run(cell: C, given: Any) -> Result:
-        with without_autocast(next(cell.parameters()).device):
+        with without_autocast(cell.first_weight.device):
             return function(cell, given)
 
     return run

@@ -90,7 +90,7 @@ def tree_of_node(batch: TreeBatch) -> Tensor:
 def another(cell: AnyCell) -> AnyCell:
     """Return a cell with the options, dtype and device of a cell, and weights of its own."""
     options = deepcopy(cell.config)  # an aggregation that is an object has weights, too
-    like = next(cell.parameters())
+    like = cell.first_weight
     return type(cell)(cell.vocabulary, **options).to(like.device, like.dtype)
 
 
@@ -154,7 +154,7 @@ class TreeEncoder(Encoder):
         self.rounds = nn.ModuleList()
         for number in range(1, rounds):
             own = down if down is None or number == 1 else another(down)
-            like = next(cell.parameters())
+            like = cell.first_weight
             self.rounds.append(ContextRound(another(cell), own).to(like.device, like.dtype))
         self.pool = None if pooling is None else aggregation_named(pooling, cell.hidden_size)
         self.vocabulary = cell.vocabulary

@@ -76,7 +76,7 @@ def differentiable_gradients(
 
 def generator_state(cell: CellBase) -> Tensor | None:
     """What the generator of random numbers is, if a step draws from it."""
-    return device_generator_state(next(cell.parameters()).device) if cell.training and cell.dropout else None
+    return device_generator_state(cell.first_weight.device) if cell.training and cell.dropout else None
 
 
 def device_generator_state(device: torch.device) -> Tensor:

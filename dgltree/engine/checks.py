@@ -16,12 +16,12 @@ def check_batch(cell: CellContract, batch: TreeBatch) -> None:
     """``ValueError`` for a batch of another vocabulary, or with inputs that the cell cannot read; on any device."""
     check_vocabulary(batch, cell.vocabulary, "cell")
     if batch.x is not None:
-        _check_x(cell, batch, batch.x, next(cell.parameters()).dtype)
+        _check_x(cell, batch, batch.x, cell.first_weight.dtype)
 
 
 def check_device(cell: CellBase, batch: TreeBatch) -> None:
     """``ValueError`` for a batch that is on another device than the cell."""
-    own = next(cell.parameters()).device
+    own = cell.first_weight.device
     if own != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
 

@@ -106,6 +106,14 @@ class CellBase(Configured, VocabularySigned, ABC):
     def key(self, arity: int | None) -> str:
         """The key of an arity's maps; None for rows of several arities."""
 
+    @property
+    def first_weight(self) -> nn.Parameter:
+        """Any weight: all have its dtype and device. ``ValueError`` if an author's class did not make them."""
+        weight = next(self.parameters(), None)
+        if weight is None or "maps" not in self._modules:
+            raise ValueError(f"{type(self).__name__} has no weights yet: its __init__ must end with self.build()")
+        return weight
+
     def __setattr__(self, name: str, value: Any) -> None:
         """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""
         if isinstance(value, nn.Module) and hasattr(type(self), name):

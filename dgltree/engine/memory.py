@@ -165,7 +165,7 @@ def count_kept_bytes(cell: CellContract, schedule: Schedule) -> int:
 def _state_bytes(cell: CellContract | DownwardContract) -> int:
     """Bytes of the state of one row."""
     numbers = sum(prod(shape) for shape in cell.state.values())
-    return numbers * next(cell.parameters()).element_size()
+    return numbers * cell.first_weight.element_size()
 
 
 def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
@@ -180,7 +180,7 @@ def _input_bytes(cell: CellContract, schedule: Schedule) -> int:
     for arity, count in rows:
         width = maps[f"input_{cell.key(arity)}"].affine.fan_out
         numbers += count * (cell.input_size + width)
-    return numbers * next(cell.parameters()).element_size()
+    return numbers * cell.first_weight.element_size()
 
 
 def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
@@ -188,7 +188,7 @@ def _kept_by_a_row(cell: CellContract, schedule: Schedule, step: Step) -> float:
     few = _first(schedule, step, min(SAMPLE, step.stop - step.start))
     rows = few.stop - few.start
     edges = few.edges.stop - few.edges.start
-    like = next(cell.parameters())
+    like = cell.first_weight
     kept: dict[int, int] = {}  # bytes by the address of a storage
 
     def keep(tensor: Tensor) -> Tensor:

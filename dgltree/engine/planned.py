@@ -226,4 +226,4 @@ def _plan(batch: TreeBatch, cell: CellContract | None, share: bool, downward: Do
 
 def _is_for_torch(cell: CellBase) -> bool:
     """Whether nothing of a cell is compiled: torch's operations compute its passes, and read rows by a plan."""
-    return hindrance(next(cell.parameters()).device) is not None
+    return hindrance(cell.first_weight.device) is not None

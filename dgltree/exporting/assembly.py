@@ -45,7 +45,7 @@ class Assembly:
         self.cell, self.pieces, self.groups = cell, pieces, groups
         self.block = Block()
         self.parts = list(cell.state)
-        self.dtype = next(cell.parameters()).dtype
+        self.dtype = cell.first_weight.dtype
         self._weights = {
             name: tensor.detach().transpose(-1, -2) if name.endswith(".weight") else tensor.detach()
             for name, tensor in cell.map_weights().items()

@@ -154,7 +154,7 @@ def _check(model: Any, encoder: Any, network_only: bool) -> None:
     if encoder.pool is not None:
         raise ValueError("a graph gives the vectors of roots, and this encoder pools those of all nodes")
     cell = encoder.cell
-    parameter = next(cell.parameters())
+    parameter = cell.first_weight
     if parameter.device.type != "cpu":
         raise ValueError(f"the model is on {parameter.device}: export model.cpu()")
     if parameter.dtype not in (torch.float32, torch.float64):

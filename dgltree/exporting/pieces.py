@@ -113,7 +113,7 @@ def pieces_of(cell: Cell, answer: Callable[[Tensor], dict[str, Tensor]] | None) 
     ``leaf``, with ``leaf_inputs`` before it if gates compute it; ``inner_inputs``, what the gates of other nodes read;
     ``step_ARITY``, or ``step_any`` for a cell that adds up its children; ``answer``, from the roots' vectors.
     """
-    dtype = next(cell.parameters()).dtype
+    dtype = cell.first_weight.dtype
     nodes = {"function": torch.zeros(ROWS, dtype=torch.int64), "token": torch.zeros(ROWS, dtype=torch.int64)}
     numbers = {"number": torch.zeros(ROWS, dtype=torch.float64)} if cell.numbers else {}
     pieces: dict[str, TracedPiece] = {}
@@ -161,7 +161,7 @@ def _weights_of(cell: Cell, key: str) -> dict[str, Tensor]:
 
 
 def _step(cell: Cell, arity: int | None) -> TracedPiece:
-    dtype, added = next(cell.parameters()).dtype, arity is None
+    dtype, added = cell.first_weight.dtype, arity is None
     lead = (EDGES,) if arity is None else (ROWS, arity)
     inputs = {part: torch.zeros(*lead, *shape, dtype=dtype) for part, shape in cell.state.items()}
     edges = [*inputs]

@@ -95,7 +95,7 @@ def score_blocks(
 
 def _root_states(cell: Cell, trees: list[Tree]) -> State:
     """Part name to (trees, *shape)."""
-    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
+    flat = batch(trees, cell.vocabulary).to(cell.first_weight.device)
     states = propagate(flat, cell, share=True)
     return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
 

@@ -61,7 +61,17 @@ class Entry:
     @property
     def name(self) -> str:
         """The encoder and what was chosen for it."""
-        return " ".join([self.encoder, *(f"{name}={value}" for name, value in self.setting.items())])
+        return _named(self.encoder, self.setting)
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """A setting of an encoder that was trained, and that validation did not choose."""
+
+    encoder: str
+    setting: dict[str, Any]
+    validation: list[float]
+    """By seed."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,8 @@ class Contest:
     """Of each split; of the test set those that all models read."""
     seeds: list[int]
     entries: list[Entry]
+    passed_over: list[PassedOver]
+    """Without a look at the test set, which would choose a setting by it."""
 
     def __str__(self) -> str:
         """A table in Markdown: means over seeds ± sample standard deviation."""
@@ -91,10 +103,16 @@ class Contest:
             above = "" if not i else f"{each.difference:+.4f} ({each.low:+.4f} to {each.high:+.4f})"
             cells = [_of_seeds(each.validation), _of_seeds(each.test), above, f"{each.weights:,}", str(each.tried)]
             lines.append(f"| {' | '.join([each.name, *cells])} |")
+        for other in self.passed_over:
+            name = _named(other.encoder, other.setting)
+            lines.append(f"| {name} | {_of_seeds(other.validation)} | not chosen | | | |")
         return "\n".join(lines)
 
     def to_csv(self) -> str:
-        """A line for each encoder and seed, for a program that reads tables; one with the reason if it failed."""
+        """A line for each encoder and seed, for a program that reads tables; one with the reason if it failed.
+
+        Settings that validation did not choose come last, without a test value.
+        """
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(["encoder", "setting", "seed", "metric", "validation", "test", "weights", "failure"])
@@ -105,6 +123,10 @@ class Contest:
                 continue
             for seed, validation, test in zip(self.seeds, each.validation, each.test, strict=True):
                 rows.writerow([each.encoder, setting, seed, self.metric, validation, test, each.weights, ""])
+        for other in self.passed_over:
+            setting = _named(other.encoder, other.setting).partition(" ")[2]
+            for seed, validation in zip(self.seeds, other.validation, strict=True):
+                rows.writerow([other.encoder, setting, seed, self.metric, validation, "", "", ""])
         return text.getvalue()
 
     def to_latex(self) -> str:
@@ -212,14 +234,20 @@ def compare_encoders(
         )
     chosen.sort(key=lambda one: -statistics.fmean(one.validation))
     counts = {encoder: len(each) for encoder, each in trained.items()}
-    contest = _tested(chosen, counts, parts, numbers)
+    others = [
+        PassedOver(one.encoder, dict(one.setting), one.validation)
+        for each in trained.values()
+        for one in each
+        if one not in chosen
+    ]
+    metric, examples, entries = _tested(chosen, counts, parts)
     nothing = float("nan")
     failed = [
         Entry(name, {}, 0, [], [], nothing, nothing, nothing, 0, why)
         for name, why in failures.items()
         if not counts[name]
     ]
-    contest = Contest(contest.metric, contest.examples, numbers, [*contest.entries, *failed])
+    contest = Contest(metric, examples, numbers, [*entries, *failed], others)
     _write(contest, out)
     return contest
 
@@ -265,9 +293,9 @@ def _fit(
 
 
 def _tested(
-    chosen: Sequence[_Trained], counts: Mapping[str, int], parts: Mapping[str, TreeDataset], seeds: list[int]
-) -> Contest:
-    """The entries of the chosen settings, the best first, on the test examples that all of their models read."""
+    chosen: Sequence[_Trained], counts: Mapping[str, int], parts: Mapping[str, TreeDataset]
+) -> tuple[str, dict[str, int], list[Entry]]:
+    """The metric, the examples of each split, and the chosen settings on the test examples that all models read."""
     models = [[TrainedModel.load(folder) for folder in one.folders] for one in chosen]
     known = [[model.objective.labelled(model.dataset(parts["test"])) for model in of] for of in models]
     places = [set(zip(data.files, data.lines, strict=True)) for of in known for data in of]
@@ -293,7 +321,7 @@ def _tested(
         )
         entries.append(entry)
     examples = {name: len(part) for name, part in parts.items()} | {"test": len(common)}
-    return Contest(models[0][0].objective.monitored, examples, seeds, entries)
+    return models[0][0].objective.monitored, examples, entries
 
 
 def _only(data: TreeDataset, places: set[tuple[str, int]]) -> TreeDataset:
@@ -306,6 +334,11 @@ def _score(model: TrainedModel, data: TreeDataset) -> Callable[[Tensor], float]:
     targets, objective = model.objective.targets(data.labels), model.objective
     predicted = objective.predicted(model.answers_to(data))
     return lambda rows: objective.score(predicted[rows], targets[rows])
+
+
+def _named(encoder: str, setting: Setting) -> str:
+    """An encoder and its setting: "tree_smu stack_size=3"."""
+    return " ".join([encoder, *(f"{name}={value}" for name, value in setting.items())])
 
 
 def _of_seeds(values: list[float]) -> str:

@@ -45,7 +45,7 @@ def _is_compiled(encoder: Encoder) -> bool:
     """Whether passes are compiled, as far as can be known before there is a batch."""
     if not isinstance(encoder, TreeEncoder) or mode_now() == "off":
         return False
-    return hindrance_of(encoder.cell, next(encoder.cell.parameters()).device) is None
+    return hindrance_of(encoder.cell, encoder.cell.first_weight.device) is None
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     for name in ("encoder", "hidden_size", "input_size", "options", "vectors", "token_range"):
         if getattr(settings, name) is not None:
             raise ValueError(
-                f"{name} is {getattr(settings, name)!r}; leave it out, because from takes it from the folder"
+                f"{name} is {getattr(settings, name)!r}; leave it out: --from (from_) takes it from the folder"
             )
     check_model(folder, "embed")
     read_reading(folder)

@@ -94,3 +94,24 @@ def test_words_in_x_of_a_graph_are_tokens() -> None:
     typed_batch = TreeBatch.from_graph(typed)
     assert sorted(typed_batch.token.tolist()) == [-1, 2, 4]
     assert len(typed_batch.vocabulary.tokens) == 5
+
+
+def test_classes_in_y_of_a_graph_are_labels() -> None:
+    dgl = pytest.importorskip("dgl", reason="DGL is not installed")
+
+    def read(**fields: torch.Tensor) -> list[int]:
+        made = dgl.graph((torch.tensor([1, 2]), torch.tensor([0, 0])))
+        made.edata["slot"] = torch.tensor([0, 1])
+        made.ndata.update(function=torch.tensor([0, 1, 1]), **fields)
+        return TreeBatch.from_graph(made).label.tolist()
+
+    classes = torch.tensor([3, -1, 2], dtype=torch.int32)
+    assert read(y=classes) == [3, -100, 2]
+    assert read(y=classes, label=torch.tensor([1, 0, 1])) == [1, 0, 1]
+    for other in (classes.float(), classes > 0, classes.view(3, 1)):
+        assert read(y=other) == [-100] * 3
+    typed = dgl.heterograph({("word", "0", "phrase"): ([0], [0]), ("word", "1", "phrase"): ([1], [0])})
+    typed.nodes["phrase"].data["y"] = torch.tensor([3])
+    assert TreeBatch.from_graph(typed).label.tolist() == [3, -100, -100]
+    typed.nodes["word"].data["y"] = torch.ones(2, 4)
+    assert TreeBatch.from_graph(typed).label.tolist() == [-100] * 3

@@ -12,7 +12,7 @@ from equation_models import VOCABULARY as EQUATIONS
 from equation_models import candidates, questions, scores_in_filler_order, whole_scores
 from helpers import VOCABULARY, random_dag, random_tree
 
-from dgltree import batch, propagate, rank
+from dgltree import batch, plan, propagate, rank
 from dgltree.cells import TreeLSTM
 from dgltree.cells.downward import DownwardBanyanCell
 from dgltree.encoders import TreeEncoder
@@ -79,6 +79,21 @@ def test_all_engines_agree_on_the_downward_cell(options: dict[str, Any]) -> None
         found = downward_engines.both(engine, up, down, trees)
         downward_engines.compare(found, expected)
         downward_engines.compare(downward_engines.gradients(up, down, found), wanted, 1e-10)
+
+
+def test_a_class_that_makes_no_weights_is_told_how(tree_gru: Any) -> None:
+    class Unbuilt(TreeLSTM):
+        def build(self) -> None:
+            pass
+
+    flat = batch([random_dag(8, 4, 1)], VOCABULARY)
+    for run in (propagate, plan):
+        with pytest.raises(ValueError, match=r"Unbuilt has no weights yet: its __init__ must end with self.build\(\)"):
+            run(flat, Unbuilt(VOCABULARY, 5))
+    own = Unbuilt(VOCABULARY, 5)
+    own.further = torch.nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="Unbuilt has no weights yet"):
+        propagate(flat, own)
 
 
 @pytest.mark.parametrize("option", ["typed", "positions"])

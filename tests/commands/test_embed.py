@@ -110,7 +110,7 @@ def test_what_from_gives_is_not_given_again(
 ) -> None:
     arguments = ["fit", str(fitted / "trees.tsv"), "--out", str(tmp_path / "out"), *SMALL]
     assert main([*arguments, "--from", str(embedded / "model")]) == 1
-    assert "hidden_size is 12; leave it out, because from takes it from the folder" in capsys.readouterr().err
+    assert "hidden_size is 12; leave it out: --from (from_) takes it from the folder" in capsys.readouterr().err
     assert main([*arguments[:4], "--from", str(tmp_path)]) == 1
     assert "no model.safetensors in it; give the folder that 'dgltree embed --out' wrote" in capsys.readouterr().err
 

@@ -97,6 +97,13 @@ def test_validation_chooses_the_setting_and_no_training_sees_the_test_set(compar
         means[positions] = np.mean([card["metrics"]["validation"][compared.found["metric"]] for card in cards])
     [entry] = [entry for entry in compared.found["entries"] if entry["encoder"] == "child_sum"]
     assert means[entry["setting"]["positions"]] == max(means.values()) and entry["tried"] == 2
+    other = not entry["setting"]["positions"]
+    [passed_over] = compared.found["passed_over"]
+    assert passed_over["encoder"] == "child_sum" and passed_over["setting"] == {"positions": other}
+    assert np.mean(passed_over["validation"]) == pytest.approx(means[other])
+    row = f"| child_sum positions={other} | {means[other]:.4f} ± "
+    [line] = [line for line in (runs / "summary.md").read_text(encoding="utf-8").splitlines() if row in line]
+    assert line.endswith(" | not chosen | | | |")
 
 
 def test_an_encoder_that_refuses_has_a_row_and_the_command_continues_where_it_was(
@@ -118,12 +125,15 @@ def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder
     runs, entries = compared.folder / "runs", compared.found["entries"]
     with (runs / "summary.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 2 * 2 + 1
+    assert len(lines) == 2 * 2 + 1 + 2
+    [passed_over] = compared.found["passed_over"]
+    assert [float(line["validation"]) for line in lines[-2:]] == passed_over["validation"]
+    assert all(line["test"] == "" and "positions=" in line["setting"] for line in lines[-2:])
     for entry in entries[:2]:
-        own = [line for line in lines if line["encoder"] == entry["encoder"]]
+        own = [line for line in lines[:-2] if line["encoder"] == entry["encoder"]]
         assert [int(line["seed"]) for line in own] == compared.found["seeds"]
         assert [float(line["test"]) for line in own] == entry["test"]
-    assert lines[-1]["encoder"] == "tree_smu" and "stack_size" in lines[-1]["failure"]
+    assert lines[-3]["encoder"] == "tree_smu" and "stack_size" in lines[-3]["failure"]
     rows = (runs / "summary.tex").read_text(encoding="utf-8").splitlines()[1:]
     names = [entry["encoder"].replace("_", r"\_") for entry in entries[:2]]
     assert [row.split()[0] for row in rows] == names
@@ -167,7 +177,7 @@ def test_the_standard_output_has_the_table_alone(
 ) -> None:
     def compare(*_: Any, **__: Any) -> Contest:
         print("validation: accuracy 0.5")  # what a training prints
-        return Contest("accuracy", {"train": 1, "validation": 1, "test": 1}, [0], [])
+        return Contest("accuracy", {"train": 1, "validation": 1, "test": 1}, [0], [], [])
 
     monkeypatch.setattr(contest, "compare_encoders", compare)
     path = written(tmp_path, "trees.tsv", table(20))
@@ -183,7 +193,7 @@ def test_the_table_has_no_bar_of_a_message() -> None:
         Entry("a", {}, 1, [0.5, 0.7], [0.5, 0.6], 0, 0, 0, 10),
         Entry("b", {}, 0, [], [], nothing, nothing, nothing, 0, "x | y"),
     ]
-    lines = str(Contest("accuracy", {"train": 9, "test": 3}, [0, 1], entries)).splitlines()
+    lines = str(Contest("accuracy", {"train": 9, "test": 3}, [0, 1], entries, [])).splitlines()
     assert lines[4:] == ["| a | 0.6000 ± 0.1414 | 0.5500 ± 0.0707 |  | 10 | 1 |", "| b | x / y | | | | |"]
 
 

@@ -57,7 +57,7 @@ def easy_first(
     Raises ``ValueError`` for shapes, lengths and ids that are none of these, and a vocabulary without the functions.
     """
     _check(cell, ids, lengths, entangled, everywhere)
-    device = next(cell.parameters()).device
+    device = cell.first_weight.device
     counts = lengths.cpu().numpy()
     order = np.argsort(-counts, kind="stable")  # the longest first
     counts = counts[order]

@@ -254,12 +254,12 @@ def has_kernel(cell: CellContract) -> bool:
     """Whether passes of the cell on its device run through a kernel, if that compiles."""
     if mode_now() == "off" or _fused_on_gpu(cell) is None:
         return False
-    return BACKENDS[next(cell.parameters()).device.type].installed()
+    return BACKENDS[cell.first_weight.device.type].installed()
 
 
 def _fused_on_gpu(cell: CellContract) -> Fused | None:
     """What a cell says of its kernel, if it is where that runs; passes on a CPU are compiled from its ``combine``."""
-    backend = BACKENDS.get(next(cell.parameters()).device.type)
+    backend = BACKENDS.get(cell.first_weight.device.type)
     if backend is None or backend is NUMBA:  # Numba's kernels are for paths and sequences
         return None
     fused = get_fused(cell)
@@ -297,7 +297,7 @@ def _shapes(cell: CellContract, schedule: Schedule) -> list[KernelShape]:
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
     depth = prod(memory[:-1])
     dropped = cell.training and cell.dropout > 0
-    precision = product_precision(next(cell.parameters()).dtype)
+    precision = product_precision(cell.first_weight.dtype)
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
     sizes = cell.hidden_size, depth
     return [KernelShape(key, *sizes, width, dropped, precision) for key, width in sorted(widths.items())]

@@ -95,7 +95,7 @@ class CellPass:
         numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
         gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self._slots().items())
         backward = (len(schedule) + 2 * len(schedule.sources)) * n if self.record else 0
-        return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
+        return (numbers + gates + backward) * self.cell.first_weight.element_size()
 
     def forward(
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
@@ -151,7 +151,7 @@ class CellPass:
     def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
         """The states of leaves that are not a step, h (leaves, n) and the memory."""
         if self.cell.leaf == "gates":
-            weight = next(self.cell.parameters())
+            weight = self.cell.first_weight
             return [weight.new_empty(0, *shape) for shape in self.cell.state.values()]
         leaves = self.schedule.node[: self.schedule.leaves]
         states = self.cell.leaf_states(batch, leaves, self.schedule.leaf_segments)

@@ -103,12 +103,15 @@ class Evaluation:
         )
 
     def shown_classes(self) -> str:
-        """The log loss and the like in a line, and a table of the ``MOST_SHOWN`` classes with most examples."""
+        """The log loss and the like in a line, and a table of the classes: of many the ``MOST_SHOWN`` largest."""
         if not self.by_class:
             return ""
         rows = [", ".join(f"{name} {value:.4f}" for name, value in self.probabilities.items())]
         rows.append("class\tprecision\trecall\tf1\tsupport")
-        for row in sorted(self.by_class, key=lambda row: -row.support)[:MOST_SHOWN]:
+        shown = self.by_class  # in the order of the confusions
+        if len(shown) > MOST_SHOWN:
+            shown = sorted(shown, key=lambda row: -row.support)[:MOST_SHOWN]
+        for row in shown:
             rows.append(f"{one_line(row.name)}\t{row.precision:.4f}\t{row.recall:.4f}\t{row.f1:.4f}\t{row.support}")
         more = len(self.by_class) - MOST_SHOWN
         return "\n".join([*rows, *([f"and {more:,} more classes"] if more > 0 else [])]) + "\n"
