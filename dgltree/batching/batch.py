@@ -427,8 +427,8 @@ class TreeBatch(Movable):
 
         The graph needs edges child -> parent (parent -> child with ``reverse``), ``edata["slot"]`` (the child's
         position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata``
-        if they are there. Whole numbers (N,) in ``x`` and ``y``, as DGL's data sets of trees keep words and classes, are
-        ``token`` and, negative ones aside, ``label``. Other fields stay in the graph, whose nodes keep their numbers.
+        if they are there. Whole numbers (N,) in ``x`` and ``y``, where DGL's data sets of trees keep words and classes,
+        are ``token`` and, negative ones aside, ``label``. Other fields stay in the graph; its nodes keep their numbers.
 
         In a ``dgl.heterograph`` the node types are the functions and the edge types the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that

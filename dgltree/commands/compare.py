@@ -127,5 +127,4 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
     )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
-    options: argparse.Namespace = parser.parse_args(arguments)
-    return options
+    return parser.options(arguments)

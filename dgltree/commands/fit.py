@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,8 @@ A YAML file for --config has the same settings (hidden_size: 150); the command l
 
 
 NEEDS = ("dgltree.training.repeats",)
+SHAPING = ("notation", "schema", "keys", "node", "word", "unit", "drop", "binarize")
+"""Settings of reading by which the same text becomes another tree."""
 
 
 def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
@@ -84,6 +86,8 @@ def run(_: str, options: argparse.Namespace) -> int:
 
     reading = read_given(options)
     settings = _settings(options)
+    if settings["from_"] is not None:
+        reading |= _as_before(Path(settings["from_"]), reading)
     named = {"train": options.file, "validation": options.validation, "test": options.test}
     paths = {name: path for name, path in named.items() if path is not None}
     splits: dict[str, Any] = {}
@@ -113,6 +117,17 @@ def run(_: str, options: argparse.Namespace) -> int:
     if first():
         print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
     return 0
+
+
+def _as_before(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """How the encoder of a folder had its trees read, where the command line does not say otherwise."""
+    from dgltree.training.model_files import read_reading
+
+    before, usual = read_reading(folder), asdict(Reading())
+    taken = {name: before[name] for name in SHAPING if given[name] == usual[name]}
+    if given["notation"] not in (None, before["notation"]):
+        taken.pop("schema", None)  # of documents, which these are not
+    return taken
 
 
 def _molecules(
@@ -183,8 +198,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))
-    options: argparse.Namespace = parser.parse_args(config_first(arguments))
-    return options
+    return parser.options(config_first(arguments))
 
 
 def add_settings(parser: Any, names: bool, without: Collection[str] = ()) -> None:

@@ -1,7 +1,8 @@
 """Options with types, and a file of them, by jsonargparse, which takes a tenth of a second to load."""
 
+import argparse
 import re
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from jsonargparse import ArgumentParser
 
@@ -15,6 +16,10 @@ _VALUE = re.compile(r"(?:Got value|Given value): (.*)", re.DOTALL)
 
 class SettingsParser(ArgumentParser):
     """Options with types, and a file of them."""
+
+    def options(self, arguments: list[str]) -> argparse.Namespace:
+        """The options by their names: jsonargparse keeps ``keys``, as a method of its own is called, under another."""
+        return argparse.Namespace(**self.parse_args(arguments).as_dict())
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print what is wrong and what would be right, and exit with 2."""
@@ -40,6 +45,6 @@ class SettingsParser(ArgumentParser):
         return f"{flag_of(name)} is {value!r:.80}{wanted}"
 
 
-def make_parser(name: str, usage: str, description: str, examples: str) -> Any:
+def make_parser(name: str, usage: str, description: str, examples: str) -> SettingsParser:
     """The parser of ``dgltree NAME`` for settings with types, without options yet."""
     return SettingsParser(**describe_command(name, description, examples, usage))

@@ -1,5 +1,6 @@
 """``dgltree embed``: vectors without labels, and the commands that take them."""
 
+import json
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -266,8 +267,12 @@ def test_similar_sentences_and_a_fit_from_them(
     table = "tree\tlabel\n" + "".join(f"{line}\t{line.split()[2]}\n" for line in lines)
     (tmp_path / "t.tsv").write_text(table, encoding="utf-8")
     more = ["--from", str(sentences / "model"), "--out", str(tmp_path / "fit"), "--epochs", "1", "--no-baseline"]
-    assert main(["fit", str(tmp_path / "t.tsv"), "--notation", "words", *more]) == 0
+    assert main(["fit", str(tmp_path / "t.tsv"), *more]) == 0
     assert load(tmp_path / "fit" / "model.safetensors").encoder.name == "easy_first"
+    assert json.loads((tmp_path / "fit" / "reading.json").read_text(encoding="utf-8"))["notation"] == "words"
+    more[3] = str(tmp_path / "other")
+    assert main(["fit", str(tmp_path / "t.tsv"), "--notation", "sexpr", *more]) == 1
+    assert "found a second expression" in capsys.readouterr().err, "what the command line says goes first"
 
 
 def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:

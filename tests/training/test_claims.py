@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from dgltree import Tree, TreeDataset
-from dgltree.commands import fit
+from dgltree.commands import compare, fit
+from dgltree.commands.reading_options import read_given
+from dgltree.datasets.settings import Reading
 from dgltree.training.folder import SETTINGS_FILE, WEIGHTS, digest_of, is_finished
 from dgltree.training.options import FitOptions
 
@@ -55,18 +57,39 @@ def test_an_option_alone_makes_another_training_or_continues_it(name: str, tmp_p
     assert (tmp_path / SETTINGS_FILE).read_bytes() == before
 
 
+def spelt(given: dict[str, Any]) -> list[str]:
+    """The arguments of a command."""
+    arguments = []
+    for option, value in given.items():
+        flag = option.strip("_").replace("_", "-")
+        if isinstance(value, bool):
+            arguments.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            arguments += [f"--{flag}", json.dumps(value) if isinstance(value, dict) else str(value)]
+    return arguments
+
+
 @pytest.mark.parametrize("name", [*OTHERS, *TOGETHER])
 def test_an_option_of_the_command_reaches_the_training(name: str) -> None:
     given = TOGETHER.get(name, {name: OTHERS.get(name)})
-    arguments = []
-    for option, value in given.items():
-        spelt = option.strip("_").replace("_", "-")
-        text = json.dumps(value) if isinstance(value, dict) else str(value)
-        arguments += (
-            {True: [f"--{spelt}"], False: [f"--no-{spelt}"]}[value] if isinstance(value, bool) else [f"--{spelt}", text]
-        )
-    settings = fit._settings(fit._parse(["trees.tsv", *arguments]))
+    settings = fit._settings(fit._parse(["trees.tsv", *spelt(given)]))
     assert FitOptions(**settings) == FitOptions(**given)
+
+
+READ: dict[str, Any] = {
+    "notation": "json", "tree": "a", "left": "a", "right": "a", "label": "a", "label_from": "a", "missing": "a",
+    "split": "a", "split_from": "a", "group_by": "a", "features": "a", "id": "a", "drop": "a", "columns": "a",
+    "schema": "a.json", "keys": "type,args,name", "node": "upos", "word": "lemma", "unit": "function",
+    "numbers": False, "dates": False, "binarize": "left", "max_line": 9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Reading)])
+def test_a_setting_of_reading_reaches_fit_and_compare(name: str) -> None:
+    arguments = ["trees.tsv", *spelt({name: READ[name]})]
+    expected = {**{field.name: field.default for field in fields(Reading)}, name: READ[name]}
+    assert read_given(fit._parse(arguments)) == expected
+    assert read_given(compare._parse([*arguments, "--encoders", "grc,tree_rnn"])) == expected
 
 
 PLAIN = {"function": "f", "token": "a", "value": 1.0, "at node": None, "label": "yes", "id": "1", "group": "g"}
