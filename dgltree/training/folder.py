@@ -19,6 +19,8 @@ SPLIT_FILE, SPLIT = "split.tsv", "split"
 """Which example is in which split; and in the settings of a training by which rule and seed."""
 TRAINED_ON = "trained_on.npy"
 """Digests of the trees of the training set."""
+CHOSEN_AT_THE_END = ("threshold", "baseline", "no_baseline")
+"""Settings that change no epoch."""
 GIVEN_UP = "given_up"
 """In the first: the training cannot continue, because its loss was no finite number."""
 
@@ -28,7 +30,8 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
 
     ``split`` says how the splits were made, for those who continue it; what they are the digest says.
 
-    A finished training continues if more epochs or more time are asked for: its card is removed until it is done again.
+    A finished training continues if more epochs or more time are asked for, or another threshold or baseline, which are
+    chosen at its end: its card is removed until it is done again.
     Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
     """
     check_labelled(folder)
@@ -50,7 +53,8 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
         return False
     before = _read(folder / CARD).get("options", {})
     most = before.get("epochs", 0) or MOST_EPOCHS
-    if options.most_epochs <= most and options.max_time == before.get("max_time"):
+    same_end = all(getattr(options, name) == before.get(name) for name in CHOSEN_AT_THE_END)
+    if same_end and options.most_epochs <= most and options.max_time == before.get("max_time"):
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False

@@ -51,6 +51,27 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert "holds another training (seed 0); give another --out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("length", [["--epochs", "3"], ["--epochs", "30", "--patience", "1"]])
+def test_what_is_chosen_at_the_end_is_chosen_again_without_an_epoch(length: list[str], tmp_path: Path) -> None:
+    (tmp_path / "trees.tsv").write_text(table(120), encoding="utf-8")
+    out = tmp_path / "run"
+    arguments = ["fit", str(tmp_path / "trees.tsv"), *SMALL, *length, "--no-baseline", "--out", str(out)]
+
+    def left(threshold: str) -> tuple[int, str]:
+        assert main([*arguments, "--threshold", f"pos={threshold}"]) == 0
+        card = json.loads((out / "card.json").read_text(encoding="utf-8"))
+        assert card["options"]["threshold"] == f"pos={threshold}"
+        return len((out / "epochs.jsonl").read_text().splitlines()), json.dumps(card["metrics"])
+
+    first, second, third = (left(each) for each in ("f1", "0.999999", "f1"))
+    assert first == third
+    assert second[0] == first[0], "no epoch was trained"
+    assert second[1] != first[1]
+    arguments[arguments.index("--no-baseline")] = "--baseline=fast"
+    assert left("f1")[0] == first[0]
+    assert json.loads((out / "card.json").read_text(encoding="utf-8"))["baseline"]
+
+
 @pytest.mark.slow
 def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -149,6 +149,10 @@ class Patience(EarlyStopping):
         self.nothing = nothing
         self.best_loss = math.inf
 
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """A training that had ended, and is run again for what is chosen at its end, trains no epoch more."""
+        trainer.should_stop |= self.wait_count >= self.patience
+
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         value, loss = float(trainer.callback_metrics.get(self.monitor, -math.inf)), _loss_of(trainer)
         before = float(self.best_score)
@@ -181,21 +185,27 @@ class UsualEpochs(Callback):
     def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
         self.monitor, self.epochs, self.say = monitor, epochs, say
         self.best: float | None = None
+        self.rose = True
+        """Whether the last epoch is the best so far."""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """As :meth:`Patience.on_train_start`."""
+        trainer.should_stop |= trainer.current_epoch == self.epochs and not self.rose
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         value = float(trainer.callback_metrics[self.monitor])
-        better = self.best is None or value > self.best
-        self.best = value if better else self.best
+        self.rose = self.best is None or value > self.best
+        self.best = value if self.rose else self.best
         if trainer.current_epoch + 1 == self.epochs:
-            if better:
+            if self.rose:
                 self.say(f"epoch {trainer.current_epoch} is the best so far, so the training continues")
-            trainer.should_stop |= not better
+            trainer.should_stop |= not self.rose
 
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self.best}
+        return {"best": self.best, "rose": self.rose}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.best = state_dict["best"]
+        self.best, self.rose = state_dict["best"], state_dict["rose"]
 
 
 class HalvedRate(Callback):
