@@ -439,6 +439,10 @@ class TreeBatch(Movable):
         Raises ``ValueError`` for an empty graph, missing fields, an ``x`` that is neither, a cycle (names a node on
         it), two children in one slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
         """
+        if isinstance(graph, Sequence):
+            raise TypeError(
+                "these are several graphs; batch them by DGL first: TreeBatch.from_graph(dgl.batch(graphs))"
+            )
         if has_types(graph):
             graph, vocabulary = without_types(graph, vocabulary, positions, reverse)
             reverse = False
@@ -480,7 +484,7 @@ def batch(
     Args:
         trees: trees, or tuples of trees, which are flattened.
         vocabulary: gives the ids.
-        x: (N, d) floating, input vectors in public numbering.
+        x: (N, d) floating, input vectors in public numbering: tree after tree, each in preorder.
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
     children, a label that is not a class number, or an ``x`` of another length; ``TypeError`` for arguments of another

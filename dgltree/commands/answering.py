@@ -1,6 +1,7 @@
 """The answers of ``dgltree predict``, ``encode`` and ``evaluate``: a trained model on files of trees."""
 
 import argparse
+import csv
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -91,7 +92,10 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
         lines = _answers(model, block)
         lines = lines if records else [title, *lines]  # nothing is printed of a file that cannot be opened
         failed, records = failed + len(block.bad), records + len(block.order)
-        sys.stdout.write("".join(line + "\n" for line in lines))
+        if options.csv:
+            csv.writer(sys.stdout, lineterminator="\n").writerows(line.split("\t") for line in lines)
+        else:
+            sys.stdout.write("".join(line + "\n" for line in lines))
     say(records, "records")
     return 1 if failed else 0
 
@@ -187,8 +191,11 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
     """Print the metrics; the exit code. A cluster counts what is refused with all that is left out: None."""
     if options.json:
         of_them = {} if refused is None else {"refused": refused}
-        by_class = {"by_class": [row._asdict() for row in found.by_class]} if found.by_class else {}
-        metrics = {**found.metrics, **found.probabilities, **by_class}
+        metrics: dict[str, Any] = {**found.metrics, **found.probabilities}
+        if found.by_class:
+            metrics["by_class"] = [row._asdict() for row in found.by_class]
+        if found.confusion is not None:
+            metrics["confusion"] = {"classes": found.names, "labels_in_rows": found.confusion.tolist()}
         print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **metrics}))
         return 0
     print(f"{found}, {left_out} left out")

@@ -16,6 +16,7 @@ EXAMPLES = {
     "predict": """\
 examples:
   dgltree predict runs/trees new.tsv > answers.tsv
+  dgltree predict runs/trees new.tsv --csv > answers.csv
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
@@ -121,6 +122,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
             metavar="CLASS=P",
             help="predict this class if its probability is at least P (default: as in training)",
         )
+    if name == "predict":
+        parser.add_argument("--csv", action="store_true", help="separate columns by commas instead of tabs")
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
         parser.add_argument(
@@ -156,6 +159,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if options.ray and options.threads:
         parser.error("--threads is for one process; those of a cluster compute with one thread each")
+    if options.ray and name == "predict" and options.csv:
+        parser.error("--csv is for one process; a cluster writes Parquet files")
     if options.out and not options.ray and name != "encode":
         parser.error("--out is for --ray; without it the answers are printed")
     return options

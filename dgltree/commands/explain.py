@@ -46,7 +46,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     check_answers(options.model)
     check_cell(options.cell)
     check_output_file(options.picture)
-    _is_file(options.trees)
+    is_file(options.trees)
     return options
 
 
@@ -61,7 +61,7 @@ def run(_: str, options: argparse.Namespace) -> int:
         raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
     with cpu_threads.computing(model.model.encoder, None, MOST_NODES):
         explained = model.explain(examples)
-    namer = _namer(model)
+    namer = namer_of(model)
     for place, (name, found) in enumerate(zip(names, explained, strict=True)):
         if options.json:
             print(write_json(_record(name, found, model, options.top, namer)))
@@ -100,7 +100,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def _examples(model: "TrainedModel", options: argparse.Namespace) -> tuple[list[str], Any, int]:
     """The names of the examples, the examples, and how many could not be read."""
     text = options.trees
-    if not _is_file(text):
+    if not is_file(text):
         if model.each == 2:
             raise ValueError(f"{text!r:.80}: one tree, but the model reads pairs; give a file of pairs")
         return [one_line(text, WIDTH)], [text], 0
@@ -115,7 +115,7 @@ def _examples(model: "TrainedModel", options: argparse.Namespace) -> tuple[list[
     return [some.ids[i] or some.bad_at(i, "").name for i in range(len(some))], some, len(known.bad)
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
     """Whether a file is meant; one that is missing is seen by its suffix, because a lone word may be a tree, too."""
     try:
         if text == STDIN or Path(text).exists():
@@ -191,7 +191,7 @@ def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect
     return lines
 
 
-def _namer(model: "TrainedModel") -> Namer:
+def namer_of(model: "TrainedModel") -> Namer:
     """How nodes are shown: those of a document with their paths, and dates as dates."""
     if not isinstance(model.reading.schema, dict):
         return name_of

@@ -118,7 +118,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "model", metavar="MODEL", help="model.safetensors of a language model, or the folder that 'dgltree fit' wrote"
     )
     parser.add_argument(
-        "file", metavar="FILE", help="sentences, one per line, or of a folder trees; - reads standard input"
+        "file",
+        metavar="FILE",
+        help="sentences, one per line, or for a folder what it was trained on; - reads standard input",
     )
     parser.add_argument(
         "--layer",

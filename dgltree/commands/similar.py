@@ -2,10 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dgltree.commands.explain import is_file, namer_of
 from dgltree.commands.options import check_cell, check_input, option_parser
 from dgltree.commands.reading_options import add_reading, read_given
 from dgltree.datasets.settings import Reading
@@ -43,6 +44,9 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     check_cell(options.cell)
     check_input(options.file)
     check_input(options.queries)
+    for text in options.query or ():
+        if is_file(text):
+            raise ValueError(f"--query {text}: this is a file; compare with its trees by --queries {text}")
     return options
 
 
@@ -60,14 +64,22 @@ def run(_: str, options: argparse.Namespace) -> int:
     if model.average is not None and model.average.weight == 0:
         print(NO_SHARE.format(model.average.baseline.what), file=sys.stderr)
     names = [_name(queries, i) for i in range(len(queries))] if options.queries else list(_numbered(options.query))
+    shown = _shown_by(model)
     print("query\tid\tsimilarity\tlabel\ttree")
     for name, neighbours in zip(names, found, strict=True):
         for example, similarity, tree in neighbours:
             label = one_line(data.labels[example] or "")
-            print(
-                f"{one_line(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{one_line(brief(tree), WIDTH)}"
-            )
+            text = one_line(shown(tree), WIDTH)
+            print(f"{one_line(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{text}")
     return 0
+
+
+def _shown_by(model: "TrainedModel") -> Callable[["Tree"], str]:
+    """How a tree is shown: a document by its leaves, with their paths."""
+    if not isinstance(model.reading.schema, dict):
+        return brief
+    namer = namer_of(model)
+    return lambda tree: ", ".join(namer(node) for node in tree.preorder() if not node.children)
 
 
 def _numbered(queries: Sequence[str]) -> Iterator[str]:

@@ -89,7 +89,10 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
         if cell.input_size is not None and cell.leaf == "gates" and batch.x is not None:
             refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
     if cell.leaf != "gates":
-        refuse(~(inner | carries), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
+        refuse(
+            ~(inner | carries),
+            f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these, leaf='gates' reads vectors",
+        )
     if cell.input_size is None:
         refuse(inner & token, "is an inner node with a token, which a cell without input_size ignores")
     if cell.leaf != "gates" and batch.x is not None and not inside_transform():  # which hides values of x

@@ -72,6 +72,10 @@ class Graph:
             fields = batch_fields(graph)
             given = [EdgeFields(EDGE, graph.child_index, graph.parent_index, {"slot": graph.slot})]
             counts = {NODE: graph.num_nodes}
+        elif hasattr(graph, "edges"):
+            raise TypeError(
+                f"a {type(graph).__name__} is run as it is, or give Graph(graph.edges()) and copy its fields"
+            )
         else:
             by_type: Mapping[EdgeType, Any] = graph if isinstance(graph, Mapping) else {EDGE: graph}
             given = [EdgeFields(_checked_etype(etype), *_ends(etype, ends), {}) for etype, ends in by_type.items()]

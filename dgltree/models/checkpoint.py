@@ -290,14 +290,15 @@ def _check_known(
     """Raise ``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
     part = header.get("part")
     is_known = header[kind] in classes
+    own = "" if kind == "cell" else "; if it is yours, first put its class into dgltree.encoders.SEQUENCE_ENCODERS"
     if part is None:
         readout = header["readout"]
         if not is_known or readout not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {readout!r} readout, unknown to this release")
+            raise ValueError(f"a {header[kind]!r} {kind} with a {readout!r} readout, unknown to this release{own}")
     elif part not in ("encoder", kind):
         raise ValueError(f"a part of a model called {part!r}, unknown to this release")
     elif not is_known:
-        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
+        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release{own}")
 
 
 def _build(header: dict[str, Any], kind: str) -> Saved:

@@ -168,10 +168,8 @@ def never_predicted(compared: Compared, options: FitOptions) -> list[str]:
     if not missed:
         return []
     have = "1 class is" if len(missed) == 1 else f"{len(missed):,} classes are"
-    ways = (
-        [] if options.class_weights else ["--class-weights balanced gives rare classes as much weight as frequent ones"]
-    )
-    ways.append(f"--threshold '{one_line(missed[0])}=f1' predicts it from the probability with the best F1 on")
+    ways = [] if options.class_weights else ["--class-weights balanced gives all classes the same weight"]
+    ways.append(f"--threshold '{one_line(missed[0])}=f1' of fit predicts it above the probability with the best F1")
     return [f"{have} never predicted in validation ({first_of(missed)}): {'; '.join(ways)}"]
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import CELLS
 from dgltree.datasets.describe import id_places
 from dgltree.datasets.feature_columns import FeatureColumns
 from dgltree.datasets.formats import Bad
@@ -405,6 +406,11 @@ def _within(
 def _warnings(decision: Decision) -> Iterator[str]:
     """:attr:`Decision.warnings`."""
     splits = decision.splits
+    if decision.as_split["train"].reading.notation == "words" and decision.encoder.name in CELLS:
+        yield (
+            f"plain sentences have no trees, so {decision.encoder.name} reads each as one node over its words; name an "
+            "encoder that finds trees, such as gumbel_tree, or one that reads words, such as lstm"
+        )
     for place in id_places(decision.as_split["train"].as_read()):
         yield (
             f"{one_line(place)} is different in every training example, as an id is: if it is one, leave it out of the "

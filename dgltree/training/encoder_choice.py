@@ -389,6 +389,7 @@ def count_weights(model: TreeModel) -> str:
 
 def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
     vocabulary = model.encoder.vocabulary
+    has_cell = hasattr(model.encoder, "cell")
     tokens, functions = f"vectors of {len(vocabulary.tokens):,} tokens", len({name for name, _ in vocabulary.functions})
     for name, weights in model.named_parameters():
         if "function_embedding." in name:
@@ -397,5 +398,7 @@ def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
             yield tokens, weights.numel()
         elif ".maps." in name and weights.shape[0] > 1:
             yield f"gates of {functions:,} functions", weights.numel()
+        elif name.startswith("readout."):
+            yield "readout", weights.numel()
         else:
-            yield "readout" if name.startswith("readout.") else "gates shared by all functions", weights.numel()
+            yield "gates shared by all functions" if has_cell else "layers", weights.numel()

@@ -89,7 +89,7 @@ def finish(
         say_result(f"test, {name}: {evaluation}")
     further = _further(decision, trained)
     for name, value in further.items():
-        say_result(f"test: {name} {value:.4f}")
+        say_result(f"test: {'F1 of the brackets found' if name == 'f1' else name} {value:.4f}")
     trained.save(folder)
     remember(splits["train"], folder)
     monitored = objective.monitored
@@ -181,12 +181,12 @@ def _choose_threshold(
         "recall": f"the highest with a recall of {rule.number:g} or more in validation",
         "precision": f"the lowest with a precision of {rule.number:g} or more in validation",
     }[rule.by]
-    few = int((targets == threshold.place).sum())
-    doubt = (
-        f"; it has {few} validation examples, so this is uncertain"
-        if few < MIN_CERTAIN_EXAMPLES and rule.by != "given"
-        else ""
-    )
+    few, of_them = int((targets == threshold.place).sum()), "have this class"
+    if rule.by == "precision":  # which is a share of what is predicted
+        few, of_them = int((used["validation"][:, threshold.place] >= threshold.probability).sum()), "reach it"
+    doubt = ""
+    if few < MIN_CERTAIN_EXAMPLES and rule.by != "given":
+        doubt = f"; {few} validation examples {of_them}, so it is uncertain"
     say_result(f"{rule.name!r:.60} is predicted from a probability of {threshold.probability:.4g} on, {why}{doubt}")
 
 

@@ -141,13 +141,13 @@ def _intervals_of_tests(card: dict[str, Any]) -> Iterator[str]:
 
 
 def _calibration(card: dict[str, Any]) -> Iterator[str]:
-    """The log loss of the network by split, before and after it was divided by its temperature."""
+    """The log loss and calibration error of the network by split, before and after its temperature divided it."""
     if found := card.get("calibration"):
-        each = "; ".join(
-            f"{split} {before['log_loss']:.4g} to {found['after'][split]['log_loss']:.4g}"
-            for split, before in found["before"].items()
-        )
-        yield f"- Temperature of the network: {found['temperature']:.3g}; its log loss: {each}"
+        yield f"- Temperature of the network: {found['temperature']:.3g}"
+        for split, before in found["before"].items():
+            after = found["after"][split]
+            errors = f"calibration error {before['calibration_error']:.4g} to {after['calibration_error']:.4g}"
+            yield f"- By it, {split}: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, {errors}"
 
 
 def _probabilities(card: dict[str, Any]) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Repeats:
     def __str__(self) -> str:
         """A table in Markdown: mean ± sample standard deviation."""
         names = list(next(iter(self.models.values())))
-        lines = [f"| {len(self.models)} trainings | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
+        lines = [f"| test, {len(self.models)} trainings | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
         for row, of in self.rows.items():
             cells = [f"{statistics.fmean(of[name]):.4f} ± {_deviation(of[name]):.4f}" for name in names]
             lines.append(f"| {row} | {' | '.join(cells)} |")

@@ -30,7 +30,9 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     accuracy = float(re.findall(r"accuracy ([\d.]+)", out[0])[0])
     assert accuracy == pytest.approx(np.trace(counts) / 51, abs=1e-4)
     assert main(["evaluate", str(fitted / "model"), str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(accuracy, abs=1e-4)
+    found = json.loads(capsys.readouterr().out)
+    assert found["accuracy"] == pytest.approx(accuracy, abs=1e-4)
+    assert found["confusion"] == {"classes": ["neg", "pos", "(other)"], "labels_in_rows": counts.tolist()}
 
 
 def test_json_holds_no_nan(fitted_numbers: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``dgltree predict``."""
 
+import csv
 import io
 import os
 import shutil
@@ -179,3 +180,20 @@ def test_a_network_whose_numbers_overflow_gives_no_answers(
     model.save(tmp_path / "model")
     assert main(["predict", str(tmp_path / "model"), str(fitted / "trees.tsv")]) == 1
     assert "are too large for torch.float32" in capsys.readouterr().err
+
+
+def test_columns_are_separated_by_commas_on_request(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "new.tsv"
+    path.write_text('id\ttree\n"a, b"\tx+y\nc\tx+\n', encoding="utf-8")
+    command = ["predict", str(fitted / "model"), str(path)]
+    assert main(command) == 1
+    by_tabs = rows_of(capsys.readouterr().out)
+    assert main([*command, "--csv"]) == 1
+    by_commas = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert by_commas == by_tabs
+    assert by_commas[1][0] == '"a, b"', "quotes have no meaning in a TSV file"
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--csv", "--ray", "--out", str(tmp_path / "out")])
+    assert "--csv is for one process" in capsys.readouterr().err

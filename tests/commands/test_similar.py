@@ -52,6 +52,8 @@ def test_what_cannot_be_asked_is_refused(fitted: Path, capsys: pytest.CaptureFix
     assert "tree 1: not a valid infix tree" in capsys.readouterr().err
     assert main([*arguments, "x", "--top", "0"]) == 1
     assert "top is 0; it must be 1 or more" in capsys.readouterr().err
+    assert main([*arguments, str(fitted / "trees.tsv")]) == 1
+    assert f"this is a file; compare with its trees by --queries {fitted / 'trees.tsv'}" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(arguments[:-1])
 

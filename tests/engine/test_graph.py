@@ -538,3 +538,9 @@ def test_calls_and_passes_by_types_run_on_another_device() -> None:
         made.ndata["h"] = torch.tensor([1.0, 0, 0, 4, 0]).to(DEVICE)
         prop_nodes_topo(made, {"net": BY_TYPE["net"]})
         assert made.ndata["h"].cpu().tolist() == [1, 2, 0, 4, 5]
+
+
+def test_a_graph_of_another_library_is_no_list_of_edges() -> None:
+    dgl = pytest.importorskip("dgl", reason="DGL is not installed")
+    with pytest.raises(TypeError, match=r"a DGLGraph is run as it is, or give Graph\(graph.edges\(\)\)"):
+        Graph(dgl.graph(([0], [1])), reverse=True)

@@ -75,7 +75,9 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
     assert loaded.readout.config == model.readout.config
     assert loaded.encoder.config == encoder.config
     flat = batch(trees, encoder.vocabulary)
-    assert torch.equal(loaded(flat), model(flat))
+    before, after = model.state_dict(), loaded.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    torch.testing.assert_close(loaded(flat), model(flat))  # a product rounds by where its rows lie in memory
     with pytest.raises(ValueError, match=r"reads no equations but classifies into <, =, >: use dgltree\.load"):
         dgltree.open_model(tmp_path / "model")
 

@@ -94,6 +94,13 @@ def test_a_card_has_the_log_loss_of_the_network_before_and_after_its_temperature
         for which, probabilities in (("after", answers), ("before", raw / raw.sum(1, keepdims=True))):
             loss = -np.log(probabilities[np.arange(len(places)), places]).mean()
             assert found[which][name]["log_loss"] == pytest.approx(loss, rel=1e-3)
-    low, high = found["before"]["validation"]["log_loss"], found["after"]["validation"]["log_loss"]
-    line = f"- Temperature of the network: {found['temperature']:.3g}; its log loss: validation {low:.4g} to {high:.4g}"
+            sure, right = probabilities.max(1), probabilities.argmax(1) == places
+            bins = np.minimum((sure * 15).astype(int), 14)
+            error = sum(abs((sure - right)[bins == k].sum()) for k in range(15)) / len(places)
+            assert found[which][name]["calibration_error"] == pytest.approx(error, rel=1e-2, abs=1e-4)
+    before, after = found["before"]["validation"], found["after"]["validation"]
+    line = (
+        f"- By it, validation: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, calibration error "
+        f"{before['calibration_error']:.4g} to {after['calibration_error']:.4g}"
+    )
     assert line in (folder / "card.md").read_text(encoding="utf-8")

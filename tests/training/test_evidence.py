@@ -93,6 +93,8 @@ def test_what_takes_the_weights_adds_up_to_all_of_them() -> None:
     }
     listed = ", ".join(f"{what} {count:,}" for what, count in sorted(parts.items(), key=lambda part: -part[1]))
     assert count_weights(model) == f"{sum(each.numel() for each in model.parameters()):,} weights ({listed})"
+    words = TreeModel(make_encoder("lstm", vocabulary, 6), ClassifierReadout(6, 2), ("n", "p"))
+    assert "layers " in count_weights(words) and "gates" not in count_weights(words)
 
 
 def test_functions_that_stand_for_unknown_ones_have_the_mean_of_the_others_unless_they_are_learnt() -> None:

@@ -100,6 +100,9 @@ def test_documents_are_explained_by_their_paths(folder: Path, capsys: pytest.Cap
     [line] = capsys.readouterr().out.splitlines()
     effects = {each["path"]: each["subtree"] for each in json.loads(line)["effects"]}
     assert effects["$.level"] == f"$.level = {first['level']}"
+    assert main(["similar", str(folder / "model"), str(folder / "logs.jsonl"), "--query", json.dumps(first)]) == 0
+    nearest = capsys.readouterr().out.splitlines()[1].split("\t")[-1]
+    assert nearest.startswith("$.") and " = " in nearest
 
 
 def test_orders_change_no_answer(folder: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_class_that_is_never_predicted_is_a_warning(tmp_path: Path, capsys: py
     data = data_of(*draw_events(200, 0.05, 1))
     dgltree.fit(data, validation=data, test=data, out=tmp_path / "plain", **{**QUICK, "epochs": 1})
     line = (
-        "1 class is never predicted in validation (fraud): --class-weights balanced gives rare classes as much weight"
+        "1 class is never predicted in validation (fraud): --class-weights balanced gives all classes the same weight"
     )
     assert line in capsys.readouterr().err
     warnings, text = card_of(tmp_path / "plain")

@@ -59,7 +59,7 @@ def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     order = [line for line in progress.splitlines() if line.startswith(("fold-", "epoch 0"))]
     assert [line.split(": ")[0] for line in order] == [each for k in "123" for each in (f"fold-{k}:", "epoch 0")]
     assert "fold-1:\n" not in printed
-    assert "| 3 trainings | accuracy | macro_f1 | most_frequent |" in printed
+    assert "| test, 3 trainings | accuracy | macro_f1 | most_frequent |" in printed
     assert (out / "summary.md").read_text() in printed
     summary = json.loads((out / "summary.json").read_text())
     assert list(summary["trainings"]) == ["fold-1", "fold-2", "fold-3"]
