@@ -19,6 +19,7 @@ EXAMPLES = """\
 examples:
   dgltree compare trees.tsv --encoders tree_lstm,child_sum,tree_smu --seeds 3
   dgltree compare trees.tsv --encoders tree_lstm,tree_smu --options '{"tree_smu": {"stack_size": [3, 5]}}'
+  dgltree compare trees.tsv --encoders tree_smu --options '{"tree_smu": {"stack_size": [1, 3]}}' --ablation
   dgltree compare trees.tsv --encoders tree_lstm,lstm --hidden-size 64 --epochs 20
   dgltree compare trees.tsv --encoders tree_lstm --cell my_cells.py:TreeGRU
 
@@ -52,7 +53,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     own = [register(options.cell)] if options.cell else []
     names = register_own(encoders)
     options.names = [*names, *(name for name in own if name not in names)]
-    check_contest(options.names, options.seeds, grids)
+    check_contest(options.names, options.seeds, grids, options.ablation)
     return options
 
 
@@ -71,6 +72,7 @@ def run(_: str, options: argparse.Namespace) -> int:
             options.seeds,
             options.out,
             grids=_grids(options.options),
+            ablation=options.ablation,
             **files,
             **_settings(options),
         )
@@ -104,7 +106,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--encoders",
         type=str,
         required=True,
-        help="compare these encoders, separated by commas; FILE.py:CLASS is a cell of your own",
+        help="compare these encoders, two or more separated by commas; FILE.py:CLASS is a cell of your own",
     )
     parser.add_argument(
         "--cell",
@@ -112,12 +114,20 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="compare your own cell, too, given as FILE.py:CLASS; --options name it by its class",
     )
     parser.add_argument(
-        "--seeds", type=int, default=3, help="train each encoder this many times, with --seed and the seeds after it"
+        "--seeds",
+        type=int,
+        default=3,
+        help="train each encoder this many times, with --seed and the seeds after it (default: 3)",
     )
     parser.add_argument(
         "--options",
         type=str | None,
         help="options or settings per encoder, in JSON, each a value or a list of values from which validation chooses",
+    )
+    parser.add_argument(
+        "--ablation",
+        action="store_true",
+        help="show every setting on the test set, also of one encoder, instead of the one that validation chooses",
     )
     parser.add_argument("--validation", type=str | None, help="choose by the trees in this file")
     parser.add_argument("--test", type=str | None, help="compare on the trees in this file")

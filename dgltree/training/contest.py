@@ -160,13 +160,16 @@ def register_own(encoders: Sequence[type[Cell] | str]) -> list[str]:
     return [each if isinstance(each, str) and ".py:" not in each else register(each) for each in encoders]
 
 
-def check_contest(encoders: Sequence[str], seeds: int, grids: Grids) -> None:
-    """``ValueError`` for an encoder that there is not, or that occurs twice, and for options of another one."""
+def check_contest(encoders: Sequence[str], seeds: int, grids: Grids, ablation: bool = False) -> None:
+    """``ValueError`` for an encoder that there is not, or that occurs twice, and for options of another one.
+
+    An ablation may be of one encoder.
+    """
     known = [*CELLS, *SEQUENCE_ENCODERS]
     for name in encoders:
         if name not in known:
             raise ValueError(f"no encoder {name!r}; {nearest(name, known)}")
-    if len(encoders) < 2 or len({*encoders}) < len(encoders):
+    if len(encoders) < (1 if ablation else 2) or len({*encoders}) < len(encoders):
         raise ValueError(f"encoders are {', '.join(encoders)!r}; give two or more, each once")
     if seeds < 1:
         raise ValueError(f"seeds is {seeds}; it must be 1 or more")
@@ -187,6 +190,7 @@ def compare_encoders(
     out: str | Path = "runs/compare",
     *,
     grids: Grids | None = None,
+    ablation: bool = False,
     validation: TreeDataset | None = None,
     test: TreeDataset | None = None,
     **options: Any,
@@ -205,6 +209,8 @@ def compare_encoders(
             seed), ``summary.tex`` (rows for LaTeX) and ``summary.png``. A call that was interrupted continues there.
         grids: by encoder, values of its options or of settings of :class:`dgltree.training.options.FitOptions`, or
             lists of values, every combination of which is a setting.
+        ablation: whether every setting has an entry of its own, also on the test set, instead of the one that
+            validation chooses.
         validation, test: sets of their own, both or none.
         options: of :func:`dgltree.fit`, for every training.
 
@@ -214,7 +220,7 @@ def compare_encoders(
     """
     grids, out = grids or {}, Path(out)
     names = register_own(encoders)
-    check_contest(names, seeds, grids)
+    check_contest(names, seeds, grids, ablation)
     settings = FitOptions(**{name: value for name, value in options.items() if name in SETTINGS | {"seed"}})
     parts = _parts(data, settings, validation, test)
     numbers = list(range(settings.seed, settings.seed + seeds))
@@ -227,7 +233,9 @@ def compare_encoders(
             except ValueError as error:  # of the data or of options, or a loss that is not finite
                 say(f"{encoder}: {error}")
                 failures[encoder] = str(error)
-    chosen = [max(each, key=lambda one: statistics.fmean(one.validation)) for each in trained.values() if each]
+    chosen = [one for each in trained.values() for one in each]
+    if not ablation:
+        chosen = [max(each, key=lambda one: statistics.fmean(one.validation)) for each in trained.values() if each]
     if not chosen:
         raise ValueError(
             f"no encoder could be trained: {'; '.join(f'{name}: {why}' for name, why in failures.items())}"

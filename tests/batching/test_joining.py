@@ -107,7 +107,7 @@ def test_classes_in_y_of_a_graph_are_labels() -> None:
 
     classes = torch.tensor([3, -1, 2], dtype=torch.int32)
     assert read(y=classes) == [3, -100, 2]
-    with pytest.raises(TypeError, match=r"these are several graphs; .* dgl.batch\(graphs\)"):
+    with pytest.raises(TypeError, match=r"these are several graphs; .*dgl.batch\(graphs\)"):
         TreeBatch.from_graph([dgl.graph(([0], [1]))] * 2)
     assert read(y=classes, label=torch.tensor([1, 0, 1])) == [1, 0, 1]
     for other in (classes.float(), classes > 0, classes.view(3, 1)):

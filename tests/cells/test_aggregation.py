@@ -157,7 +157,10 @@ def test_a_bag_is_read_by_gates_alone() -> None:
         with pytest.raises(ValueError, match="bag makes 16 numbers of 5, which only the gates of a cell that adds up"):
             make()
     cell = ChildSumTreeLSTM(ANY, 4, aggregation="bag")
-    with pytest.raises(ValueError, match="is a leaf without a token or number; leaf='embedding' embeds these, leaf='gates' reads vectors"):
+    with pytest.raises(
+        ValueError,
+        match="is a leaf without a token or number; leaf='embedding' embeds these, leaf='gates' reads vectors",
+    ):
         propagate(batch([Tree("call")], ANY), cell)
 
 

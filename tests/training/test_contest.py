@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree import TreeDataset
+from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets import split
 from dgltree.training import contest
@@ -221,3 +221,23 @@ def test_cells_of_ones_own_are_compared_with_others(tmp_path: Path) -> None:
     assert {*entries} == {"tree_rnn", "FirstOwn", "SecondOwn"}
     assert entries["FirstOwn"]["test"] == entries["tree_rnn"]["test"], "the same cell by another name"
     assert entries["SecondOwn"]["tried"] == 2
+
+
+def test_an_ablation_shows_every_setting_of_one_encoder_on_the_test_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "trees.tsv", table(120))
+    command = ["compare", str(path), "--encoders", "tree_smu", *SMALL, "--seeds", "1", "--out", str(tmp_path / "runs")]
+    options = ["--options", '{"tree_smu": {"stack_size": [1, 2]}}']
+    assert main([*command, *options]) == 1
+    assert "give two or more, each once" in capsys.readouterr().err
+    assert main([*command, *options, "--ablation"]) == 0
+    found = json.loads((tmp_path / "runs" / "summary.json").read_text(encoding="utf-8"))
+    assert found["passed_over"] == []
+    assert sorted(entry["setting"]["stack_size"] for entry in found["entries"]) == [1, 2]
+    for entry in found["entries"]:
+        model = TrainedModel.load(
+            tmp_path / "runs" / f"tree_smu-stack_size={entry['setting']['stack_size']}" / "seed-0"
+        )
+        test = model.dataset(split(TreeDataset.from_file(path), 0)["test"])
+        assert entry["test"] == [pytest.approx(accuracy_score(test.labels, model.predict(test)))]
