@@ -425,10 +425,11 @@ class TreeBatch(Movable):
     ) -> "TreeBatch":
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
-        The graph needs edges child -> parent (parent -> child with ``reverse``), ``edata["slot"]`` (the child's
-        position, from 0) and ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata``
-        if they are there. Whole numbers (N,) in ``x`` and ``y``, where DGL's data sets of trees keep words and classes,
-        are ``token`` and, negative ones aside, ``label``. Other fields stay in the graph; its nodes keep their numbers.
+        The graph needs edges child -> parent (parent -> child with ``reverse``) and ``ndata["function"]``. A child's
+        position, from 0, is ``edata["slot"]``, or else the place of its edge among those of its parent. ``token``,
+        ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there. Whole numbers (N,) in ``x`` and ``y``,
+        where DGL's data sets of trees keep words and classes, are ``token`` and, negative ones aside, ``label``. Other
+        fields stay in the graph; its nodes keep their numbers.
 
         In a ``dgl.heterograph`` the node types are the functions and the edge types the slots: ``"0"``, ``"1"``,
         ..., or names whose order ``positions`` gives. Fields are those of each type, under the names above; a type that
@@ -437,7 +438,8 @@ class TreeBatch(Movable):
         types.
 
         Raises ``ValueError`` for an empty graph, missing fields, an ``x`` that is neither, a cycle (names a node on
-        it), two children in one slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
+        it), two children in one slot, gaps in the slots, edges without slots that seem to lead from parents to
+        children, or, with a vocabulary, ids or arities that it does not know.
         """
         if isinstance(graph, Sequence):
             raise TypeError(

@@ -64,8 +64,6 @@ def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
         raise ValueError("an empty graph: give at least one node")
     if "function" not in graph.ndata:
         raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
-    if graph.num_edges() and "slot" not in graph.edata:
-        raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
     n = graph.num_nodes()
     device = graph.device
     sources, targets = graph.edges()
@@ -73,14 +71,20 @@ def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
         sources, targets = targets, sources
     child = sources.long().cpu().numpy()
     parent = targets.long().cpu().numpy()
-    slot = np.empty(0, np.int64)
-    if graph.num_edges():
+    slot = np.arange(len(child))  # children in the order of their edges, as DGL sorts a mailbox
+    if "slot" in graph.edata:
         slot = _whole(graph.edata, "slot").cpu().numpy()
     order = np.lexsort((slot, parent))
     child = child[order]
     parent = parent[order]
     pointer = offsets(np.bincount(parent, minlength=n))
-    _check_slots(child, parent, slot[order], pointer)
+    if "slot" in graph.edata:
+        _check_slots(child, parent, slot[order], pointer)
+    elif _seem_reversed(child, parent):
+        raise ValueError(
+            "no node has two children, and some have several parents: if edges lead from parents to children, give "
+            'reverse=True, else edata["slot"], (E,) positions of the children, from 0'
+        )
     is_root = np.ones(n, bool)
     is_root[child] = False
     roots = np.flatnonzero(is_root)
@@ -204,12 +208,14 @@ def _check_slots(
         raise ValueError(f"node {node} has two children in slot {slot[edge]}")
     message = f"node {node} has a child in slot {slot[edge]}"
     message += f" but none in slot {expected[edge]}"
-    # In trees whose edges lead from parents to children, no node has two edges that end in it.
-    most_children = np.bincount(parent).max()
-    most_parents = np.bincount(child).max()
-    if most_children == 1 and most_parents > 1:
+    if _seem_reversed(child, parent):
         message += "; edges lead from children to parents: if these lead from parents to children, give reverse=True"
     raise ValueError(message)
+
+
+def _seem_reversed(child: np.ndarray, parent: np.ndarray) -> bool:
+    """Whether edges seem to lead from parents to children: in such trees no node has two edges that end in it."""
+    return len(child) > 0 and np.bincount(parent).max() == 1 and np.bincount(child).max() > 1
 
 
 def levels(

@@ -5,6 +5,7 @@ Bad trees, inputs and graphs are refused with the tree and node at fault; a user
 
 import os
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,14 @@ def make(dgl, child, parent, slot, function, nodes):
     [
         ([], [], None, None, 0, "empty graph"),
         ([1], [0], [0], None, 2, 'no ndata\\["function"\\]'),
-        ([1], [0], None, [0, 0], 2, 'no edata\\["slot"\\]'),
+        (
+            [0, 0],
+            [1, 2],
+            None,
+            [0, 0, 0],
+            3,
+            "no node has two children, .* reverse=True",
+        ),
         ([1, 2], [0, 0], [0, 0], [0, 0, 0], 3, "node 0 has two children in slot 0"),
         ([1, 2], [0, 0], [0, 2], [0, 0, 0], 3, "node 0 has a child in slot 2 but none in slot 1"),
         ([1, 0, 2], [0, 1, 0], [0, 0, 1], [0, 0, 0], 3, "cycle through node [01];"),
@@ -294,6 +302,22 @@ def test_labels_are_int64_whatever_their_python_type(label: bool) -> None:
 def test_without_a_vocabulary_nothing_is_unbatched(dgl) -> None:
     with pytest.raises(ValueError, match=r"no vocabulary: pass one to TreeBatch.from_graph"):
         unbatch(TreeBatch.from_graph(batch(FOREST, VOCABULARY).graph))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_children_without_slots_stand_in_the_order_of_their_edges(dgl, seed: int) -> None:
+    flat = batch(FOREST, VOCABULARY)
+    order = torch.randperm(len(flat.slot), generator=torch.Generator().manual_seed(seed))
+    graph = dgl.graph((flat.child_index[order], flat.parent_index[order]), num_nodes=flat.num_nodes)
+    graph.ndata["function"] = flat.function
+    seen = Counter[int]()
+    slots = []
+    for parent in flat.parent_index[order].tolist():
+        slots.append(seen[parent])
+        seen[parent] += 1
+    found = TreeBatch.from_graph(graph)
+    graph.edata["slot"] = torch.tensor(slots)
+    assert found == TreeBatch.from_graph(graph)
 
 
 def test_the_graph_carries_edges_slots_values_and_inputs(dgl) -> None:
