@@ -164,8 +164,10 @@ def epochs(
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--trees", type=int, help="train on so many sentences alone")
-    parser.add_argument("--binary", action="store_true", help="the binary Tree-LSTM instead of the child-sum one")
+    parser.add_argument("--trees", type=int, help="train on only this many sentences")
+    parser.add_argument(
+        "--binary", action="store_true", help="use the binary Tree-LSTM instead of the child-sum Tree-LSTM"
+    )
     options = parser.parse_args(arguments)
     folder = data_folder()
     if folder is None:

@@ -65,7 +65,7 @@ def run_task(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], ar
     parser.add_class_arguments(maker, "data")
     if name == "fit":
         parser.add_argument(
-            "--out", default=f"runs/{task}", help="the training's folder; an interrupted training continues"
+            "--out", default=f"runs/{task}", help="folder of the training; an interrupted training resumes there"
         )
         parser.add_class_arguments(FitOptions, "fit")
         parser.link_arguments("fit.seed", "data.seed")

@@ -131,8 +131,8 @@ def render(lines: Sequence[EvidenceLine]) -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.generalisation", description=__doc__)
-    parser.add_argument("--runs", type=Path, metavar="OUT", help="take these trainings of tasks.compare over")
-    parser.add_argument("--task", choices=KEYS, help="their task")
+    parser.add_argument("--runs", type=Path, metavar="OUT", help="reuse these training runs of tasks.compare")
+    parser.add_argument("--task", choices=KEYS, help="the task of these training runs")
     options = parser.parse_args(arguments)
     if (options.runs is None) != (options.task is None):
         parser.error("--runs and --task go together")

@@ -80,12 +80,14 @@ def run(problems: Sequence[Problem], name: str) -> Iterator[Record]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; an interrupted run reports what it has."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations benchmark", description=__doc__)
-    parser.add_argument("--part", choices=PARTS, default="reported", help="which equations (default: %(default)s)")
+    parser.add_argument(
+        "--part", choices=PARTS, default="reported", help="use this part of the equations (default: %(default)s)"
+    )
     parser.add_argument(
         "--solvers", nargs="+", choices=SOLVERS, default=["search"], help="solvers to compare (default: search)"
     )
-    parser.add_argument("--sympy", action="store_true", help="run SymPy too, for comparison")
-    parser.add_argument("--out", metavar="FILE", help="write every answer as a line of JSON")
+    parser.add_argument("--sympy", action="store_true", help="also run SymPy, for comparison")
+    parser.add_argument("--out", metavar="FILE", help="write each answer to this file as a line of JSON")
     options = parser.parse_args(arguments)
     problems = read_problems(options.part)
     records: list[Record] = []

@@ -70,8 +70,10 @@ def numbers_of_rooms(text: str) -> list[int]:
 def main(arguments: Sequence[str]) -> None:
     """Run the program's command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.dungeons", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--rooms", type=numbers_of_rooms, default="5-10", help="as in 5-10 or 10,12,14 (default: 5-10)")
-    parser.add_argument("--count", type=int, default=10_000, help="of documents (default: 10,000)")
+    parser.add_argument(
+        "--rooms", type=numbers_of_rooms, default="5-10", help="numbers of rooms, as 5-10 or 10,12,14 (default: 5-10)"
+    )
+    parser.add_argument("--count", type=int, default=10_000, help="number of documents (default: 10,000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     for row in dungeons(options.rooms, options.count, options.seed):

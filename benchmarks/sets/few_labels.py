@@ -32,9 +32,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--tree", default="tree", help="the column of the trees")
     parser.add_argument("--label", default="label", help="the column of the labels")
-    parser.add_argument("--notation", help="of the trees; by default it is detected")
+    parser.add_argument("--notation", help="notation of the trees (default: detected)")
     parser.add_argument("--embed-epochs", type=int, default=15)
-    parser.add_argument("--epochs", type=int, help="of fit")
+    parser.add_argument("--epochs", type=int, help="epochs of fit")
     parser.add_argument("--draws", type=int, default=3, help="draw the known labels this many times")
     options = parser.parse_args(arguments)
     reading = {"tree": options.tree, "label": options.label, "notation": options.notation}

@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.objects", description=__doc__.split("\n\n")[0])
     parser.add_argument(
-        "--out", type=Path, required=True, help="the folder of the trainings; finished ones are not repeated"
+        "--out", type=Path, required=True, help="the folder of the training runs; finished runs are not repeated"
     )
     out = parser.parse_args(arguments).out
     print("\n".join([*_mixed_table(out), "", *_rare_table(out)]))

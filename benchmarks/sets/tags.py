@@ -22,7 +22,7 @@ from dgltree import Tree, TreeDataset
 def main(arguments: Sequence[str]) -> None:
     """Run the program's command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.tags", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--sentences", type=int, default=2000, help="of the training set")
+    parser.add_argument("--sentences", type=int, default=2000, help="number of training sentences")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--hidden-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)

@@ -85,16 +85,18 @@ def report(rows: Sequence[Row]) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit status is 1 if a verdict was contradicted."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations verdicts", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
-    parser.add_argument("--count", type=int, default=20_000, help="equations (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="which equations (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument("--out", type=Path, required=True, help="write the verdicts to this file as JSON lines")
+    parser.add_argument("--count", type=int, default=20_000, help="number of equations (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the equations (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes (default: %(default)s)")
     parser.add_argument("--shapes", action="store_true", help="equations in one variable, drawn by shape")
     parser.add_argument("--two-variables", action="store_true", help="equations in two variables, drawn by shape")
-    parser.add_argument("--words", action="store_true", help="drawn by shape, with constants in other words: sqrt(4)")
-    parser.add_argument("--kept", action="store_true", help="the families of shapes that were kept back")
     parser.add_argument(
-        "--extremes", action="store_true", help="with huge and tiny numbers, high powers and periodic functions"
+        "--words", action="store_true", help="drawn by shape, with constants written as expressions: sqrt(4)"
+    )
+    parser.add_argument("--kept", action="store_true", help="use the families of shapes that were kept back")
+    parser.add_argument(
+        "--extremes", action="store_true", help="draw huge and tiny numbers, high powers and periodic functions"
     )
     options = parser.parse_args(arguments)
     rows = read_rows(options.out)

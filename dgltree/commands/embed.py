@@ -15,7 +15,7 @@ examples:
   dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
   dgltree embed sentences.txt --notation words --out runs/sentences
 
-Labels are not used. The folder is a model for encode, similar and fit --from.
+embed ignores labels. The folder is a model for encode, similar and fit --from.
 """
 
 
@@ -32,16 +32,17 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="a cell such as tree_lstm, or for sentences banyan or self_strae (default: for sentences banyan, for "
-        "trees as fit chooses)",
+        help="a cell such as tree_lstm, or, for sentences, banyan or self_strae (default: banyan for sentences; for "
+        "trees, the choice of fit)",
     )
-    parser.add_argument("--hidden-size", type=int, metavar="N", help="width of the vectors (default: as fit chooses)")
+    parser.add_argument(
+        "--hidden-size", type=int, metavar="N", help="width of the vectors (default: the choice of fit)"
+    )
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
         help="learn to recognize each node by its context (contrastive), to predict leaves from their context "
-        "(cross_entropy), or both (default: both; for "
-        "banyan cross_entropy)",
+        "(cross_entropy), or both (default: both; for banyan, cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")

@@ -62,10 +62,10 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.listops.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
-    parser.add_argument("--count", type=int, default=PUBLISHED_COUNT, help=f"expressions (default {PUBLISHED_COUNT})")
     parser.add_argument(
-        "--seed", type=int, default=0, help="random seed; another one gives other expressions (default 0)"
+        "--count", type=int, default=PUBLISHED_COUNT, help=f"number of expressions (default {PUBLISHED_COUNT})"
     )
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the expressions (default 0)")
     options = parser.parse_args()
     made = expressions(options.count, options.seed)
     write_expressions(options.out, made)

@@ -88,9 +88,12 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.logic.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--seed", type=int, default=0, help="random seed; another one gives other pairs (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the pairs (default 0)")
     parser.add_argument(
-        "--scale", type=float, default=SCALE, help=f"pairs for each of the published data (default {SCALE})"
+        "--scale",
+        type=float,
+        default=SCALE,
+        help=f"number of pairs, as a multiple of the published number (default {SCALE})",
     )
     options = parser.parse_args()
     made = pairs(options.seed, options.scale)

@@ -22,8 +22,10 @@ from tasks.logic.language import is_formula
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.logic.show", description=__doc__)
-    parser.add_argument("formulas", nargs="+", metavar="FORMULA", help="such as '( a ( and ( not b ) ) )'; one or two")
-    parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped one)")
+    parser.add_argument(
+        "formulas", nargs="+", metavar="FORMULA", help="one or two formulas, such as '( a ( and ( not b ) ) )'"
+    )
+    parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped model)")
     parser.add_argument("--out", type=Path, help="write pictures to this folder")
     options = parser.parse_args(arguments)
     if len(options.formulas) > 2:

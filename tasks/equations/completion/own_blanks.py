@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.equations own-blanks", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a set that generate made")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--per-depth", type=int, default=100, help="blanks of each depth (default 100)")
+    parser.add_argument("--per-depth", type=int, default=100, help="number of blanks per depth (default 100)")
     parser.add_argument("--depths", type=int, nargs=2, default=DEPTHS, help="lowest and highest depth (default 8 19)")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the choice of blanks (default 0)")
     options = parser.parse_args(arguments)
