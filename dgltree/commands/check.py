@@ -24,13 +24,24 @@ examples:
   dgltree check "x^2 = 4, x = _" --table answers.csv --points right=2,incomplete=share --to marks.csv
 
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. For a wrong answer,
-check prints a point that refutes it. If the question asks for an unknown, the answer must list all real solutions.
+the command prints a point that refutes it. If the question asks for an unknown, the answer must list all real
+solutions.
 
-The marks are right, form (right, but not in the required form), part (the equation holds only on a part of the real
-line), positive (it holds for positive letters), incomplete (solutions are missing), wrong, undecided, unreadable (with
-the reason), empty (no answer), not-asked (the question cannot be read) and out-of-time.
+The marks are:
+  right
+  form         right, but not in the required form
+  part         the equation holds only on a part of the real line
+  positive     the equation holds only for positive letters
+  incomplete   solutions are missing
+  wrong
+  undecided
+  unreadable   the answer cannot be read; the reason is printed
+  empty        there is no answer
+  not-asked    the question cannot be read
+  out-of-time
 
-With --table, check adds a mark, points and a sentence to each row, and writes the table to --to or to standard output.
+With --table, the command adds a mark, points and a sentence to each row, and writes the table to --to or to standard
+output.
 """
 
 
@@ -143,7 +154,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "--points",
         metavar="MARK=N,...",
         help="points for each mark, such as right=2,form=1,incomplete=share; share means the points for 'right' times "
-        "the fraction of solutions given, minus the fraction of wrong answers (default: right=1)",
+        "the fraction of right solutions minus that of wrong ones (default: right=1)",
     )
     made.add_argument("--seconds", type=positive, metavar="N", help="stop marking an answer after N seconds")
     made.add_argument(

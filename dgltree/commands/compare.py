@@ -22,10 +22,10 @@ examples:
   dgltree compare trees.tsv --encoders tree_lstm,lstm --hidden-size 64 --epochs 20
   dgltree compare trees.tsv --encoders tree_lstm --cell my_cells.py:TreeGRU
 
-compare trains every encoder with every seed on the same splits, without a baseline. It tries lists of options in every
-combination; validation chooses one, and only then is the test set used. Run the same command to resume an interrupted
-comparison. If an encoder cannot read the trees, its row shows the reason. The folder holds the table as summary.md and
-summary.json, as summary.csv with a line for each seed, and as summary.tex with rows for LaTeX.
+The command trains every encoder with every seed on the same splits, without a baseline. It tries lists of options in
+every combination; validation chooses one, and only then is the test set used. Run the same command to resume an
+interrupted comparison. If an encoder cannot read the trees, its row shows the reason. The folder holds the table as
+summary.md and summary.json, as summary.csv with a line for each seed, and as summary.tex with rows for LaTeX.
 """
 
 

@@ -58,8 +58,8 @@ Type or paste equations as usual: 2x, sin^2 x, √x, |x|, LaTeX. Write a blank a
 After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
 A search finds candidates, one line per value. Arithmetic decides where the equation holds with each candidate:
-everywhere (at complex points), on the reals, on the positive reals, or on part of the real line. --order score and
---fillers instead print the network's ranking of a list, in which candidates may be right or wrong.
+everywhere (at complex points), on the reals, on the positive reals, or on part of the real line. With --order score or
+--fillers, the command instead prints the network's ranking of a list, in which candidates may be right or wrong.
 """
 NEEDS = ()
 

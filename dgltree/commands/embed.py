@@ -15,7 +15,7 @@ examples:
   dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
   dgltree embed sentences.txt --notation words --out runs/sentences
 
-embed ignores labels. The folder is a model for encode, similar and fit --from.
+Labels are ignored. The folder is a model for encode, similar and fit --from.
 """
 
 
@@ -41,8 +41,8 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
-        help="learn to recognize each node by its context (contrastive), to predict leaves from their context "
-        "(cross_entropy), or both (default: both; for banyan, cross_entropy)",
+        help="contrastive learns to recognize each node by its context, cross_entropy to predict leaves from their "
+        "context; both adds the two losses (default: both; for banyan, cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")

@@ -28,10 +28,10 @@ examples:
   dgltree explain runs/trees "(add x (mul y z))" --picture explained.svg
   dgltree explain runs/trees new.tsv --first 3 --json > effects.jsonl
 
-explain replaces each subtree in turn by an unknown leaf. The effect of a subtree is the drop in the probability of the
-predicted class, in percentage points, or in the predicted number. explain lists the subtrees whose removal changes the
-log-odds of the class (or the number) most, and marks their ranks on the tree. A subtree comes last if a smaller subtree
-inside it accounts for half of its effect.
+The command replaces each subtree in turn by an unknown leaf. The effect of a subtree is the drop in the probability of
+the predicted class, in percentage points, or in the predicted number. The command lists the subtrees whose removal
+changes the log-odds of the class (or the number) most, and marks their ranks on the tree. A subtree comes last if a
+smaller subtree inside it accounts for half of its effect.
 """
 INDENT = "  "
 NEEDS = ("dgltree.training.trained_model",)

@@ -10,9 +10,9 @@ EXAMPLES = """\
 examples:
   dgltree export runs/trees build/trees
 
-export writes model.onnx, which ONNX Runtime runs in any language, and reading.json, which describes how a tree becomes
-the inputs of the graph (docs/howto/export.md). The graph computes the same predictions as predict. A baseline cannot be
-exported: train with dgltree fit --no-baseline, or give --network-only.
+The command writes model.onnx, which ONNX Runtime runs in any language, and reading.json, which describes how a tree
+becomes the inputs of the graph (docs/howto/export.md). The graph computes the same predictions as predict. A baseline
+cannot be exported: train with dgltree fit --no-baseline, or give --network-only.
 """
 NEEDS = ("dgltree.training.trained_model", "onnx")
 

@@ -23,7 +23,7 @@ examples:
 
 Prints one tree per line, in order. A language model leaves out punctuation, reads unknown words as <unk>, and prints
 an empty line for a sentence without words. A folder of 'dgltree fit' must hold an encoder that finds trees, such as
-gumbel_tree; parse then reads FILE as the training did, and prints unknown words as <unk>.
+gumbel_tree. FILE is then read as in training, and unknown words are printed as <unk>.
 """
 MOST_PICTURES = 100
 

@@ -22,9 +22,9 @@ examples:
   dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
   dgltree similar runs/trees trees.tsv --queries new.tsv
 
-Prints a table of the nearest trees in FILE for each query. The columns are the number of the query (with --queries, its
-id or line number), the id or line number of the tree, the cosine of the two vectors, the label and the tree. Queries
-are printed on standard error.
+Prints a table of the nearest trees in FILE for each query. The columns are the number of the query, the id or
+line number of the tree, the cosine of the two vectors, the label and the tree. With --queries, the first column is the
+id or line number of the query. Queries are printed on standard error.
 """
 NO_SHARE = (
     "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "

@@ -21,9 +21,9 @@ examples:
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
-verify reports where an equation holds: everywhere (at complex points), on the reals, on the positive reals, or on part
-of the real line. It reports whether this is proved or tested and, if the equation fails, a point at which the sides
-differ.
+The command reports where an equation holds: everywhere (at complex points), on the reals, on the positive reals, or on
+part of the real line. It reports whether this is proved or tested and, if the equation fails, a point at which the
+sides differ.
 """
 
 

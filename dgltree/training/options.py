@@ -135,7 +135,7 @@ class FitOptions:
             and the baseline. Validation also chooses the epoch (by balanced accuracy), the average and the temperature
             with these weights.
         threshold: predict a class if its probability is at least P, given as CLASS=P; or let validation choose P.
-            CLASS=f1 chooses the P with the best F1, CLASS=recall:R the highest P with a recall of at least R, and
+            CLASS=f1 chooses the P with the best F1; CLASS=recall:R the highest P with a recall of at least R, and
             CLASS=precision:R the lowest P with a precision of at least R. Default: the most probable class is
             predicted.
         log: also write the metrics, as csv or for tensorboard, to logs in the output folder.
