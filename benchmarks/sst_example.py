@@ -2,7 +2,7 @@
 
     DGLTREE_DATA=FOLDER .venv/bin/python -m benchmarks.sst_example [--epochs 3] [--trees N] [--binary]
 
-Trains by DGL and by us from the same weights, in float64, and prints each epoch's losses and accuracies side by side.
+Trains with DGL and with dgltree from the same weights in float64, and prints losses and accuracies of each epoch.
 """
 
 import argparse

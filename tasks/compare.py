@@ -15,10 +15,10 @@ from tasks.jobs import LOG, answering_signals, run
 from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done
 
-DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
-There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
-interrupted one continues. Each that ends adds a line to standard error.
-What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
+DESCRIPTION = """Train several models of a task, and write a report with tables and pictures to OUT/report.md.
+The command trains once per model, variant, point of the grid and seed. It skips finished models, resumes interrupted
+ones, and prints a line on standard error for each finished model.
+Options after -- are passed to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops", "lookup", "arithmetic")
 """Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)")

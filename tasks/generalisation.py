@@ -1,8 +1,8 @@
-"""``python -m tasks.generalisation``: who is right beyond the lengths and depths of training?
+"""``python -m tasks.generalisation``: accuracy beyond the lengths and depths of training.
 
 ``generalisation.tsv`` has one line for each network and test: the accuracy in %, its deviation over seeds, the hours of
-a training, the published accuracy, and the page that has the commands and the settings. ``--runs OUT --task TASK`` puts
-the trainings of a folder of ``tasks.compare`` in its place. Printed is the table of docs/results.md.
+a training, the published accuracy, and the page that has the commands and the settings. ``--runs OUT --task TASK``
+replaces lines by the results of a folder of ``tasks.compare``. The command prints the table of docs/results.md.
 """
 
 import argparse

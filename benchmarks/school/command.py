@@ -1,8 +1,9 @@
-"""How well solvers complete the benchmark's equations.
+"""Measure how well solvers complete the benchmark's equations.
 
-``python -m tasks.equations benchmark --part reported --sympy``. ``right``: the first filler has the value of the
-textbook's answer; ``in five``: one of the first five has; ``short``: right, and written with at most two symbols more
-than the textbook's; ``textbook``: the textbook's own form. All in % of the equations, and the seconds that one takes.
+``python -m tasks.equations benchmark --part reported --sympy`` prints the share of equations in % and the seconds per
+equation. ``right``: the first candidate has the value of the textbook's answer. ``in five``: one of the first five
+candidates has this value. ``short``: the first candidate is right and at most two symbols longer than the textbook's
+answer. ``textbook``: it has the textbook's form.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""``python -m benchmarks.sets``: write sets, train on each with the defaults of ``dgltree fit``, make the table.
+"""``python -m benchmarks.sets``: write sets, train on each with the defaults of ``dgltree fit``, print a table.
 
     python -m benchmarks.sets write OUT [--data DATA]
     python -m benchmarks.sets fit OUT RUNS [--only NAME ...]
     python -m benchmarks.sets table RUNS
 
-Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` continues
-an interrupted one.
+``fit`` trains five times on each set by ``dgltree fit --folds 5 --group-by group``, so that every example is tested
+once. Run it again to resume.
 """
 
 import argparse

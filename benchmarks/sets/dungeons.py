@@ -1,8 +1,8 @@
-"""``python -m benchmarks.sets.dungeons``: documents whose first keys say which value of which element is the answer.
+"""``python -m benchmarks.sets.dungeons``: documents whose first keys select the value that is the label.
 
-After the rules of ORiGAMi's generated set "dungeons": a corridor of rooms in random order, each with a number on its
-door, a red, a blue and a green key to one of five treasures, and up to two monsters. The label is the treasure of the
-key of the colour ``key_color`` in the room of the number ``door``. What one branch says selects what another one gives.
+The documents follow ORiGAMi's generated set "dungeons". A corridor has rooms in random order. Each room has a number on
+its door, a red, a blue and a green key to one of five treasures, and up to two monsters. The label is the treasure of
+the key with the color ``key_color`` in the room with the number ``door``.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.sets.few_labels FILE``: what vectors that were learnt without labels save in labels.
+"""``python -m benchmarks.sets.few_labels FILE``: test whether unsupervised vectors replace labels.
 
-Of a fifth of the trees, kept for the test, the accuracy (or R2) of trainings with a share of the labels: ``fit`` alone,
-``fit --from`` the model that ``embed`` made of all trees, and the baseline alone.
+Prints the accuracy (or R2) on a fifth of the trees after training with a share of the labels: of ``fit`` alone, of
+``fit --from`` the model that ``embed`` trained on all trees, and of the baseline alone.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """``python -m benchmarks.sets.tags``: parts of speech of words in dependency trees, with and without context.
 
-The trees of Universal Dependencies (English Web Treebank) without their relations: a node is a word over its
-dependents, and its tag is to be predicted. Upwards it is read off the word and what depends on it; with ``context`` off
-its head, too. The last line of each training is the share of all words of the test whose tag is right.
+The trees are those of Universal Dependencies (English Web Treebank) without relations: a node is a word over its
+dependents, and its label is the word's tag. An upward pass reads the word and its dependents; with ``context``, the
+model also reads the head. The last line of each training is the share of test words whose tag is right.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """``python -m tasks.equations solutions``: equations by family, their solutions by ``dgltree.complete`` and by a grid.
 
-Counted are equations of which a root is lost without a word, a number is named that is none, "there may be more" is
-said though all were found, and a root is lost with a word. The roots are bisected with 40 digits, by code that shares
-nothing with the library.
+Counts the equations for which a root is missing without a warning, a root is missing with a warning, a listed number
+is not a root, or the warning "there may be more" is not needed. Independent code finds the roots by bisection with 40
+digits.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""``python -m tasks.equations verdicts``: how many verdicts claim what values by mpmath contradict.
+"""``python -m tasks.equations verdicts``: count verdicts that values computed by mpmath contradict.
 
-With ``--shapes`` equations in one variable are drawn by shape, f(A*B) = f(A)*f(B) and the like, and tried between all
-changes of sign and next to them; a claim of all complex points is tried at such points. With ``--words`` a 2 in them
-may be written as sqrt(4) or 2*pi/pi. With ``--two-variables`` equations in two are tried along curves of the plane.
-False proofs, false tests, missed parts and missed exceptions are counted. Otherwise each equation is one of the
-generator's with one mutation; its verdict is tried at points of the claimed set and on both sides of its ends, by
-mpmath. One JSON line per equation is added to the file; what is there is not made again.
+By default, each equation is a generated equation with one mutation; its verdict is tested at points of the claimed set
+and on both sides of its ends. With ``--shapes``, equations in one variable are drawn by shape, such as
+f(A*B) = f(A)*f(B), and tested between all changes of sign and next to them; a claim about all complex points is tested
+at such points. With ``--words``, a 2 may be written as sqrt(4) or 2*pi/pi. With ``--two-variables``, equations in two
+variables are tested along curves of the plane. The command counts false proofs, false tests, missed parts and missed
+exceptions. It adds one JSON line per equation to the file, and skips equations that the file has.
 """
 
 import argparse

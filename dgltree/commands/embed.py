@@ -25,7 +25,7 @@ NEEDS = ("dgltree.training.embedding",)
 def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     parser = option_parser(
-        "embed", "Learn vectors of trees and of their parts without labels.", EXAMPLES, "FILE --out DIR [options]"
+        "embed", "Learn vectors of trees and subtrees without labels.", EXAMPLES, "FILE --out DIR [options]"
     )
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads")
     parser.add_argument("--out", required=True, metavar="DIR", help="write the model to this folder")

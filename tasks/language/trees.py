@@ -1,7 +1,7 @@
-"""Trees that a language model finds, layer by layer, next to the given ones and those that ignore the words.
+"""Score the trees that a language model induces, layer by layer, and trees that ignore the words.
 
 ``python -m tasks.language parse --model FILE [FILE ...] --trees PATH`` and ``python -m tasks.language baselines --trees
-PATH``. Of several models, such as seeds of one training, metrics are mean ± sample standard deviation.
+PATH``. For several models, such as seeds, metrics are mean ± sample standard deviation.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Own expressions, by the process that made the published ones.
+"""Draw new expressions by the published process.
 
 A place is a list with probability 1/4, while it is less than 20 deep, and a digit otherwise; a list has two to five
 places and one of the four operators; all choices are uniform. Expressions are collected until there are enough, each

@@ -1,7 +1,7 @@
-"""``python -m tasks.listops.shipped [--data FILE]``: how right the shipped Efficient Beam Tree is.
+"""``python -m tasks.listops.shipped [--data FILE]``: test the shipped Efficient Beam Tree.
 
-Prints the accuracy on the expressions of a file in the published form, or on new ones by the published process, by
-their words, and the F1 of the brackets that it finds.
+Prints the accuracy, by the number of words, and the F1 of the induced brackets. The expressions come from a file in the
+published form, or are drawn by the published process.
 """
 
 import argparse

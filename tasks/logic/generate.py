@@ -1,4 +1,4 @@
-"""Own pairs of formulas: the published ones' kind, other formulas.
+"""Draw new pairs of formulas of the same kind as the published pairs.
 
 ``python -m tasks.logic.generate --out DIR --seed S --scale X`` writes train0 to train12 and test0 to test12 in the
 form of the published files, with X times as many pairs each. As there, a pair has at most four different variables, no

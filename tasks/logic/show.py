@@ -1,7 +1,7 @@
-"""``python -m tasks.logic.show FORMULA [FORMULA] [--model FILE] [--out DIR]``: what Ordered Memory makes of formulas.
+"""``python -m tasks.logic.show FORMULA [FORMULA] [--model FILE] [--out DIR]``: show how Ordered Memory reads formulas.
 
-Prints the tree that it found in each formula and the brackets that this shares with the given one; of two formulas also
-how probable each relation is. With ``--out`` it draws the attention over time and the trees, as SVG and PNG.
+Prints the induced tree of each formula and the brackets that it shares with the gold tree. For two formulas, it also
+prints the probability of each relation. With ``--out`` it draws the attention over time and the trees, as SVG and PNG.
 """
 
 import argparse

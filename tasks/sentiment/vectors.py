@@ -1,7 +1,7 @@
-"""Word vectors from little text: ``python -m tasks.sentiment vectors --out FILE`` writes a file for ``--glove``.
+"""``python -m tasks.sentiment vectors --out FILE``: make word vectors from little text, for ``--fit.vectors FILE``.
 
-The positive pointwise mutual information of words and the words around them, factorised (Levy, Goldberg and Dagan 2015,
-"Improving Distributional Similarity with Lessons Learned from Word Embeddings"). There is no chance in it.
+Factorizes the positive pointwise mutual information of words and the words around them (Levy, Goldberg and Dagan 2015,
+"Improving Distributional Similarity with Lessons Learned from Word Embeddings"). The result is deterministic.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""The command: ``python -m tasks.sts --network banyan``; reduced trainings of the published networks, and their scores.
+"""``python -m tasks.sts --network banyan``: train the published networks at a reduced size, and score them.
 
-Prints Spearman's rank correlation between cosines and people's scores: for the vectors of sentences, for the means of
-the same embeddings, and without a network for counted words.
+Prints Spearman's rank correlation between cosines and people's scores, for sentence vectors and for the mean of their
+embeddings; ``--network counts`` uses counts of words instead of a network.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Blanks of our own, in the published form, so that completion runs on them as on the published ones.
+"""Make blanked equations in the published format, for the command completion.
 
 ``python -m tasks.equations own-blanks --data test.parquet --out DIR`` blanks correct equations of a set that
-``generate`` made: ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files a leaf or a subtree
-of depth 1 is blanked, the candidates are the leaves and expressions of depth 1, and those are of one class that have
-equal values.
+``generate`` made, and writes ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files, a blank
+replaces a leaf or a subtree of depth 1, the candidates are leaves and expressions of depth 1, and candidates of equal
+value form a class.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Rank the published fillers for every blank of the published test equations, and compare by raw, class, collapse rank.
+"""Rank the published candidates for every blank of the published test equations, by raw, class and collapse rank.
 
 ``python -m tasks.equations completion --blanks DIR --candidates FILE --out ranks.json`` prints a table and writes
 ``{"columns": [...], "ranks": [...]}``, one row per equation, as in the published ranks. The published measures count
-the class of the original filler only; valid@1 and valid@5 are the shares of equations that the first filler, or one
+only the class of the original answer; valid@1 and valid@5 are the shares of equations that the first candidate, or one
 of the first five, makes true at random complex points.
 """
 

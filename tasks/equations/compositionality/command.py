@@ -1,7 +1,7 @@
 """``python -m tasks.equations compositionality TEST ... --preset NAME --out DIR``: train, test, report.
 
-A training that is done is not done again, one that was interrupted continues from its last epoch. DIR/report.md has the
-tables and pictures of the tests that were asked for.
+Skips finished models, resumes interrupted training from the last epoch, and writes tables and pictures of the chosen
+tests to DIR/report.md.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Data sets of labelled equations, without repetition, the same for a seed whatever the number of workers.
+"""Generate data sets of distinct labeled equations; the result depends on the seed, not on the number of workers.
 
 ``python -m tasks.equations generate --preset NAME --out DIR --seed S --workers W`` writes ``train.parquet`` or
 ``test.parquet`` or both (see presets.py), each with a JSON card of what it holds. The work is cut into chunks, each

@@ -1,8 +1,8 @@
-"""How well a model tells correct equations from wrong ones, by depth.
+"""Measure how well a model distinguishes correct from wrong equations, by depth.
 
 ``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
-equation is called correct if the model's probability is over one half. Precision and recall are those of correct
-equations. The last line is that of the depths that were asked for.
+equation is predicted to be correct if the model's probability is over one half. Precision and recall are those of
+correct equations. The last line is for all chosen depths.
 """
 
 import argparse
