@@ -21,7 +21,7 @@ examples:
 
 Prints a table with one line per record, in order: its id, the prediction, and the probability of each class. If a
 record has no id, or its id occurred before, the line begins with the line number. For a record that cannot be read,
-predict prints a line without a prediction, and a message on standard error.
+the command prints a line without a prediction, and a message on standard error.
 """,
     "encode": """\
 examples:
@@ -126,7 +126,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--against",
             metavar="OLD_MODEL",
-            help="compare with an earlier model on the examples that no model was trained on or selected with",
+            help="compare with an earlier model on the examples that neither was trained on or selected with",
         )
         parser.add_argument(
             "--by",

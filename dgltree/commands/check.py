@@ -29,15 +29,15 @@ solutions.
 
 The marks are:
   right
-  form         right, but not in the required form
-  part         the equation holds only on a part of the real line
-  positive     the equation holds only for positive letters
-  incomplete   solutions are missing
+  form:        the answer is right, but not in the required form
+  part:        the equation holds only on a part of the real line
+  positive:    the equation holds only for positive letters
+  incomplete:  solutions are missing
   wrong
   undecided
-  unreadable   the answer cannot be read; the reason is printed
-  empty        there is no answer
-  not-asked    the question cannot be read
+  unreadable:  the answer cannot be read; the reason is printed
+  empty:       there is no answer
+  not-asked:   the question cannot be read
   out-of-time
 
 With --table, the command adds a mark, points and a sentence to each row, and writes the table to --to or to standard
@@ -118,7 +118,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "answers",
         nargs="*",
         metavar="ANSWER",
-        help="the answer for the blank; - reads standard input, one per line",
+        help="answers for the blank; - reads one answer per line from standard input",
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer must have")
     add_names(made)
@@ -153,8 +153,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--points",
         metavar="MARK=N,...",
-        help="points for each mark, such as right=2,form=1,incomplete=share; share means the points for 'right' times "
-        "the fraction of right solutions minus that of wrong ones (default: right=1)",
+        help="points for each mark, such as right=2,form=1,incomplete=share (default: right=1). 'share' multiplies the "
+        "points for 'right' by the fraction of right solutions minus the fraction of wrong ones",
     )
     made.add_argument("--seconds", type=positive, metavar="N", help="stop marking an answer after N seconds")
     made.add_argument(

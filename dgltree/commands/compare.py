@@ -104,7 +104,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--encoders",
         type=str,
         required=True,
-        help="compare these encoders, separated by commas; FILE.py:CLASS is a cell of your own",
+        help="compare these encoders, separated by commas; FILE.py:CLASS is your own cell",
     )
     parser.add_argument(
         "--cell",
@@ -120,7 +120,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="options or settings for each encoder, in JSON; from a list of values, validation chooses one",
     )
     parser.add_argument("--validation", type=str | None, help="choose epochs and options by the trees in this file")
-    parser.add_argument("--test", type=str | None, help="compute the compared metrics on the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compute the metrics on the trees in this file")
     parser.add_argument("--out", default="runs/compare", help="write the models to this folder (default: runs/compare)")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(

@@ -41,8 +41,8 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
-        help="contrastive learns to recognize each node by its context, cross_entropy to predict leaves from their "
-        "context; both adds the two losses (default: both; for banyan, cross_entropy)",
+        help="contrastive recognizes each node by its context, cross_entropy predicts leaves from their context, and "
+        "both is the mean of the two losses (default: both; for banyan, cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")

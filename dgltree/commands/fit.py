@@ -164,7 +164,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a file or folder of labeled trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
+        help="labeled trees: a file or folder of TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
     )
     parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees in this file")
     parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees in this file")

@@ -33,7 +33,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a file or folder of trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
+        help="a file or folder of trees, as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
     )
     parser.add_argument(
         "--min-count",

@@ -14,17 +14,18 @@ examples:
   dgltree probe child_sum --options '{"rounds": 2, "aggregation": "max", "typed": true}'
 
 Each generated set tests one rule:
-  select    the color of the pair that the first child names
-  count     how many letters are a
-  maximum   the largest of numbers below 20
-  sort      the middle letter of five
-  depth     a sum modulo 3; test trees are deeper than training trees
-  width     the more frequent letter; test trees have more children than training trees
-  order     the values of nested lists, each of which is its first or last item
-  changed   whether one leaf of twelve differs
+  select:   the color of the pair that the first child names
+  count:    how many letters are a
+  maximum:  the largest of numbers below 20
+  sort:     the middle letter of five
+  depth:    a sum modulo 3; test trees are deeper than training trees
+  width:    the more frequent letter; test trees have more children than training trees
+  order:    the values of nested lists, each of which is its first or last item
+  changed:  whether one leaf of twelve differs
 
-The table shows the accuracy on test examples. chance predicts the most frequent class; counts and forest are models of
-what occurs in a tree. If an encoder cannot read the trees of a set, its row has a dash, with the reason below.
+The table shows the accuracy on test examples. "chance" predicts the most frequent class; "counts" and "forest" are
+models of what occurs in a tree. If an encoder cannot read the trees of a set, its row has a dash, with the reason
+below.
 """
 NEEDS = ("dgltree.training.probing", "dgltree.training.fitting")
 WIDTH = 8
