@@ -1,4 +1,4 @@
-"""The program: suites, their table, and their JSON."""
+"""Run benchmark suites, and print their results as a table or write them as JSON."""
 
 import argparse
 import json

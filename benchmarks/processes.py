@@ -1,4 +1,4 @@
-"""Run a command, and print from time to time how much memory it and all processes below it hold. On Linux.
+"""Run a command, and regularly print the memory that it and its child processes use (Linux only).
 
 .venv/bin/python -m benchmarks.processes [--every 20] -- COMMAND ARGUMENTS...
 """

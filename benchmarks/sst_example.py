@@ -2,7 +2,7 @@
 
     DGLTREE_DATA=FOLDER .venv/bin/python -m benchmarks.sst_example [--epochs 3] [--trees N] [--binary]
 
-Trains by DGL and by us from the same weights, in float64, and prints each epoch's losses and accuracies side by side.
+Trains with DGL and with dgltree from the same weights in float64, and prints losses and accuracies of each epoch.
 """
 
 import argparse
@@ -164,8 +164,10 @@ def epochs(
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--trees", type=int, help="train on so many sentences alone")
-    parser.add_argument("--binary", action="store_true", help="the binary Tree-LSTM instead of the child-sum one")
+    parser.add_argument("--trees", type=int, help="train on only this many sentences")
+    parser.add_argument(
+        "--binary", action="store_true", help="use the binary Tree-LSTM instead of the child-sum Tree-LSTM"
+    )
     options = parser.parse_args(arguments)
     folder = data_folder()
     if folder is None:

@@ -1,9 +1,9 @@
-"""Cost of a tree in each step of ``dgltree encode --ray``: seconds of a CPU, without Ray.
+"""Measure the CPU seconds per tree of each step of ``dgltree encode --ray``, without Ray.
 
 .venv/bin/python -m benchmarks.stages make 200000 trees.parquet
 .venv/bin/python -m benchmarks.stages time runs/trees trees.parquet
 
-The trees are random S-expressions of up to depth 4, labelled by whether they have more sums than products.
+The trees are random S-expressions of up to depth 4; the label tells whether a tree has more sums than products.
 """
 
 import argparse

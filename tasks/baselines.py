@@ -1,7 +1,7 @@
 """``python -m tasks.baselines logic|listops|sentiment [--data PATH]``: F1 of trees that ignore the words.
 
-Balanced, left- and right-branching, random, over the task's test data: what the trees that an encoder finds are to be
-compared with.
+Scores balanced, left-branching, right-branching and random trees on the task's test data, for comparison with induced
+trees.
 """
 
 import argparse

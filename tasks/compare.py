@@ -15,10 +15,10 @@ from tasks.jobs import LOG, answering_signals, run
 from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done
 
-DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
-There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
-interrupted one continues. Each that ends adds a line to standard error.
-What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
+DESCRIPTION = """Train several models of a task, and write a report with tables and pictures to OUT/report.md.
+The command trains once per model, variant, point of the grid and seed. It skips finished models, resumes interrupted
+ones, and prints a line on standard error for each finished model.
+Options after -- are passed to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops", "lookup", "arithmetic")
 """Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)")
@@ -51,12 +51,12 @@ def _compare(options: argparse.Namespace) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.compare", description=DESCRIPTION)
     parser.add_argument("task", choices=TASKS, help="the task to train on")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the training runs and the report")
     parser.add_argument("--models", nargs="+", help="train these configurations of the task (default: all)")
     parser.add_argument(
         "--variants",
         nargs="+",
-        help="train on these splits (logic: full, A, B, C) or shares of the data (listops: '25 %%')",
+        help="train on these splits (logic: full, A, B, C) or fractions of the data (listops: '25 %%')",
     )
     parser.add_argument(
         "--seeds", nargs="+", type=int, default=[0, 1, 2], help="train once with each of these seeds (default: 0 1 2)"
@@ -70,7 +70,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "marks the one that validation chooses",
     )
     parser.add_argument(
-        "--jobs", type=int, default=2, help="run this many trainings at a time, each in one thread (default: 2)"
+        "--jobs", type=int, default=2, help="train this many models at a time, each in one thread (default: 2)"
     )
     given = sys.argv[1:] if arguments is None else arguments
     end = given.index("--") if "--" in given else len(given)

@@ -19,7 +19,7 @@ CONFIG = "config.yaml"
 """The file in a run's folder with all its settings."""
 DESCRIPTIONS = {
     "fit": "Train on the data of {}, and test the best epoch.",
-    "test": "Print the metrics of a training of {} on the test sets.",
+    "test": "Print the metrics of a trained model of {} on the test sets.",
 }
 NEVER = 1_000_000
 """Epochs without a better result after which a training of a task ends; also leaves of a batch, where any are right."""
@@ -65,7 +65,7 @@ def run_task(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], ar
     parser.add_class_arguments(maker, "data")
     if name == "fit":
         parser.add_argument(
-            "--out", default=f"runs/{task}", help="the training's folder; an interrupted training continues"
+            "--out", default=f"runs/{task}", help="folder of the training; an interrupted training resumes there"
         )
         parser.add_class_arguments(FitOptions, "fit")
         parser.link_arguments("fit.seed", "data.seed")

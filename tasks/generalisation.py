@@ -1,8 +1,8 @@
-"""``python -m tasks.generalisation``: who is right beyond the lengths and depths of training?
+"""``python -m tasks.generalisation``: accuracy beyond the lengths and depths of training.
 
 ``generalisation.tsv`` has one line for each network and test: the accuracy in %, its deviation over seeds, the hours of
-a training, the published accuracy, and the page that has the commands and the settings. ``--runs OUT --task TASK`` puts
-the trainings of a folder of ``tasks.compare`` in its place. Printed is the table of docs/results.md.
+a training, the published accuracy, and the page that has the commands and the settings. ``--runs OUT --task TASK``
+replaces lines by the results of a folder of ``tasks.compare``. The command prints the table of docs/results.md.
 """
 
 import argparse
@@ -131,8 +131,8 @@ def render(lines: Sequence[EvidenceLine]) -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.generalisation", description=__doc__)
-    parser.add_argument("--runs", type=Path, metavar="OUT", help="take these trainings of tasks.compare over")
-    parser.add_argument("--task", choices=KEYS, help="their task")
+    parser.add_argument("--runs", type=Path, metavar="OUT", help="reuse these training runs of tasks.compare")
+    parser.add_argument("--task", choices=KEYS, help="the task of these training runs")
     options = parser.parse_args(arguments)
     if (options.runs is None) != (options.task is None):
         parser.error("--runs and --task go together")

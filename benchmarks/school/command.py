@@ -1,8 +1,9 @@
-"""How well solvers complete the benchmark's equations.
+"""Measure how well solvers complete the benchmark's equations.
 
-``python -m tasks.equations benchmark --part reported --sympy``. ``right``: the first filler has the value of the
-textbook's answer; ``in five``: one of the first five has; ``short``: right, and written with at most two symbols more
-than the textbook's; ``textbook``: the textbook's own form. All in % of the equations, and the seconds that one takes.
+``python -m tasks.equations benchmark --part reported --sympy`` prints the share of equations in % and the seconds per
+equation. ``right``: the first candidate has the value of the textbook's answer. ``in five``: one of the first five
+candidates has this value. ``short``: the first candidate is right and at most two symbols longer than the textbook's
+answer. ``textbook``: it has the textbook's form.
 """
 
 import argparse
@@ -80,12 +81,14 @@ def run(problems: Sequence[Problem], name: str) -> Iterator[Record]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; an interrupted run reports what it has."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations benchmark", description=__doc__)
-    parser.add_argument("--part", choices=PARTS, default="reported", help="which equations (default: %(default)s)")
+    parser.add_argument(
+        "--part", choices=PARTS, default="reported", help="use this part of the equations (default: %(default)s)"
+    )
     parser.add_argument(
         "--solvers", nargs="+", choices=SOLVERS, default=["search"], help="solvers to compare (default: search)"
     )
-    parser.add_argument("--sympy", action="store_true", help="run SymPy too, for comparison")
-    parser.add_argument("--out", metavar="FILE", help="write every answer as a line of JSON")
+    parser.add_argument("--sympy", action="store_true", help="also run SymPy, for comparison")
+    parser.add_argument("--out", metavar="FILE", help="write each answer to this file as a line of JSON")
     options = parser.parse_args(arguments)
     problems = read_problems(options.part)
     records: list[Record] = []

@@ -1,11 +1,11 @@
-"""``python -m benchmarks.sets``: write sets, train on each with the defaults of ``dgltree fit``, make the table.
+"""``python -m benchmarks.sets``: write sets, train on each with the defaults of ``dgltree fit``, print a table.
 
     python -m benchmarks.sets write OUT [--data DATA]
     python -m benchmarks.sets fit OUT RUNS [--only NAME ...]
     python -m benchmarks.sets table RUNS
 
-Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` continues
-an interrupted one.
+``fit`` trains five times on each set by ``dgltree fit --folds 5 --group-by group``, so that every example is tested
+once. Run it again to resume.
 """
 
 import argparse
@@ -31,13 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
     writing = commands.add_parser("write", help="write the files of all sets")
     writing.add_argument("out", type=Path)
     writing.add_argument(
-        "--data", type=Path, help="the folder of the published data; without it three sets are not made"
+        "--data", type=Path, help="the folder of the published data; without it, three sets are left out"
     )
-    fitting = commands.add_parser("fit", help="train five times on each of the ten sets, with defaults alone")
+    fitting = commands.add_parser("fit", help="train five times on each of the ten sets with the defaults")
     fitting.add_argument("out", type=Path, help="the folder that `write` filled")
     fitting.add_argument("runs", type=Path)
     fitting.add_argument("--only", nargs="+", choices=REPORTED, metavar="NAME", default=list(REPORTED))
-    showing = commands.add_parser("table", help="print the table of what trainings reached, in Markdown")
+    showing = commands.add_parser("table", help="print the table of results, in Markdown")
     showing.add_argument("runs", type=Path)
     options = parser.parse_args(arguments)
     if options.command == "write":

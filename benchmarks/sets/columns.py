@@ -1,4 +1,4 @@
-"""``python -m benchmarks.sets.columns``: labels that need a tree and columns next to it.
+"""``python -m benchmarks.sets.columns``: labels that need a tree and tabular features.
 
     python -m benchmarks.sets.columns
 

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.sets.dungeons``: documents whose first keys say which value of which element is the answer.
+"""``python -m benchmarks.sets.dungeons``: documents whose first keys select the value that is the label.
 
-After the rules of ORiGAMi's generated set "dungeons": a corridor of rooms in random order, each with a number on its
-door, a red, a blue and a green key to one of five treasures, and up to two monsters. The label is the treasure of the
-key of the colour ``key_color`` in the room of the number ``door``. What one branch says selects what another one gives.
+The documents follow ORiGAMi's generated set "dungeons". A corridor has rooms in random order. Each room has a number on
+its door, a red, a blue and a green key to one of five treasures, and up to two monsters. The label is the treasure of
+the key with the color ``key_color`` in the room with the number ``door``.
 """
 
 import argparse
@@ -70,8 +70,10 @@ def numbers_of_rooms(text: str) -> list[int]:
 def main(arguments: Sequence[str]) -> None:
     """Run the program's command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.dungeons", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--rooms", type=numbers_of_rooms, default="5-10", help="as in 5-10 or 10,12,14 (default: 5-10)")
-    parser.add_argument("--count", type=int, default=10_000, help="of documents (default: 10,000)")
+    parser.add_argument(
+        "--rooms", type=numbers_of_rooms, default="5-10", help="numbers of rooms, as 5-10 or 10,12,14 (default: 5-10)"
+    )
+    parser.add_argument("--count", type=int, default=10_000, help="number of documents (default: 10,000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     for row in dungeons(options.rooms, options.count, options.seed):

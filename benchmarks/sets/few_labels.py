@@ -1,7 +1,7 @@
-"""``python -m benchmarks.sets.few_labels FILE``: what vectors that were learnt without labels save in labels.
+"""``python -m benchmarks.sets.few_labels FILE``: test whether unsupervised vectors replace labels.
 
-Of a fifth of the trees, kept for the test, the accuracy (or R2) of trainings with a share of the labels: ``fit`` alone,
-``fit --from`` the model that ``embed`` made of all trees, and the baseline alone.
+Prints the accuracy (or R2) on a fifth of the trees after training with a share of the labels: of ``fit`` alone, of
+``fit --from`` the model that ``embed`` trained on all trees, and of the baseline alone.
 """
 
 import argparse
@@ -32,9 +32,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--tree", default="tree", help="the column of the trees")
     parser.add_argument("--label", default="label", help="the column of the labels")
-    parser.add_argument("--notation", help="of the trees; by default it is detected")
+    parser.add_argument("--notation", help="notation of the trees (default: detected)")
     parser.add_argument("--embed-epochs", type=int, default=15)
-    parser.add_argument("--epochs", type=int, help="of fit")
+    parser.add_argument("--epochs", type=int, help="epochs of fit")
     parser.add_argument("--draws", type=int, default=3, help="draw the known labels this many times")
     options = parser.parse_args(arguments)
     reading = {"tree": options.tree, "label": options.label, "notation": options.notation}

@@ -2,8 +2,8 @@
 
     python -m benchmarks.sets.objects --out RUNS
 
-Prints two tables in Markdown: of numbers, what the network alone and the model reach on targets that need quantities of
-other scales; of rare classes, recall and F1 of the rare one next to class-weighted peers on the same split.
+Prints two tables in Markdown. The first compares the network alone, the model and the baseline on targets that need
+quantities of different scales. The second compares recall and F1 of a rare class with class-weighted peers.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.objects", description=__doc__.split("\n\n")[0])
     parser.add_argument(
-        "--out", type=Path, required=True, help="the folder of the trainings; finished ones are not repeated"
+        "--out", type=Path, required=True, help="the folder of the training runs; finished runs are not repeated"
     )
     out = parser.parse_args(arguments).out
     print("\n".join([*_mixed_table(out), "", *_rare_table(out)]))

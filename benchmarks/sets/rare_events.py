@@ -1,4 +1,4 @@
-"""Events of which few are positive: how well their probabilities rank new events, by seed.
+"""Measure how well probabilities rank new events if few events are positive, by seed.
 
 ``python -m benchmarks.sets.rare_events [--count 500] [--share 0.1] [--seeds 5] [--baseline]``
 """

@@ -1,8 +1,8 @@
 """``python -m benchmarks.sets.tags``: parts of speech of words in dependency trees, with and without context.
 
-The trees of Universal Dependencies (English Web Treebank) without their relations: a node is a word over its
-dependents, and its tag is to be predicted. Upwards it is read off the word and what depends on it; with ``context`` off
-its head, too. The last line of each training is the share of all words of the test whose tag is right.
+The trees are those of Universal Dependencies (English Web Treebank) without relations: a node is a word over its
+dependents, and its label is the word's tag. An upward pass reads the word and its dependents; with ``context``, the
+model also reads the head. The last line of each training is the share of test words whose tag is right.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from dgltree import Tree, TreeDataset
 def main(arguments: Sequence[str]) -> None:
     """Run the program's command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sets.tags", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--sentences", type=int, default=2000, help="of the training set")
+    parser.add_argument("--sentences", type=int, default=2000, help="number of training sentences")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--hidden-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,9 +1,9 @@
 """The command: ``python -m benchmarks.sets.word_tags``; parts of speech of words in plain sentences, without trees.
 
-The sentences of Universal Dependencies (English Web Treebank). What a word's tag is read off differs, all else does
-not: the word's own vector, that next to the vector of the sentence, its vector in context by attention to the nodes
-above it in the trees that the Efficient Beam Tree finds, or the state of an LSTM in both directions. The epoch is the
-best in validation; the last line of each is the share of all words of the test whose tag is right.
+The sentences are those of Universal Dependencies (English Web Treebank). Models differ only in their input: the word's
+vector; this and the vector of the sentence; the word's vector in context, by attention to the nodes above it in the
+trees of the Efficient Beam Tree; or the state of a bidirectional LSTM. The last line of each training is the share of
+test words whose tag is right, at the best epoch in validation.
 """
 
 import argparse

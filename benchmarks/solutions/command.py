@@ -1,8 +1,8 @@
 """``python -m tasks.equations solutions``: equations by family, their solutions by ``dgltree.complete`` and by a grid.
 
-Counted are equations of which a root is lost without a word, a number is named that is none, "there may be more" is
-said though all were found, and a root is lost with a word. The roots are bisected with 40 digits, by code that shares
-nothing with the library.
+Counts the equations for which a root is missing without a warning, a root is missing with a warning, a listed number
+is not a root, or the warning "there may be more" is not needed. Independent code finds the roots by bisection with 40
+digits.
 """
 
 import argparse
@@ -40,12 +40,14 @@ def report(rows: Sequence[dict[str, Any]]) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit status is 1 if a root was lost without a word, or false."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations solutions", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60, help="for how long (default: %(default)s)")
-    parser.add_argument("--count", type=int, default=None, help="equations at most (default: as many as there is time)")
-    parser.add_argument("--seed", type=int, default=0, help="which equations (default: %(default)s)")
-    parser.add_argument("--kept", action="store_true", help="the families that were kept back")
-    parser.add_argument("--family", default=None, help="one family alone")
-    parser.add_argument("--out", type=Path, default=None, help="a file of JSON lines to write")
+    parser.add_argument("--seconds", type=float, default=60, help="stop after this many seconds (default: %(default)s)")
+    parser.add_argument(
+        "--count", type=int, default=None, help="check at most this many equations (default: as many as time allows)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the equations (default: %(default)s)")
+    parser.add_argument("--kept", action="store_true", help="use the families of equations that were kept back")
+    parser.add_argument("--family", default=None, help="use only this family")
+    parser.add_argument("--out", type=Path, default=None, help="write the results to this file as JSON lines")
     options = parser.parse_args(arguments)
     families = KEPT if options.kept else FAMILIES
     if options.family is not None and options.family not in families:

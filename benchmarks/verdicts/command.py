@@ -1,11 +1,11 @@
-"""``python -m tasks.equations verdicts``: how many verdicts claim what values by mpmath contradict.
+"""``python -m tasks.equations verdicts``: count verdicts that values computed by mpmath contradict.
 
-With ``--shapes`` equations in one variable are drawn by shape, f(A*B) = f(A)*f(B) and the like, and tried between all
-changes of sign and next to them; a claim of all complex points is tried at such points. With ``--words`` a 2 in them
-may be written as sqrt(4) or 2*pi/pi. With ``--two-variables`` equations in two are tried along curves of the plane.
-False proofs, false tests, missed parts and missed exceptions are counted. Otherwise each equation is one of the
-generator's with one mutation; its verdict is tried at points of the claimed set and on both sides of its ends, by
-mpmath. One JSON line per equation is added to the file; what is there is not made again.
+By default, each equation is a generated equation with one mutation; its verdict is tested at points of the claimed set
+and on both sides of its ends. With ``--shapes``, equations in one variable are drawn by shape, such as
+f(A*B) = f(A)*f(B), and tested between all changes of sign and next to them; a claim about all complex points is tested
+at such points. With ``--words``, a 2 may be written as sqrt(4) or 2*pi/pi. With ``--two-variables``, equations in two
+variables are tested along curves of the plane. The command counts false proofs, false tests, missed parts and missed
+exceptions. It adds one JSON line per equation to the file, and skips equations that the file has.
 """
 
 import argparse
@@ -85,16 +85,18 @@ def report(rows: Sequence[Row]) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit status is 1 if a verdict was contradicted."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations verdicts", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
-    parser.add_argument("--count", type=int, default=20_000, help="equations (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="which equations (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument("--out", type=Path, required=True, help="write the verdicts to this file as JSON lines")
+    parser.add_argument("--count", type=int, default=20_000, help="number of equations (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the equations (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes (default: %(default)s)")
     parser.add_argument("--shapes", action="store_true", help="equations in one variable, drawn by shape")
     parser.add_argument("--two-variables", action="store_true", help="equations in two variables, drawn by shape")
-    parser.add_argument("--words", action="store_true", help="drawn by shape, with constants in other words: sqrt(4)")
-    parser.add_argument("--kept", action="store_true", help="the families of shapes that were kept back")
     parser.add_argument(
-        "--extremes", action="store_true", help="with huge and tiny numbers, high powers and periodic functions"
+        "--words", action="store_true", help="drawn by shape, with constants written as expressions: sqrt(4)"
+    )
+    parser.add_argument("--kept", action="store_true", help="use the families of shapes that were kept back")
+    parser.add_argument(
+        "--extremes", action="store_true", help="draw huge and tiny numbers, high powers and periodic functions"
     )
     options = parser.parse_args(arguments)
     rows = read_rows(options.out)

@@ -20,9 +20,9 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line per record, in order: its id (or its line number, if it has no id or the id
-occurred before), the prediction, and for classes the probability of each. A record that cannot be read gets a line
-without a prediction, and a message on standard error.
+Prints a table with one line per record, in order: its id, the prediction, and the probability of each class. If a
+record has no id, or its id occurred before, the line begins with the line number. For a record that cannot be read,
+the command prints a line without a prediction, and a message on standard error.
 """,
     "encode": """\
 examples:
@@ -30,8 +30,8 @@ examples:
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
   dgltree encode runs/trees trees.parquet --out vectors --ray
 
-A .npy file has one row per tree (two per pair), filled with NaN if the tree cannot be read. A .parquet file
-also has the line and the id of each vector, and with --nodes one row per node.
+A .npy file holds one row per tree (two per pair), filled with NaN if the tree cannot be read. A .parquet file
+also holds the line and the id of each vector; --nodes writes one row per node.
 """,
     "evaluate": """\
 examples:
@@ -91,14 +91,14 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--device",
         choices=("cpu", "cuda"),
-        help="compute on the CPU or on a GPU (default: cpu; with --ray on GPUs if the cluster has any)",
+        help="compute on the CPU or on a GPU (default: cpu; with --ray, the cluster's GPUs if there are any)",
     )
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="use this many CPU threads (default: all cores for cells; one for other encoders, unless they are large)",
+        help="use this many CPU threads (default: all cores for cells and large encoders, otherwise one)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_ray(parser, "the trees")
@@ -110,11 +110,11 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--context",
             action="store_true",
-            help="with --nodes, for a model of 'dgltree embed': append to each node's vector that of its context",
+            help="with --nodes, for a model of 'dgltree embed': append the vector of its context to each node's vector",
         )
     else:
         parser.add_argument(
-            "--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder"
+            "--out", metavar="DIR", help="with --ray: write the predictions to Parquet files in this folder"
         )
     if name != "encode":
         parser.add_argument(
@@ -129,20 +129,20 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--against",
             metavar="OLD_MODEL",
-            help="compare with an earlier model, on the examples that neither was trained on or selected with",
+            help="compare with an earlier model on the examples that neither was trained on or selected with",
         )
         parser.add_argument(
             "--by",
             metavar="COLUMN",
-            help="print the metrics, and the number of new examples, for each value of a column, given as COLUMN or "
+            help="print the metrics and the number of new examples for each value of this column, given as COLUMN or "
             "COLUMN:REGEX",
         )
         parser.add_argument(
             "--split",
             dest="of_split",
             metavar="NAME",
-            help="FILE is the table of the training: use only the rows that were in this split (train, validation or "
-            "test)",
+            help="use only the rows that were in this split (train, validation or test) of the training; FILE must be "
+            "the training table",
         )
     # the split of a row is that of the training, or none: an evaluation reads no column for it
     add_reading(parser, without=("split", "split_from") if name == "evaluate" else ())

@@ -23,15 +23,25 @@ examples:
   dgltree check --table answers.csv --question-column q --answer-column a --id-column pupil
   dgltree check "x^2 = 4, x = _" --table answers.csv --points right=2,incomplete=share --to marks.csv
 
-An answer is right if it makes the equation true wherever the rest of the equation has a real value. A wrong answer is
-refuted by a point. If the question asks for an unknown, the answer must list all real solutions.
+An answer is right if it makes the equation true wherever the rest of the equation has a real value. For a wrong answer,
+the command prints a point that refutes it. If the question asks for an unknown, the answer must list all real
+solutions.
 
-The marks are right, form (right, but not in the required form), part (holds on part of the line only), positive (holds
-for positive letters), incomplete (solutions are missing), wrong, undecided, unreadable (with the reason), empty,
-not-asked (the question cannot be read) and out-of-time.
+The marks are:
+  right
+  form:        the answer is right, but not in the required form
+  part:        the equation holds only on a part of the real line
+  positive:    the equation holds only for positive letters
+  incomplete:  solutions are missing
+  wrong
+  undecided
+  unreadable:  the answer cannot be read; the reason is printed
+  empty:       there is no answer
+  not-asked:   the question cannot be read
+  out-of-time
 
-With --table, the table is written to --to or to standard output, with a mark, points and a sentence in each row. A row
-without an answer is marked empty; a row whose question cannot be read is marked not-asked.
+With --table, the command adds a mark, points and a sentence to each row, and writes the table to --to or to standard
+output.
 """
 
 
@@ -108,7 +118,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "answers",
         nargs="*",
         metavar="ANSWER",
-        help="the answer for the blank; - reads standard input, one per line",
+        help="answers for the blank; - reads one answer per line from standard input",
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer must have")
     add_names(made)
@@ -124,8 +134,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         default=False,
         type=_places,
         metavar="PLACES",
-        help="accept a decimal that is the correctly rounded value, and say so; with --rounded=3 it must have "
-        "three decimal places",
+        help="accept a correctly rounded decimal, and add that it is rounded; --rounded=3 requires three decimal "
+        "places",
     )
     made.add_argument(
         "--significant",
@@ -143,23 +153,24 @@ def _parser(name: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--points",
         metavar="MARK=N,...",
-        help="points for each mark, such as right=2,form=1,incomplete=share; share is the points for "
-        "'right' times the fraction of solutions given, minus that of wrong ones (default: right=1)",
+        help="points for each mark, such as right=2,form=1,incomplete=share (default: right=1). 'share' multiplies the "
+        "points for 'right' by the fraction of right solutions minus the fraction of wrong ones",
     )
     made.add_argument("--seconds", type=positive, metavar="N", help="stop marking an answer after N seconds")
     made.add_argument(
         "--sentences",
         metavar="FILE",
-        help="your own wording: a JSON file of codes and sentence templates (docs/check_sentences.json has them all)",
+        help="read your own wording from this JSON file of codes and sentence templates (docs/check_sentences.json "
+        "lists all)",
     )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     table = made.add_argument_group("tables")
     table.add_argument("--table", metavar="FILE", help="mark a CSV, TSV or Parquet file of answers; - reads CSV")
     table.add_argument("--question-column", default="question", metavar="NAME", help="default: question")
     table.add_argument("--answer-column", default="answer", metavar="NAME", help="default: answer")
-    table.add_argument("--id-column", metavar="NAME", help="the column with the pupils' names, for messages")
+    table.add_argument("--id-column", metavar="NAME", help="the column with the pupils' names, which messages quote")
     table.add_argument("--to", metavar="FILE", help="write the table to this .csv, .tsv or .parquet file")
-    table.add_argument("--encoding", default="utf-8", metavar="NAME", help="of the table (default: utf-8)")
+    table.add_argument("--encoding", default="utf-8", metavar="NAME", help="encoding of the table (default: utf-8)")
     table.add_argument("--processes", type=count, metavar="N", help="mark in this many processes (default: up to 4)")
     return made
 

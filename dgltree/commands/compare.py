@@ -23,10 +23,10 @@ examples:
   dgltree compare trees.tsv --encoders tree_lstm,lstm --hidden-size 64 --epochs 20
   dgltree compare trees.tsv --encoders tree_lstm --cell my_cells.py:TreeGRU
 
-Every encoder is trained with every seed on the same splits, without a baseline. Lists of options are tried in every
-combination; validation chooses among them, and only then is the test set used. The same command resumes an interrupted
-comparison. An encoder that cannot read the trees gets a row with the reason. The folder has the table as summary.md and
-summary.json, with a line for each seed as summary.csv, and as rows for LaTeX as summary.tex.
+The command trains every encoder with every seed on the same splits, without a baseline. It tries lists of options in
+every combination; validation chooses one, and only then is the test set used. Run the same command to resume an
+interrupted comparison. If an encoder cannot read the trees, its row shows the reason. The folder holds the table as
+summary.md and summary.json, as summary.csv with a line for each seed, and as summary.tex with rows for LaTeX.
 """
 
 
@@ -101,40 +101,40 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
     description = "Compare several encoders on your own trees, on the same splits and seeds."
     parser = make_parser("compare", "FILE --encoders NAME,NAME [options]", description, EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="labelled trees, as for dgltree fit")
+    parser.add_argument("file", metavar="FILE", help="labeled trees, as for dgltree fit")
     parser.add_argument(
         "--encoders",
         type=str,
         required=True,
-        help="compare these encoders, two or more separated by commas; FILE.py:CLASS is a cell of your own",
+        help="compare these encoders, two or more separated by commas; FILE.py:CLASS is your own cell",
     )
     parser.add_argument(
         "--cell",
         type=str | None,
-        help="compare your own cell, too, given as FILE.py:CLASS; --options name it by its class",
+        help="also compare your own cell, given as FILE.py:CLASS; in --options, its name is CLASS",
     )
     parser.add_argument(
         "--seeds",
         type=int,
         default=3,
-        help="train each encoder this many times, with --seed and the seeds after it (default: 3)",
+        help="train each encoder this many times, with --seed and the seeds that follow (default: 3)",
     )
     parser.add_argument(
         "--options",
         type=str | None,
-        help="options or settings per encoder, in JSON, each a value or a list of values from which validation chooses",
+        help="options or settings for each encoder, in JSON; from a list of values, validation chooses one",
     )
     parser.add_argument(
         "--ablation",
         action="store_true",
-        help="show every setting on the test set, also of one encoder, instead of the one that validation chooses",
+        help="test every setting, even of a single encoder, instead of the one that validation chooses",
     )
-    parser.add_argument("--validation", type=str | None, help="choose by the trees in this file")
-    parser.add_argument("--test", type=str | None, help="compare on the trees in this file")
+    parser.add_argument("--validation", type=str | None, help="choose epochs and options by the trees in this file")
+    parser.add_argument("--test", type=str | None, help="compute the metrics on the trees in this file")
     parser.add_argument("--out", default="runs/compare", help="write the models to this folder (default: runs/compare)")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading FILE again is then slower"
     )
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}), without=WITHOUT)
     return parser.options(arguments)

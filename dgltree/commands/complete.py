@@ -54,12 +54,12 @@ examples:
   cat equations.txt | dgltree complete - --seconds 1
   dgltree complete equations.parquet --out answers --ray
 
-Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
+Type or paste equations as usual: 2x, sin^2 x, √x, |x|, LaTeX. Write a blank as _ or ?, several blanks as _1, _2.
 After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
-Fillers are found by a search, one line per value, and arithmetic decides where each one holds: everywhere (at complex
-points), on the reals, on the positive reals, or on part of the line. --order score and --fillers print the network's
-own ranking of a list instead, with right and wrong fillers.
+A search finds candidates, one line per value. Arithmetic decides where the equation holds with each candidate:
+everywhere (at complex points), on the reals, on the positive reals, or on part of the real line. With --order score or
+--fillers, the command instead prints the network's ranking of a list, in which candidates may be right or wrong.
 """
 NEEDS = ()
 
@@ -67,8 +67,8 @@ NEEDS = ()
 def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError``."""
     made = parser(name, COMMANDS[name][1], EXAMPLES)
-    made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
-    made.add_argument("--latex", action="store_true", help="print equations and fillers in LaTeX")
+    made.add_argument("--top", type=count, default=10, metavar="N", help="show this many candidates (default: 10)")
+    made.add_argument("--latex", action="store_true", help="print equations and candidates in LaTeX")
     made.add_argument("--forms", action="store_true", help="print other forms of each value below it")
     made.add_argument(
         "--seconds",
@@ -80,36 +80,36 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
         "--budget",
         type=count,
         metavar="N",
-        help="keep at most this many values in a search; several expressions are tried for each (default: 250000)",
+        help="keep at most this many values in a search, which tries several expressions for each (default: 250000)",
     )
     made.add_argument(
         "--order",
         choices=("textbook", "score"),
         default="textbook",
-        help="search, and order the fillers that hold as a textbook would (default), or rank a list by the network's "
-        "score",
+        help="textbook searches, and lists valid candidates in the order of a textbook (default); score ranks a list "
+        "by the network's score",
     )
     made.add_argument(
         "--fillers",
         metavar="FILE",
-        help="rank the fillers in this file by score; one infix expression per line",
+        help="rank the candidates in this file by score; one infix expression per line",
     )
     made.add_argument(
         "--any-variables",
         action="store_true",
-        help="with --order score or --fillers: also rank fillers with variables that are not in the equation",
+        help="with --order score or --fillers: also rank candidates with variables that are not in the equation",
     )
     made.add_argument(
         "--processes",
         type=count,
         metavar="N",
-        help="answer many equations in up to N processes, at most one per core (default: one per core)",
+        help="complete many equations in up to N processes, at most one per core (default: one per core)",
     )
     add_assumptions(made)
     add_ray(made, "the equations")
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
     made.add_argument("--column", metavar="NAME", help="with --ray: the column of the equations (default: equation)")
-    made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be answered")
+    made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be completed")
     options = parse_arguments(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
         made.error(

@@ -15,7 +15,7 @@ examples:
   dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
   dgltree embed sentences.txt --notation words --out runs/sentences
 
-Labels are not used. The folder is a model for encode, similar and fit --from.
+Labels are ignored. The folder is a model for encode, similar and fit --from.
 """
 
 
@@ -25,23 +25,24 @@ NEEDS = ("dgltree.training.embedding",)
 def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError``, ``NotADirectoryError`` and ``ValueError``."""
     parser = option_parser(
-        "embed", "Learn vectors of trees and of their parts without labels.", EXAMPLES, "FILE --out DIR [options]"
+        "embed", "Learn vectors of trees and subtrees without labels.", EXAMPLES, "FILE --out DIR [options]"
     )
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads")
     parser.add_argument("--out", required=True, metavar="DIR", help="write the model to this folder")
     parser.add_argument(
         "--encoder",
         metavar="NAME",
-        help="a cell such as tree_lstm, or for sentences banyan or self_strae (default: for sentences banyan, for "
-        "trees as fit chooses)",
+        help="a cell such as tree_lstm, or, for sentences, banyan or self_strae (default: banyan for sentences; for "
+        "trees, the choice of fit)",
     )
-    parser.add_argument("--hidden-size", type=int, metavar="N", help="width of the vectors (default: as fit chooses)")
+    parser.add_argument(
+        "--hidden-size", type=int, metavar="N", help="width of the vectors (default: the choice of fit)"
+    )
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
-        help="learn to recognize each node by its context (contrastive), to predict leaves from their context "
-        "(cross_entropy), or both (default: both; for "
-        "banyan cross_entropy)",
+        help="contrastive recognizes each node by its context, cross_entropy predicts leaves from their context, and "
+        "both is the mean of the two losses (default: both; for banyan, cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")

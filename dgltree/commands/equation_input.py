@@ -46,20 +46,20 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
         "equations",
         nargs="+",
         metavar="EQUATION",
-        help="an equation as you would type it; - reads standard input, one per line",
+        help="an equation as you would type it; - reads one equation per line from standard input",
     )
     if ranks:
         made.add_argument(
             "--model",
             default="default",
             metavar="NAME_OR_FILE",
-            help="rank with the model of this file (default: the shipped model)",
+            help="rank with the model in this file (default: the shipped model)",
         )
     add_names(made)
     made.add_argument(
         "--json",
         action="store_true",
-        help="print a JSON object for each equation, with an error for one that is refused",
+        help="print a JSON object for each equation; if an equation is rejected, the object holds the error",
     )
     return made
 
@@ -82,7 +82,7 @@ def add_assumptions(made: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help='assume "T > 0", "x in [0, 2π)" or "n integer"; repeat it for further variables',
+        help='assume "T > 0", "x in [0, 2π)" or "n integer"; repeat the option for further variables',
     )
 
 

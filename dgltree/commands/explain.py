@@ -28,10 +28,10 @@ examples:
   dgltree explain runs/trees "(add x (mul y z))" --picture explained.svg
   dgltree explain runs/trees new.tsv --first 3 --json > effects.jsonl
 
-Each subtree in turn is replaced by an unknown leaf. Its effect is the drop in the probability of the predicted class,
-in percentage points, or in the predicted number. The subtrees whose removal changes the log-odds of the class (or the
-number) most are listed and marked with their rank on the tree; a subtree comes last if a smaller one inside it accounts
-for half of its effect.
+The command replaces each subtree in turn by an unknown leaf. The effect of a subtree is the drop in the probability of
+the predicted class, in percentage points, or in the predicted number. The command lists the subtrees whose removal
+changes the log-odds of the class (or the number) most, and marks their ranks on the tree. A subtree comes last if a
+smaller subtree inside it accounts for half of its effect.
 """
 INDENT = "  "
 NEEDS = ("dgltree.training.trained_model",)
@@ -78,7 +78,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument(
-        "trees", metavar="TREE", help="a tree, written as in the training file; or a file of trees that fit reads"
+        "trees",
+        metavar="TREE",
+        help="a tree, written as in the training file, or a file of trees in any format that fit reads",
     )
     parser.add_argument(
         "--first", type=int, default=5, metavar="N", help="explain the first N trees of a file (default: 5)"

@@ -16,8 +16,8 @@ examples:
   dgltree explore tree_smu.checkpoint          # next to the shipped model
   dgltree explore runs/trees --trees trees.tsv
 
-The page has four rooms: equations and their fillers, sequences and the trees found in them, your own trees,
-and how a batch is computed. It is served to this machine only, and opens no files except those named here.
+The explore app has four views: equations and their candidates, sequences and their induced trees, your own trees, and
+how a batch is computed. The app is served to this machine only, and opens no files except those named here.
 """
 
 
@@ -27,8 +27,10 @@ NEEDS = ("dgltree.explore.open_models", "dgltree.explore.app")
 def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
-    parser.add_argument("--trees", metavar="FILE", help="trees to show with the models of the folders")
+    parser.add_argument(
+        "models", nargs="*", metavar="MODEL", help="files of weights, and folders that 'dgltree fit --out' wrote"
+    )
+    parser.add_argument("--trees", metavar="FILE", help="show the trees in this file with the models in the folders")
     parser.add_argument(
         "--port", type=_port, metavar="P", help="serve on this port; 0 means any free one (default: 8723 if it is free)"
     )

@@ -10,9 +10,9 @@ EXAMPLES = """\
 examples:
   dgltree export runs/trees build/trees
 
-The folder gets model.onnx, which ONNX Runtime runs in any language, and reading.json, which says how a tree becomes the
-inputs of the graph (docs/howto/export.md). The answers are those of predict. A baseline cannot be exported: train by
-dgltree fit --no-baseline, or give --network-only.
+The command writes model.onnx, which ONNX Runtime runs in any language, and reading.json, which describes how a tree
+becomes the inputs of the graph (docs/howto/export.md). The graph computes the same predictions as predict. A baseline
+cannot be exported: train with dgltree fit --no-baseline, or give --network-only.
 """
 NEEDS = ("dgltree.training.trained_model", "onnx")
 
@@ -22,9 +22,11 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     parser = option_parser("export", f"{COMMANDS['export'][1].capitalize()}.", EXAMPLES, "MODEL OUT [options]")
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("out", metavar="OUT", help="write the graph to this folder")
-    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="the cell of a model that has one of your own")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     parser.add_argument(
-        "--network-only", action="store_true", help="leave out the baseline; the answers are not those of predict then"
+        "--network-only",
+        action="store_true",
+        help="leave out the baseline; the predictions then differ from those of predict",
     )
     options = parser.parse_args(arguments)
     check_answers(options.model)

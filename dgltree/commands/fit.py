@@ -28,7 +28,7 @@ examples:
   dgltree fit sources/ --unit function --label-from "file:^[^/]+" --group-by file --folds 5
   dgltree fit trees.parquet --devices 4                 in four processes, or on four GPUs
 
-A YAML file for --config has the same settings (hidden_size: 150); the command line overrides it.
+A YAML file for --config holds the same settings (hidden_size: 150); the command line overrides the file.
 """
 
 
@@ -164,7 +164,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
+        help="labeled trees: a file or folder of TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
     )
     parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees in this file")
     parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees in this file")
@@ -176,25 +176,25 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--folds",
         type=int | None,
-        help="train this many times, each time with a different part of FILE as the test set, and print the means",
+        help="train this many times, each time with a different part of FILE as the test set; print the means",
     )
     parser.add_argument(
         "--seeds",
         type=int | None,
-        help="train this many times on the same splits, with different seeds, and print the means",
+        help="train this many times on the same splits, with different seeds; print the means",
     )
     parser.add_argument(
         "--processes",
         type=int | None,
         help="with --folds or --seeds: train in this many processes at a time (default: as many as cores and memory "
-        "allow; 1 on a GPU and for short trainings)",
+        "allow, but 1 on a GPU and for short training runs)",
     )
     parser.add_argument(
         "--cell", type=str | None, help="use your own cell instead of --encoder, given as FILE.py:CLASS"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading FILE again is then slower"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     add_settings(parser, names=bool({"-h", "--help"} & {*arguments}))

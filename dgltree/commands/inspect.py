@@ -15,7 +15,7 @@ examples:
   dgltree inspect trees.tsv
   dgltree inspect sources/ --unit function
   dgltree inspect treebank.conllu --node upos
-  dgltree inspect orders.jsonl --schema-out schema.json   to edit, for fit --schema
+  dgltree inspect orders.jsonl --schema-out schema.json   edit it, then give it to fit --schema
 """
 
 
@@ -26,14 +26,14 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``FileNotFoundError`` and ``ValueError``."""
     parser = option_parser(
         "inspect",
-        "Describe a file of trees: sizes, names, tokens, labels, duplicates, and what could not be read.",
+        "Describe a file of trees: sizes, names, tokens, labels, duplicates and unreadable records.",
         EXAMPLES,
         "FILE [options]",
     )
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line; or a folder",
+        help="a file or folder of trees, as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree per line",
     )
     parser.add_argument(
         "--min-count",
@@ -43,7 +43,7 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
         help="count the tokens that occur fewer times than this, which fit reads as <unk> (default: 2)",
     )
     parser.add_argument(
-        "--no-cache", action="store_true", help="write no cache next to FILE; reading it again is then slower"
+        "--no-cache", action="store_true", help="write no cache next to FILE; reading FILE again is then slower"
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(

@@ -34,23 +34,23 @@ examples:
 dgltree COMMAND --help shows all options of a command.
 """
 COMMANDS = {
-    "complete": ("complete", "find the expressions that may fill the blank _"),
-    "verify": ("verify", "say whether an equation holds"),
+    "complete": ("complete", "find expressions that fill the blank _"),
+    "verify": ("verify", "decide where an equation holds"),
     "check": ("check", "mark answers to an equation with a blank"),
-    "sample": ("sample", "print a table of labelled trees to try the commands on"),
+    "sample": ("sample", "print a table of labeled trees to try the commands on"),
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "compare": ("compare", "compare several encoders on your own trees"),
-    "probe": ("probe", "show what an encoder can do, by generated sets of one rule each"),
-    "embed": ("embed", "learn vectors of trees and of their parts without labels"),
+    "probe": ("probe", "test what an encoder can learn, on generated sets of one rule each"),
+    "embed": ("embed", "learn vectors of trees and subtrees without labels"),
     "predict": ("apply", "predict a label for each tree of a file"),
-    "encode": ("apply", "write a vector for each tree of a file, or for each node"),
+    "encode": ("apply", "write a vector for each tree of a file or each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
     "explain": ("explain", "show which subtrees a model's prediction depends on"),
-    "parse": ("parse", "find trees over plain sentences with a language model"),
-    "explore": ("explore", "look into the networks on a page in your browser"),
+    "parse": ("parse", "find trees over plain sentences"),
+    "explore": ("explore", "explore networks and trees in your browser"),
     "export": ("export", "write a model as an ONNX graph, which runs without Python"),
-    "similar": ("similar", "find the trees of a file that are most similar to a given one"),
+    "similar": ("similar", "find the trees of a file that are most similar to a given tree"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does.
 

@@ -15,9 +15,8 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
         nargs="?",
         const="local",
         metavar="ADDRESS",
-        help=f"{what} of a Parquet file, a folder of them or a URL are answered by the Ray cluster at this address, "
-        "or by the cores of this machine if no address is given; --out is then a folder, and the same command resumes "
-        "an interrupted run",
+        help=f"process {what} of a Parquet file, a folder of Parquet files or a URL on the Ray cluster at this "
+        "address, or on this machine if no address is given; --out is then a folder; run the same command to resume",
     )
 
 

@@ -21,9 +21,9 @@ examples:
   dgltree parse model.safetensors sentences.txt > trees.txt
   echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
 
-Prints one tree per line, in order. Of a language model, a sentence without words has an empty line, punctuation is left
-out, and a word that the model does not know is read as <unk>. A folder of 'dgltree fit', whose encoder finds trees as
-gumbel_tree does, reads FILE as in its training, and prints unknown words as <unk>.
+Prints one tree per line, in order. A language model leaves out punctuation, reads unknown words as <unk>, and prints
+an empty line for a sentence without words. A folder of 'dgltree fit' must hold an encoder that finds trees, such as
+gumbel_tree. FILE is then read as in training, and unknown words are printed as <unk>.
 """
 MOST_PICTURES = 100
 
@@ -111,7 +111,7 @@ def _over_words(encoder: Any, batch: Any) -> "Iterator[Tree]":
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = option_parser(
         "parse",
-        "Find trees over sentences: by an ON-LSTM's syntactic distances, or an encoder that finds trees.",
+        "Find trees over sentences, by the syntactic distances of an ON-LSTM or by an encoder that finds trees.",
         EXAMPLES,
     )
     parser.add_argument(
@@ -120,13 +120,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="sentences, one per line, or for a folder what it was trained on; - reads standard input",
+        help="sentences, one per line, or trees for the model of a folder; - reads standard input",
     )
     parser.add_argument(
         "--layer",
         type=int,
         metavar="N",
-        help="read the trees from this layer; 1 is the lowest (default: the middle one)",
+        help="read the trees from this layer; 1 is the lowest (default: the middle layer)",
     )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="write pictures of the trees to this folder, as SVG and PNG"

@@ -13,12 +13,19 @@ examples:
   dgltree probe child_sum tree_lstm lstm --seconds 10
   dgltree probe child_sum --options '{"rounds": 2, "aggregation": "max", "typed": true}'
 
-Each set has one rule: select (the color of the pair that the first child names), count (how many letters are a),
-maximum (of numbers below 20), sort (the middle one of five letters), depth (a sum modulo 3, tested at greater depths
-than it is trained at), width (the more frequent letter, tested at more children), order (values of nested lists, each
-its first or last), changed (whether one leaf of twelve differs). The table has the accuracy on test examples; chance is
-the most frequent class, counts and forest are models of what occurs in a tree. A set whose trees an encoder cannot read
-has a dash, and the reason below the table.
+Each generated set tests one rule:
+  select:   the color of the pair that the first child names
+  count:    how many letters are a
+  maximum:  the largest of numbers below 20
+  sort:     the middle letter of five
+  depth:    a sum modulo 3; test trees are deeper than training trees
+  width:    the more frequent letter; test trees have more children than training trees
+  order:    the values of nested lists, each of which is its first or last item
+  changed:  whether one leaf of twelve differs
+
+The table shows the accuracy on test examples. "chance" predicts the most frequent class; "counts" and "forest" are
+models of what occurs in a tree. If an encoder cannot read the trees of a set, its row has a dash, with the reason
+below.
 """
 NEEDS = ("dgltree.training.probing", "dgltree.training.fitting")
 WIDTH = 8
@@ -29,9 +36,11 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     """The options. Raises ``ValueError`` for an encoder, an option or a time that there is not."""
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES, "ENCODER ... [options]")
     parser.add_argument("encoders", nargs="+", metavar="ENCODER", help="the encoders, as for dgltree fit --encoder")
-    parser.add_argument("--options", help="options of every encoder, as JSON")
-    parser.add_argument("--seconds", type=int, default=60, help="train so long on each of the eight sets (default: 60)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sets and the trainings (default: 0)")
+    parser.add_argument("--options", help="options for every encoder, as JSON")
+    parser.add_argument(
+        "--seconds", type=int, default=60, help="train for this many seconds on each of the eight sets (default: 60)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the sets and of training (default: 0)")
     options = parser.parse_args(arguments)
     options.options = _read_options(options.options)
     if options.seconds < 1:

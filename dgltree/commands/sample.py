@@ -13,7 +13,7 @@ examples:
   dgltree inspect lists.tsv
   dgltree fit lists.tsv --out runs/lists
 
-The trees are nested lists of the digits 0 to 4 under max, min, first and last; the label is the value of the list.
+The trees are nested lists of the digits 0 to 4 under max, min, first and last. The label of a tree is its value.
 """
 
 

@@ -23,9 +23,9 @@ examples:
   dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
   dgltree similar runs/trees trees.tsv --queries new.tsv
 
-Prints a table with the nearest trees of FILE for each query: the number of the query (with --queries its id or line
-number), the id of the tree (or its line number), the cosine of the two vectors, the label, and the tree. The queries
-themselves are printed on standard error.
+Prints a table of the nearest trees in FILE for each query. The columns are the number of the query, the id or
+line number of the tree, the cosine of the two vectors, the label and the tree. With --queries, the first column is the
+id or line number of the query. Queries are printed on standard error.
 """
 NO_SHARE = (
     "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "
@@ -130,7 +130,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     asked.add_argument(
         "--query", nargs="+", metavar="TREE", help="compare with these trees, written as in the training file"
     )
-    asked.add_argument("--queries", metavar="FILE", help="compare with the trees of this file")
+    asked.add_argument("--queries", metavar="FILE", help="compare with the trees in this file")
     parser.add_argument("--top", type=int, default=5, metavar="N", help="show this many trees per query (default: 5)")
     parser.add_argument(
         "--parts",

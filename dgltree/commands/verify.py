@@ -21,8 +21,9 @@ examples:
   dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
-It reports where an equation holds (everywhere, at complex points; on the reals; on the positive reals; on part of
-the line), whether this is proved or tested, and, where the equation fails, a point at which the sides differ.
+The command reports where an equation holds: everywhere (at complex points), on the reals, on the positive reals, or on
+part of the real line. It reports whether this is proved or tested and, if the equation fails, a point at which the
+sides differ.
 """
 
 
@@ -82,7 +83,9 @@ NEEDS = ()
 def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     """The options."""
     made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
-    made.add_argument("--why", action="store_true", help="print the proof: which rule holds on which part of the line")
+    made.add_argument(
+        "--why", action="store_true", help="print the proof: which rule holds on which part of the real line"
+    )
     add_assumptions(made)
     return parse_arguments(made, arguments)
 

@@ -52,35 +52,34 @@ class Reading:
         tree: the column that holds the tree.
         left: the column that holds the first tree of a pair.
         right: the column that holds the second tree of a pair.
-        label: the column that holds the label; in a CoNLL-U file the comment of this name.
-        label_from: read the label from another place, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of
-            a CoNLL-U sentence, or one of file, folder and id. The label is what REGEX matches, or its first group, or
+        label: the column that holds the label; in a CoNLL-U file, the comment with this name.
+        label_from: read the label from another field, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of
+            a CoNLL-U sentence, or one of file, folder and id. The label is the match of REGEX or of its first group, or
             the name of the named group that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
-        missing: labels that stand for a missing label, separated by commas; "" for none.
+        missing: values that mean a missing label, separated by commas; "" for none.
         split: the column with the split: train, validation (or valid, val, dev) or test.
-        split_from: read the split from another place, given as for label_from, such as "file:train|dev|test".
-        group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
-            "sent_id:(.*)-". Default: no groups, with a warning if a file of a folder is in two splits.
-        features: columns next to the tree that are read as well, separated by commas, such as "age,site": numbers
-            and dates are scaled, other texts are categories.
-        id: the column with a unique name for each example; in a CoNLL-U file the comment of this name, or
-            else sent_id.
-        drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
+        split_from: read the split from another field, given as for label_from, such as "file:train|dev|test".
+        group_by: put examples with the same value of a field into the same split; given as for label_from, such as
+            "file" or "sent_id:(.*)-". Default: no groups; a warning names a file of a folder that is in two splits.
+        features: tabular features, as columns separated by commas, such as "age,site". Numbers and dates are scaled;
+            other strings are categories.
+        id: the column with a unique name for each example; in a CoNLL-U file, the comment with this name, or else
+            sent_id.
+        drop: remove leaves whose whole token matches this regular expression, such as leaves that reveal the label.
         columns: the column names of a table without a header line, separated by commas.
         schema: the file with the schema of JSON documents, as inspect --schema-out writes it. Default: inferred from
             the training documents.
-        keys: the names that JSON trees have for label, children and token, separated by commas; other names imply the
-            notation json.
+        keys: the JSON keys of a node's label, children and token, separated by commas. Keys other than the default
+            imply the notation json.
         node: the CoNLL-U column used as a node's function.
         word: the CoNLL-U column used as a node's token.
-        unit: whether a tree of source code is a whole "file" or one "function".
-        numbers: read numeric leaves as numbers instead of tokens. Default: with a cell, if some of them are
-            not whole or most distinct ones are rare.
-        dates: read leaves that are dates, such as 2026-11-27 or 2026-11-27T15:04:05Z, as numbers (Unix times
-            in seconds). Default: wherever numbers are read.
-        binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
-        max_line: leave out and report lines, Parquet rows, CoNLL-U sentences and source files of more bytes than
-            this.
+        unit: read each "file" or each "function" of source code as a tree.
+        numbers: read numeric leaves as numbers instead of tokens. Default: true for a cell if some of these numbers are
+            not whole or most of the distinct numbers are rare.
+        dates: read leaves that are dates, such as 2026-11-27 or 2026-11-27T15:04:05Z, as numbers (Unix times in
+            seconds). Default: true if numbers are read.
+        binarize: add nodes that branch to the "left" or "right", so that every node has at most two children.
+        max_line: leave out and report each line, Parquet row, CoNLL-U sentence and source file of more bytes than this.
     """
 
     notation: str | None = field(default=None, metadata={"choices": NOTATIONS})

@@ -59,89 +59,91 @@ class FitOptions:
     """The settings of ``dgltree fit`` and :func:`dgltree.fit`. One that is None follows from the data, and is printed.
 
     Args:
-        encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum if a node has more
-            than three children, else tree_lstm, with separate weights for each function if there are at most
-            50 weights per node of the training set, and shared weights otherwise.
-        hidden_size: width of a node's state and of a tree's vector. Default: 100, or less if the encoder would have
-            over 50 weights for each node of the training set.
-        input_size: width of the token embeddings that the gates of every node read; with 0 only leaves have tokens, and
-            their states are the embeddings. Default: hidden_size for a cell, if there are tokens.
-        options: further options of the encoder as JSON, such as '{"stack_size": 5}'. Each cell takes '{"rounds": 2}',
-            a second pass in which every node also reads the root's state, or '{"rounds": 2, "context": "down"}', in
-            which it reads its own state in context.
+        encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum if a node has more than
+            three children, else tree_lstm. Each function has weights of its own if there are then at most 50 weights
+            per training node; otherwise functions share weights.
+        hidden_size: width of a node's state and of a tree's vector. Default: 100, or less, to keep the encoder within
+            50 weights per training node.
+        input_size: width of the token embeddings, which the gates of every node read. With 0 only leaves have tokens,
+            and the embedding of a leaf's token is its state. Default: hidden_size for a cell, if there are tokens.
+        options: further options of the encoder as JSON, such as '{"stack_size": 5}'. Every cell takes '{"rounds": 2}':
+            in a second pass each node also reads the root's state. With '{"rounds": 2, "context": "down"}' each node
+            reads its own state in context instead.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair if an example has
-            two trees; regress if all labels are numbers and some are not whole or more than 20 are distinct; else
+            two trees. Otherwise regress if all labels are numbers and some are not whole or more than 20 differ, else
             classify.
-        label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none; if
+        label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none, or, if
             some labels are far from all others, the scale that is best in validation.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
-        readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
-            classifier, number or pair, by the task.
-        readout_size: width of a hidden layer before the output layer; 0 for no hidden layer, or with features for the
-            width of the state.
-        dropout: dropout rate of a tree's vector in training, before the output layer. Default: 0.5 for
-            classes of trees, else 0.
-        input_dropout: dropout rate of token embeddings in training; needs an input_size. Default: 0.3 for
-            classes of trees, else 0.
-        token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
-            A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
+        readout: the output head, by its name in dgltree.models.checkpoint.READOUTS. Default: classifier, number or
+            pair, by the task.
+        readout_size: width of a hidden layer before the output layer. 0 means no hidden layer, but with features it
+            means the width of the state.
+        dropout: dropout rate of a tree's vector in training, before the output layer. Default: 0.5 for classes of
+            trees, else 0.
+        input_dropout: dropout rate of token embeddings in training; needs an input_size. Default: 0.3 for classes of
+            trees, else 0.
+        token_dropout: drop the whole embedding of a token in training with probability A / (A + count), where A is this
+            number and count is how often the token occurs; needs an input_size. Default: 40 for classes of trees, else
+            0.
         min_count: read tokens and functions that occur fewer times than this in the training set as <unk>.
-        unk: also read unknown functions as <unk>, one for each number of children; without it only the functions of the
-            training set are known, and trees with others are refused.
-        token_parts: read rare and unknown tokens by the words they consist of, such as user and name in userName,
-            if tokens of the training set share words; meant for names in code.
-        epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
-            30; up to 300 if the 30th is the best so far.
+        unk: also read unknown functions as <unk>, one for each number of children. Without this option, a tree with a
+            function that is not in the training set is rejected.
+        token_parts: read rare and unknown tokens by the words they consist of, such as user and name in userName. Meant
+            for names in code; has an effect only if tokens of the training set share words.
+        epochs: make at most this many passes over the training set; a larger number continues a finished training.
+            Default: 30, or up to 300 if the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
-        schedule: plateau halves the learning rate as halve_after says; cosine and linear lower it step by step, to 0 at
-            the end of the last epoch, and wsd in the second half of the steps alone (warmup, stable, decay); these
-            three need epochs, which cannot be changed when such a training is resumed.
+        schedule: plateau halves the learning rate as halve_after says. cosine and linear lower it at every step, to 0
+            at the end of the last epoch; wsd (warmup, stable, decay) does so only in the second half of the steps.
+            These three need epochs, and a resumed training cannot change the number.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
             Default: 0.05 for classes of trees, else 0.
-        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; radam_lookahead, which takes back a
-            fifth of its progress every five steps; or adam, with L2 weight decay on every weight.
-        beta1: the decay of the optimizer's mean of the gradients; the momentum of sgd.
-        eps: the number that the optimizer adds to the root of the mean square of the gradients.
-        clip: the norm that gradients are clipped to.
-        averaging: decay of an exponential average of the weights, such as 0.999; the average is validated and saved
-            instead of the weights. Default: none.
-        vectors: begin with the word vectors of this file, in GloVe's format; needs an input_size.
-        from_: begin with the encoder of this folder of dgltree embed or fit: its kind, width, vocabulary and weights.
-        token_range: draw token vectors from U(-token_range, token_range). Default: as the encoder draws them.
+        optimizer: an optimizer of torch: adamw, radam, nadam, adagrad, rmsprop or sgd. adam has L2 weight decay on
+            every weight. radam_lookahead takes back a fifth of its progress every five steps.
+        beta1: decay rate of the optimizer's running mean of the gradients; for sgd, the momentum.
+        eps: number that the optimizer adds to the root mean square of the gradients.
+        clip: maximum norm of the gradients.
+        averaging: decay of an exponential average of the weights, such as 0.999. Validation uses the average, and the
+            model saves it. Default: none.
+        vectors: begin with the word vectors in this file, in GloVe's format; needs an input_size.
+        from_: begin with the encoder (kind, width, vocabulary and weights) of this folder of dgltree embed or fit.
+        token_range: draw token vectors from U(-token_range, token_range). Default: the encoder's own distribution.
         frozen: do not train the token vectors or, with from, any part of the encoder.
-        batch_nodes: approximate number of nodes in a batch. Default: 1/200 of the nodes of the training set, but from
-            512 to 8192.
-        batch_size: at most this many examples in a batch, in place of batch_nodes.
-        batch_words: put examples with similar numbers of leaves into a batch, with at most this many leaves including
-            padding; needs a batch_size.
+        batch_nodes: approximate number of nodes in a batch. Default: 1/200 of the training nodes, at least 512 and at
+            most 8192.
+        batch_size: put at most this many examples into a batch; replaces batch_nodes.
+        batch_words: put at most this many leaves, including padding, into a batch, from examples with similar numbers
+            of leaves; needs a batch_size.
         seed: random seed of the initial weights, order, dropout and splits.
-        device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
-        devices: train in this many processes on each machine, one per GPU if there are GPUs. Under torchrun
-            it is the number of torchrun's processes.
+        device: compute on cpu or cuda (a GPU); auto uses a GPU if there is one.
+        devices: train in this many processes on each machine, one per GPU if there are GPUs. Under torchrun, give the
+            number of processes that it starts on a machine.
         machines: number of machines that run this command together; start it with torchrun on each.
-        threads: use this many CPU threads in each process. Default: for cells, all cores except the data loader's;
-            for other encoders one, or all cores if batches are large enough to benefit.
-        precision: floating-point precision: 32, or bf16-mixed or 16-mixed, which make sequence encoders faster on a
-            GPU; cells always use 32.
+        threads: use this many CPU threads in each process. Default: for cells, all cores except the data loader's.
+            Other encoders use one core, or all cores if batches are large enough to benefit.
+        precision: floating-point precision: 32, bf16-mixed or 16-mixed. The mixed ones make sequence encoders faster on
+            a GPU; cells always use 32.
         accumulate: add up the gradients of this many batches before each step.
-        max_time: stop at the end of the epoch in which this time runs out, given as days:hours:minutes:seconds
-            ("00:02:30:00").
-        class_weights: "balanced" gives rare classes as much weight as frequent ones: in the losses of the network and
-            the baseline, and in the choices made by validation: the epoch (by balanced accuracy), the average and the
-            temperature.
-        threshold: predict a class if its probability is at least P, given as CLASS=P; or let validation choose P:
-            CLASS=f1 for the best F1, CLASS=recall:R for the highest P with this recall, CLASS=precision:R for the
-            lowest with this precision. Default: the most probable class is predicted.
-        log: also write the metrics as csv or for tensorboard, to the folder logs in the output folder.
-        baseline: choice of the baseline: full compares linear models, boosted trees and a forest by
+        max_time: stop at the end of the epoch in which this time runs out; write it as days:hours:minutes:seconds, such
+            as "00:02:30:00".
+        class_weights: "balanced" gives rare classes as much weight as frequent classes, in the losses of the network
+            and the baseline. Validation also chooses the epoch (by balanced accuracy), the average and the temperature
+            with these weights.
+        threshold: predict a class if its probability is at least P, given as CLASS=P; or let validation choose P.
+            CLASS=f1 chooses the P with the best F1; CLASS=recall:R the highest P with a recall of at least R, and
+            CLASS=precision:R the lowest P with a precision of at least R. Default: the most probable class is
+            predicted.
+        log: also write the metrics, as csv or for tensorboard, to logs in the output folder.
+        baseline: how to choose the baseline. full compares linear models, boosted trees and a forest by
             cross-validation; fast fits one linear model.
-        no_baseline: fit no baseline; the network answers alone.
-        split_of: take over the split of the earlier training in this folder: its examples stay in their splits, and
-            new ones are assigned by their hash.
+        no_baseline: fit no baseline; the network alone makes the predictions.
+        split_of: keep the split of the earlier training in this folder. Its examples stay in their splits; new examples
+            are assigned by their hash.
 
     Raises ``ValueError`` for what cannot be, and ``ModuleNotFoundError`` for a ``log`` whose package is not installed.
     """

@@ -233,7 +233,7 @@ def _power(a: Tree, n: str) -> Tree:
 def main(arguments: list[str] | None = None) -> None:
     """Write the shipped list: the published shapes, what textbooks need beyond them, and elementary functions."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations fillers", description=main.__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression a line")
+    parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression per line")
     out: Path = parser.parse_args(arguments).out
     trees = [*fillers(), *further_fillers()]
     with replacing(out) as beside:

@@ -1,8 +1,8 @@
 """The command: ``python -m tasks.language COMMAND``.
 
 ``fit``, ``validate`` and ``test`` with ``--config FILE`` (see configs/) train and measure a language model; ``parse``
-scores the trees that it finds, ``baselines`` those that ignore the words; ``syntax`` asks for grammar, and ``curves``
-draws trainings.
+scores the trees that the model induces, ``baselines`` trees that ignore the words. ``syntax`` tests grammar, and
+``curves`` draws perplexity and F1 over the epochs.
 """
 
 import sys

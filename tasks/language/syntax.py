@@ -1,7 +1,7 @@
 """``python -m tasks.language syntax --model FILE``: targeted syntactic evaluation (Marvin & Linzen 2018).
 
-Of sentences that differ in grammar alone, the grammatical one should be the more probable; rows as in table 3 of the
-ON-LSTM paper (Shen et al. 2019, arXiv 1810.09536).
+Counts how often a grammatical sentence is more probable than a sentence that differs only in grammar. The rows are
+those of table 3 of the ON-LSTM paper (Shen et al. 2019, arXiv 1810.09536).
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Trees that a language model finds, layer by layer, next to the given ones and those that ignore the words.
+"""Score the trees that a language model induces, layer by layer, and trees that ignore the words.
 
 ``python -m tasks.language parse --model FILE [FILE ...] --trees PATH`` and ``python -m tasks.language baselines --trees
-PATH``. Of several models, such as seeds of one training, metrics are mean ± sample standard deviation.
+PATH``. For several models, such as seeds, metrics are mean ± sample standard deviation.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main(command: str, arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog=f"python -m tasks.language {command}", description=__doc__)
     parser.add_argument("--trees", type=Path, required=True, help="a bracketed file, or a folder of *.mrg files")
     parser.add_argument(
-        "--longest", type=int, metavar="N", help="sentences of up to N words, such as 10 (default: all)"
+        "--longest", type=int, metavar="N", help="use only sentences of up to N words, such as 10 (default: all)"
     )
     if command == "parse":
         parser.add_argument("--model", nargs="+", type=Path, required=True, help="model.safetensors of trainings")

@@ -1,4 +1,4 @@
-"""Own expressions, by the process that made the published ones.
+"""Draw new expressions by the published process.
 
 A place is a list with probability 1/4, while it is less than 20 deep, and a digit otherwise; a list has two to five
 places and one of the four operators; all choices are uniform. Expressions are collected until there are enough, each
@@ -62,10 +62,10 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.listops.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
-    parser.add_argument("--count", type=int, default=PUBLISHED_COUNT, help=f"expressions (default {PUBLISHED_COUNT})")
     parser.add_argument(
-        "--seed", type=int, default=0, help="random seed; another one gives other expressions (default 0)"
+        "--count", type=int, default=PUBLISHED_COUNT, help=f"number of expressions (default {PUBLISHED_COUNT})"
     )
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the expressions (default 0)")
     options = parser.parse_args()
     made = expressions(options.count, options.seed)
     write_expressions(options.out, made)

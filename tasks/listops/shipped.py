@@ -1,7 +1,7 @@
-"""``python -m tasks.listops.shipped [--data FILE]``: how right the shipped Efficient Beam Tree is.
+"""``python -m tasks.listops.shipped [--data FILE]``: test the shipped Efficient Beam Tree.
 
-Prints the accuracy on the expressions of a file in the published form, or on new ones by the published process, by
-their words, and the F1 of the brackets that it finds.
+Prints the accuracy, by the number of words, and the F1 of the induced brackets. The expressions come from a file in the
+published form, or are drawn by the published process.
 """
 
 import argparse
@@ -30,9 +30,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.listops.shipped", description=__doc__)
     parser.add_argument("--data", type=Path, metavar="FILE", help="expressions in the published form")
-    parser.add_argument("--count", type=int, default=500, help="without a file: how many new ones (default: 500)")
     parser.add_argument(
-        "--seed", type=int, default=1, help="random seed of the new ones (default: 1; 0 was trained on)"
+        "--count", type=int, default=500, help="without a file: draw this many new expressions (default: 500)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="random seed of the new expressions (default: 1; the model was trained on seed 0)",
     )
     options = parser.parse_args(arguments)
     try:

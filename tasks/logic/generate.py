@@ -1,4 +1,4 @@
-"""Own pairs of formulas: the published ones' kind, other formulas.
+"""Draw new pairs of formulas of the same kind as the published pairs.
 
 ``python -m tasks.logic.generate --out DIR --seed S --scale X`` writes train0 to train12 and test0 to test12 in the
 form of the published files, with X times as many pairs each. As there, a pair has at most four different variables, no
@@ -88,9 +88,12 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.logic.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--seed", type=int, default=0, help="random seed; another one gives other pairs (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the pairs (default 0)")
     parser.add_argument(
-        "--scale", type=float, default=SCALE, help=f"pairs for each of the published data (default {SCALE})"
+        "--scale",
+        type=float,
+        default=SCALE,
+        help=f"number of pairs, as a multiple of the published number (default {SCALE})",
     )
     options = parser.parse_args()
     made = pairs(options.seed, options.scale)

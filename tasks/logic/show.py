@@ -1,7 +1,7 @@
-"""``python -m tasks.logic.show FORMULA [FORMULA] [--model FILE] [--out DIR]``: what Ordered Memory makes of formulas.
+"""``python -m tasks.logic.show FORMULA [FORMULA] [--model FILE] [--out DIR]``: show how Ordered Memory reads formulas.
 
-Prints the tree that it found in each formula and the brackets that this shares with the given one; of two formulas also
-how probable each relation is. With ``--out`` it draws the attention over time and the trees, as SVG and PNG.
+Prints the induced tree of each formula and the brackets that it shares with the gold tree. For two formulas, it also
+prints the probability of each relation. With ``--out`` it draws the attention over time and the trees, as SVG and PNG.
 """
 
 import argparse
@@ -22,8 +22,10 @@ from tasks.logic.language import is_formula
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.logic.show", description=__doc__)
-    parser.add_argument("formulas", nargs="+", metavar="FORMULA", help="such as '( a ( and ( not b ) ) )'; one or two")
-    parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped one)")
+    parser.add_argument(
+        "formulas", nargs="+", metavar="FORMULA", help="one or two formulas, such as '( a ( and ( not b ) ) )'"
+    )
+    parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped model)")
     parser.add_argument("--out", type=Path, help="write pictures to this folder")
     options = parser.parse_args(arguments)
     if len(options.formulas) > 2:

@@ -1,7 +1,7 @@
-"""Word vectors from little text: ``python -m tasks.sentiment vectors --out FILE`` writes a file for ``--glove``.
+"""``python -m tasks.sentiment vectors --out FILE``: make word vectors from little text, for ``--fit.vectors FILE``.
 
-The positive pointwise mutual information of words and the words around them, factorised (Levy, Goldberg and Dagan 2015,
-"Improving Distributional Similarity with Lessons Learned from Word Embeddings"). There is no chance in it.
+Factorizes the positive pointwise mutual information of words and the words around them (Levy, Goldberg and Dagan 2015,
+"Improving Distributional Similarity with Lessons Learned from Word Embeddings"). The result is deterministic.
 """
 
 import argparse
@@ -80,13 +80,17 @@ def main(arguments: list[str]) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tasks.sentiment vectors", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the file to write, in the format of GloVe")
-    parser.add_argument("--data.folder", type=Path, dest="folder", help="of train.txt (default: DGLTREE_DATA/sst)")
+    parser.add_argument(
+        "--data.folder", type=Path, dest="folder", help="folder of train.txt (default: DGLTREE_DATA/sst)"
+    )
     parser.add_argument(
         "--text", type=Path, help="further text, one sentence per line (default: DGLTREE_DATA/language/ptb.train.txt)"
     )
     parser.add_argument("--size", type=int, default=200, help="width of a vector (default 200)")
-    parser.add_argument("--window", type=int, default=10, help="words to each side that are counted (default 10)")
-    parser.add_argument("--min-count", type=int, default=2, help="a rarer word has no vector (default 2)")
+    parser.add_argument("--window", type=int, default=10, help="count this many words to each side (default 10)")
+    parser.add_argument(
+        "--min-count", type=int, default=2, help="give vectors only to words that occur at least this often (default 2)"
+    )
     options = parser.parse_args(arguments)
     trees = read_trees((options.folder or data_folder("sst")) / "train.txt", lowercase=True)
     lines = read_text(options.text or data_folder("language") / "ptb.train.txt").splitlines()

@@ -1,7 +1,7 @@
-"""The command: ``python -m tasks.sts --network banyan``; reduced trainings of the published networks, and their scores.
+"""``python -m tasks.sts --network banyan``: train the published networks at a reduced size, and score them.
 
-Prints Spearman's rank correlation between cosines and people's scores: for the vectors of sentences, for the means of
-the same embeddings, and without a network for counted words.
+Prints Spearman's rank correlation between cosines and people's scores, for sentence vectors and for the mean of their
+embeddings; ``--network counts`` uses counts of words instead of a network.
 """
 
 import argparse
@@ -131,16 +131,14 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.sts", description=__doc__, allow_abbrev=False)
     parser.add_argument("--network", choices=[*NETWORKS, "counts"], default="banyan")
     parser.add_argument("--corpora", nargs="+", default=["small", "ud", "ptb"], help="small, ud and ptb, in this order")
-    parser.add_argument(
-        "--words", type=int, default=10**9, help="learn from the first sentences, up to this many words"
-    )
-    parser.add_argument("--vocabulary", type=int, default=10_000, help="the most frequent words")
+    parser.add_argument("--words", type=int, default=10**9, help="train on the first sentences, up to this many words")
+    parser.add_argument("--vocabulary", type=int, default=10_000, help="read this many of the most frequent words")
     parser.add_argument("--hidden-size", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, help="measure with the first pairs of each set only")
+    parser.add_argument("--limit", type=int, help="measure only with this many first pairs of each set")
     return parser.parse_args(arguments)
 
 

@@ -1,4 +1,4 @@
-"""The command: ``python -m tasks.sts.speed``; the time of Banyan's sweeps and of a training step, in CPU seconds."""
+"""The command: ``python -m tasks.sts.speed``; measure Banyan's passes and a training step in CPU seconds."""
 
 import argparse
 import os

@@ -1,7 +1,7 @@
 """``python -m benchmarks.sets.molecules``: ``dgltree fit`` with defaults next to peers, on three published sets.
 
-Each model is trained on the same split by scaffolds for each of three seeds, and validation chooses its settings. Every
-run is a line of OUT/results.jsonl; what is there is not done again. Prints the table.
+Trains each model on the same three splits by scaffolds; validation chooses its settings. Writes one line per run to
+OUT/results.jsonl, skips finished runs, and prints the table.
 """
 
 import argparse

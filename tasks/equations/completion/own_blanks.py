@@ -1,9 +1,9 @@
-"""Blanks of our own, in the published form, so that completion runs on them as on the published ones.
+"""Make blanked equations in the published format, for the command completion.
 
 ``python -m tasks.equations own-blanks --data test.parquet --out DIR`` blanks correct equations of a set that
-``generate`` made: ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files a leaf or a subtree
-of depth 1 is blanked, the candidates are the leaves and expressions of depth 1, and those are of one class that have
-equal values.
+``generate`` made, and writes ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files, a blank
+replaces a leaf or a subtree of depth 1, the candidates are leaves and expressions of depth 1, and candidates of equal
+value form a class.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.equations own-blanks", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a set that generate made")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--per-depth", type=int, default=100, help="blanks of each depth (default 100)")
+    parser.add_argument("--per-depth", type=int, default=100, help="number of blanks per depth (default 100)")
     parser.add_argument("--depths", type=int, nargs=2, default=DEPTHS, help="lowest and highest depth (default 8 19)")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the choice of blanks (default 0)")
     options = parser.parse_args(arguments)

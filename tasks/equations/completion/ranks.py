@@ -1,8 +1,8 @@
-"""Rank the published fillers for every blank of the published test equations, and compare by raw, class, collapse rank.
+"""Rank the published candidates for every blank of the published test equations, by raw, class and collapse rank.
 
 ``python -m tasks.equations completion --blanks DIR --candidates FILE --out ranks.json`` prints a table and writes
 ``{"columns": [...], "ranks": [...]}``, one row per equation, as in the published ranks. The published measures count
-the class of the original filler only; valid@1 and valid@5 are the shares of equations that the first filler, or one
+only the class of the original answer; valid@1 and valid@5 are the shares of equations that the first candidate, or one
 of the first five, makes true at random complex points.
 """
 
@@ -112,10 +112,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--model", default="default", help="a shipped model or a file, published weights included (default: shipped)"
     )
     parser.add_argument("--blanks", type=Path, required=True, help="folder of the blanked equations")
-    parser.add_argument("--candidates", type=Path, required=True, help="file of the fillers and their classes")
+    parser.add_argument("--candidates", type=Path, required=True, help="file of the candidates and their classes")
     parser.add_argument("--out", type=Path, required=True, help="file to write the ranks to")
-    parser.add_argument("--picture", type=Path, help="draw top-1 and top-5 by depth, as this name with .png and .svg")
-    parser.add_argument("--limit", type=int, help="only the first N equations")
+    parser.add_argument("--picture", type=Path, help="draw top-1 and top-5 by depth to this name with .png and .svg")
+    parser.add_argument("--limit", type=int, help="rank only the first N equations")
     parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)

@@ -1,7 +1,7 @@
-"""The rank of a right filler for each of the twenty textbook identities, none of which was trained on.
+"""Print the rank of a right candidate for each of twenty textbook identities, which no model was trained on.
 
-``python -m tasks.equations textbook [--model NAME_OR_FILE]``. A filler is right if it makes the equation true at random
-complex points; the fillers are those that ``dgltree complete`` offers.
+``python -m tasks.equations textbook [--model NAME_OR_FILE]``. A candidate is right if it makes the equation true at
+random complex points. The candidates are the shipped list.
 """
 
 import argparse

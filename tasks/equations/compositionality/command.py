@@ -1,7 +1,7 @@
 """``python -m tasks.equations compositionality TEST ... --preset NAME --out DIR``: train, test, report.
 
-A training that is done is not done again, one that was interrupted continues from its last epoch. DIR/report.md has the
-tables and pictures of the tests that were asked for.
+Skips finished models, resumes interrupted training from the last epoch, and writes tables and pictures of the chosen
+tests to DIR/report.md.
 """
 
 import argparse
@@ -64,15 +64,17 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.equations compositionality", description=__doc__)
     parser.add_argument("tests", nargs="+", choices=[*TESTS, "all"], metavar="TEST", help=f"{', '.join(TESTS)}, or all")
     parser.add_argument("--preset", choices=list(SETS), required=True, help="the sizes of the data sets")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
-    parser.add_argument("--models", nargs="+", help="only these of configs/ (default: all that the test is for)")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the training runs and the report")
+    parser.add_argument(
+        "--models", nargs="+", help="train only these configurations (default: all that the test is for)"
+    )
     parser.add_argument(
         "--seeds", nargs="+", type=int, default=[0, 1, 2], help="train once with each of these seeds (default 0 1 2)"
     )
-    parser.add_argument("--epochs", type=int, help="train this many epochs, whatever the configurations say")
-    parser.add_argument("--batch-size", type=int, help="batch size, whatever the configurations say")
-    parser.add_argument("--lr", type=float, help="learning rate, whatever the configurations say")
-    parser.add_argument("--workers", type=int, default=2, help="run this many trainings at a time (default 2)")
+    parser.add_argument("--epochs", type=int, help="train this many epochs; overrides the configurations")
+    parser.add_argument("--batch-size", type=int, help="batch size; overrides the configurations")
+    parser.add_argument("--lr", type=float, help="learning rate; overrides the configurations")
+    parser.add_argument("--workers", type=int, default=2, help="train this many models at a time (default 2)")
     parser.add_argument(
         "--data", type=Path, help="folder of the data sets; missing ones are generated (default: OUT/data)"
     )

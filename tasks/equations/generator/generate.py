@@ -1,4 +1,4 @@
-"""Data sets of labelled equations, without repetition, the same for a seed whatever the number of workers.
+"""Generate data sets of distinct labeled equations; the result depends on the seed, not on the number of workers.
 
 ``python -m tasks.equations generate --preset NAME --out DIR --seed S --workers W`` writes ``train.parquet`` or
 ``test.parquet`` or both (see presets.py), each with a JSON card of what it holds. The work is cut into chunks, each
@@ -197,13 +197,13 @@ def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations generate", description=__doc__)
     sets: dict[str, Mapping[Part, Shape | Process]] = {**PRESETS, **PUBLISHED}
-    parser.add_argument("--preset", choices=list(sets), required=True, help="which sets; see presets.py and published/")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument(
-        "--seed", type=int, default=0, help="random seed; another one gives other equations (default 0)"
+        "--preset", choices=list(sets), required=True, help="generate these sets; see presets.py and published/"
     )
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the equations (default 0)")
     parser.add_argument(
-        "--workers", type=int, default=1, help="processes; the result does not depend on it (default 1)"
+        "--workers", type=int, default=1, help="number of processes, on which the result does not depend (default 1)"
     )
     parser.add_argument(
         "--without", nargs="+", choices=FAULTS, default=[], help="leave out these faults of the published process"

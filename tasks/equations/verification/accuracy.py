@@ -1,8 +1,8 @@
-"""How well a model tells correct equations from wrong ones, by depth.
+"""Measure how well a model distinguishes correct from wrong equations, by depth.
 
 ``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
-equation is called correct if the model's probability is over one half. Precision and recall are those of correct
-equations. The last line is that of the depths that were asked for.
+equation is predicted to be correct if the model's probability is over one half. Precision and recall are those of
+correct equations. The last line is for all chosen depths.
 """
 
 import argparse
@@ -50,16 +50,18 @@ def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations accuracy", description=__doc__)
     parser.add_argument("--model", default="default", help="a shipped model or a file, published weights included")
-    parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
-    parser.add_argument("--split", help="only this split of the set: train, validation or test")
-    parser.add_argument("--depths", nargs=2, type=int, metavar=("FIRST", "LAST"), help="only equations of these depths")
+    parser.add_argument("--data", type=Path, required=True, help="a set of labeled equations (Parquet)")
+    parser.add_argument("--split", help="use only this split of the set: train, validation or test")
+    parser.add_argument(
+        "--depths", nargs=2, type=int, metavar=("FIRST", "LAST"), help="use only equations of these depths"
+    )
     parser.add_argument(
         "--labels",
         choices=get_args(Label),
         default="label",
-        help="compare with the labels of the set, or with what arithmetic says",
+        help="compare with the labels of the set, or with the truth by arithmetic",
     )
-    parser.add_argument("--limit", type=int, help="only the first N equations")
+    parser.add_argument("--limit", type=int, help="use only the first N equations")
     options = parser.parse_args(arguments)
     try:
         rows = _chosen(options)
