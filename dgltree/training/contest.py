@@ -241,7 +241,7 @@ def compare_encoders(
             f"no encoder could be trained: {'; '.join(f'{name}: {why}' for name, why in failures.items())}"
         )
     chosen.sort(key=lambda one: -statistics.fmean(one.validation))
-    counts = {encoder: len(each) for encoder, each in trained.items()}
+    counts = {encoder: 1 if ablation else len(each) for encoder, each in trained.items() if each}
     others = [
         PassedOver(one.encoder, dict(one.setting), one.validation)
         for each in trained.values()
@@ -253,7 +253,7 @@ def compare_encoders(
     failed = [
         Entry(name, {}, 0, [], [], nothing, nothing, nothing, 0, why)
         for name, why in failures.items()
-        if not counts[name]
+        if name not in counts
     ]
     contest = Contest(metric, examples, numbers, [*entries, *failed], others)
     _write(contest, out)

@@ -143,11 +143,11 @@ def _intervals_of_tests(card: dict[str, Any]) -> Iterator[str]:
 def _calibration(card: dict[str, Any]) -> Iterator[str]:
     """The log loss and calibration error of the network by split, before and after its temperature divided it."""
     if found := card.get("calibration"):
-        yield f"- Temperature of the network: {found['temperature']:.3g}"
+        yield f"- Temperature of the network: {found['temperature']:.3g}, chosen in validation"
         for split, before in found["before"].items():
             after = found["after"][split]
             errors = f"calibration error {before['calibration_error']:.4g} to {after['calibration_error']:.4g}"
-            yield f"- By it, {split}: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, {errors}"
+            yield f"- The network before and after it, {split}: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, {errors}"
 
 
 def _probabilities(card: dict[str, Any]) -> Iterator[str]:

@@ -234,6 +234,7 @@ def test_an_ablation_shows_every_setting_of_one_encoder_on_the_test_set(
     assert main([*command, *options, "--ablation"]) == 0
     found = json.loads((tmp_path / "runs" / "summary.json").read_text(encoding="utf-8"))
     assert found["passed_over"] == []
+    assert [entry["tried"] for entry in found["entries"]] == [1, 1]
     assert sorted(entry["setting"]["stack_size"] for entry in found["entries"]) == [1, 2]
     for entry in found["entries"]:
         model = TrainedModel.load(
