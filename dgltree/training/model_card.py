@@ -147,7 +147,8 @@ def _calibration(card: dict[str, Any]) -> Iterator[str]:
         for split, before in found["before"].items():
             after = found["after"][split]
             errors = f"calibration error {before['calibration_error']:.4g} to {after['calibration_error']:.4g}"
-            yield f"- The network before and after it, {split}: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, {errors}"
+            losses = f"log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}"
+            yield f"- The network before and after it, {split}: {losses}, {errors}"
 
 
 def _probabilities(card: dict[str, Any]) -> Iterator[str]:

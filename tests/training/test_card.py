@@ -100,7 +100,8 @@ def test_a_card_has_the_log_loss_of_the_network_before_and_after_its_temperature
             assert found[which][name]["calibration_error"] == pytest.approx(error, rel=1e-2, abs=1e-4)
     before, after = found["before"]["validation"], found["after"]["validation"]
     line = (
-        f"- The network before and after it, validation: log loss {before['log_loss']:.4g} to {after['log_loss']:.4g}, calibration error "
+        f"- The network before and after it, validation: log loss {before['log_loss']:.4g} to "
+        f"{after['log_loss']:.4g}, calibration error "
         f"{before['calibration_error']:.4g} to {after['calibration_error']:.4g}"
     )
     assert line in (folder / "card.md").read_text(encoding="utf-8")
