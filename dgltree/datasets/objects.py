@@ -19,7 +19,7 @@ from dgltree.trees.tree import Tree
 
 SAMPLE = 100
 """Texts by which the notation is detected."""
-EXPECTED = "a Tree, a text, a dict, a node of ast, a tree of NLTK, a graph of networkx, PyG or DGL, or a pair of these"
+EXPECTED = "a Tree, a string, a dict, an ast node, an NLTK tree, a networkx, PyG or DGL graph, or a pair of these"
 
 
 def read_objects(
@@ -44,7 +44,7 @@ def read_objects(
         try:
             if _is_pair(example):
                 if len(example) != 2:
-                    raise ValueError(f"found {len(example)} trees; an example is one tree or a pair")
+                    raise ValueError(f"found {len(example)} trees; expected one tree or a pair of trees per example")
                 found.append((tree_of(example[0]), tree_of(example[1])))
             else:
                 found.append(tree_of(example))
@@ -56,7 +56,7 @@ def read_objects(
 def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
     """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
     if isinstance(examples, str | Tree | dict | ast.AST) or is_nltk(examples):
-        raise ValueError("one tree alone: give a list of trees or of texts")
+        raise ValueError("found a single tree; give a list of trees or of strings")
     if is_table(examples):
         if reading.tree in examples.columns:
             return values_of(examples[reading.tree])
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
     for name in ("isoformat", "tolist"):
         if hasattr(value, name):
             return getattr(value, name)()
-    raise ValueError(f"found {_kind(value)}; expected what JSON has, a date or a number of numpy")
+    raise ValueError(f"found {_kind(value)}; expected a JSON value, a date or a NumPy number")
 
 
 def _is_pair(example: Any) -> bool:

@@ -64,7 +64,7 @@ def test_texts_are_read_in_the_notation_of_the_training_file(fitted: Path) -> No
     assert texts.tolist() == model.answers_to([read_infix("x+y"), read_infix("x*z")]).tolist()
     with pytest.raises(ValueError, match="tree 2: not a valid infix tree"):
         model.answers_to(["x", "x+"])
-    with pytest.raises(ValueError, match="one tree alone: give a list"):
+    with pytest.raises(ValueError, match="found a single tree; give a list of trees or of strings"):
         model.answers_to("x+y")
     with pytest.raises(ValueError, match="the model reads single trees"):
         model.answers_to([("x", "y")])

@@ -167,7 +167,9 @@ def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(source, "ENDLESS", 1000)
     assert list(source.lines_of(io.BytesIO(b"x" * 1000 + b"\nlast"), 100)) == [source.TOO_LONG, b"last"]
-    with pytest.raises(ValueError, match="line 2 has more than 1,000 bytes and no end; expected a tree a line"):
+    with pytest.raises(
+        ValueError, match="line 2 has more than 1,000 bytes and no line break; expected one tree per line"
+    ):
         list(source.lines_of(io.BytesIO(b"short\n" + b"x" * 2000), 100))
     with lzma.open(tmp_path / "spaces.json.xz", "wb") as file:
         file.write(b" " * 3_000_000)

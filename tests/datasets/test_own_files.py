@@ -163,7 +163,7 @@ def test_a_missing_file_and_settings_that_cannot_be() -> None:
         TreeDataset.from_file("nothing.tsv")
     for options, message in (
         ({"notation": "lisp"}, "the notation is 'lisp'; it must be one of node_link,"),
-        ({"keys": "a,b"}, "keys is 'a,b'; it has three names"),
+        ({"keys": "a,b"}, "keys is 'a,b'; give three names, such as 'type,args,name'"),
         ({"max_line": 0}, "max_line is 0"),
         ({"max_line": "5"}, "max_line is '5'; it must be a whole number"),
         ({"node": "foo"}, "a CoNLL-U file has no column 'foo'"),

@@ -36,10 +36,12 @@ def test_what_cannot_be_a_data_set_is_refused() -> None:
     with pytest.raises(ValueError, match="3 labels for 8 examples"):
         TreeDataset(TREES, ["a", "b", "c"])
     for mixed in ([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]], [TREES[0], (TREES[1],)]):
-        with pytest.raises(ValueError, match="some examples are trees and others pairs"):
+        with pytest.raises(ValueError, match="some examples are single trees and others are pairs; give one kind"):
             TreeDataset(mixed)
     for label in (float("nan"), float("inf"), np.float32("nan")):
-        with pytest.raises(ValueError, match=r"labels\[1\] is (nan|inf); a label is a text or a finite number"):
+        with pytest.raises(
+            ValueError, match=r"labels\[1\] is (nan|inf); a label must be a string, a finite number or None"
+        ):
             TreeDataset(TREES[:2], [1.0, label])
 
 
@@ -186,7 +188,7 @@ def test_the_description_says_what_is_there() -> None:
         "functions, each with its number of children",
         "fit would read them as <unk>",
         "duplicates: 20.0% of the examples",
-        "labels: 3 different ones on 10 of 10 examples",
+        "labels: 3 different labels on 10 of 10 examples",
         "a tree of median size:",
     ):
         assert part in said

@@ -67,7 +67,7 @@ REFUSED = [
     (_option("pop", "no"), "its option pop is 'no'; it must be true or false"),
     (_option("typed", 0), "its option typed is 0; it must be true or false"),  # of the class that all cells derive from
     (_option("functions", None), "its option functions is None; it must be true or false"),
-    (_no_classes, "it has neither classes nor numbers, unlike a model of 'dgltree fit'"),
+    (_no_classes, "the model predicts neither classes nor numbers, unlike a model of 'dgltree fit'"),
     (_all_typed(torch.complex64), f"the weights {FIRST!r} are complex64; {KNOWN}"),
     (_all_typed(torch.int64), f"the weights {FIRST!r} are int64; {KNOWN}"),
     (_typed(BIAS, torch.complex64), f"the weights {BIAS!r} are complex64; {KNOWN}"),

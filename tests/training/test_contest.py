@@ -143,7 +143,7 @@ def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--encoders", "tree_lstm"], "give two or more, each once"),
+        (["--encoders", "tree_lstm"], "give two or more different encoders"),
         (["--encoders", "tree_lstm,tree_lsm"], "no encoder 'tree_lsm'; nearest known: tree_lstm"),
         (["--encoders", "tree_lstm,none.py:Cell"], "none.py: no such file"),
         (["--encoders", "tree_lstm", "--cell", "tree_rnn"], "expected FILE.py:CLASS"),

@@ -122,8 +122,12 @@ def test_a_held_out_set_of_one_class_is_a_warning(
     warnings, text = card_of(tmp_path)
     [line] = [line for line in warnings if line.startswith("all ") and " test examples have the label '" in line]
     assert f"warning: {line}" in said
-    assert "--folds" in line and "a column split" in line and "- Warning: all " in text
-    assert ("of 360 examples 12 have different trees or groups; equal ones stay in one split" in line) == (
+    assert (
+        "--folds" in line
+        and "use --folds to test every example, or choose the held-out examples in a split column" in line
+        and "- Warning: all " in text
+    )
+    assert ("of 360 examples 12 different trees or groups, and equal trees stay in one split)" in line) == (
         kind == "a rule"
     )
 

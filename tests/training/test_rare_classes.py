@@ -164,12 +164,12 @@ def test_thresholds_out_of_range_are_refused_before_a_file_is_read(text: str) ->
 
 
 def test_thresholds_that_do_not_fit_the_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="threshold is of 'theft', which is not one of the classes, such as fraud, ok"):
+    with pytest.raises(ValueError, match="threshold names 'theft'; it must name a class, such as fraud, ok"):
         dgltree.fit(payments(60), threshold="theft=0.5", **QUICK)
-    with pytest.raises(ValueError, match="threshold is for classes; the task is 'regress'"):
+    with pytest.raises(ValueError, match="threshold is for classes, but the task is 'regress'"):
         FitOptions(threshold="a=0.5", task="regress")
     numbers = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(40)], [i + 0.5 for i in range(40)])
-    with pytest.raises(ValueError, match="threshold is for classes; the task is 'regress'"):
+    with pytest.raises(ValueError, match="threshold is for classes, but the task is 'regress'"):
         dgltree.fit(numbers, threshold="a=0.5", **QUICK)
 
 
@@ -236,5 +236,5 @@ def test_a_classifier_of_scikit_learn_predicts_by_its_threshold() -> None:
 def test_models_of_numbers_have_no_threshold(tmp_path: Path) -> None:
     numbers = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(40)], [i + 0.5 for i in range(40)])
     model = dgltree.fit(numbers, **QUICK)
-    with pytest.raises(ValueError, match="a threshold is for classes; the model gives numbers"):
+    with pytest.raises(ValueError, match="a threshold is for classes, but the model predicts numbers"):
         model.predict_from(Threshold(0, 0.5))
