@@ -161,7 +161,7 @@ def described(rows: Sequence[Row], numbers: bool) -> dict[str, list[str]]:
         f"{len(rows)} trees, read as sexpr": [f"{len(flat):,} nodes; nodes of an example: {middle}"],
         "depth of the trees:": _bars([(name, depths[name]) for name in sorted(depths)]),
         "children of the inner nodes:": _bars([(name, children[name]) for name in sorted(children)]),
-        f"functions, each with its number of children: {len(functions)} different ones": _bars(_sorted(functions)),
+        f"functions, each with its number of children: {len(functions)} different functions": _bars(_sorted(functions)),
         f"tokens: {len(tokens)} different tokens at {tokens.total()} nodes": [
             *_bars(_sorted(tokens)),
             f"  {len(rare)} tokens occur only once; fit would read them as <unk> "

@@ -105,10 +105,15 @@ def test_weights_of_another_order_of_the_vocabulary_are_refused_however_they_cam
     cell, other = TreeLSTM(VOCABULARY, 4), TreeLSTM(turned(VOCABULARY), 4)
     state = carried(cell.state_dict())
     for strict in (True, False):
-        with pytest.raises(RuntimeError, match="are those of another vocabulary, or of this one in another order"):
+        with pytest.raises(
+            RuntimeError, match="belong to another vocabulary, or to the same vocabulary in another order: build the"
+        ):
             other.load_state_dict(state, strict=strict)
     TreeLSTM(VOCABULARY, 4).load_state_dict(state)
-    with pytest.raises(RuntimeError, match="the weights 'cell' are those of another vocabulary"):
+    with pytest.raises(
+        RuntimeError,
+        match="the weights 'cell' belong to another vocabulary, or to the same vocabulary in another order: build the",
+    ):
         TreeEncoder(other).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
     TreeEncoder(TreeLSTM(VOCABULARY, 4)).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
 
@@ -146,7 +151,9 @@ def test_encoders_of_sequences_sign_their_weights_too(tmp_path) -> None:
 
 
 def test_a_batch_is_moved_to_a_device_alone() -> None:
-    with pytest.raises(TypeError, match=r"device is torch.float64; ids keep their dtype"):
+    with pytest.raises(
+        TypeError, match=r"device is torch.float64, but ids keep their dtype: change the dtype of the cell or of x"
+    ):
         batch(TREES, VOCABULARY).to(torch.float64)
 
 
@@ -188,6 +195,7 @@ def test_a_device_that_is_not_there_is_named(given: str | torch.device) -> None:
     if given == "cuda" and torch.cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(
-        ValueError, match=r"device is 'gpu'; give one of torch|device is 'cuda.*'; there is (no GPU|only)"
+        ValueError,
+        match=r"device is 'gpu'; give a torch device|device is 'cuda.*', but (torch finds no GPU|there is only)",
     ):
         batch(TREES, VOCABULARY).to(given)

@@ -63,9 +63,9 @@ def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
     if graph.num_nodes() == 0:
         raise ValueError("an empty graph: give at least one node")
     if "function" not in graph.ndata:
-        raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
+        raise ValueError('the graph has no ndata["function"]; give (N,) function ids')
     if graph.num_edges() and "slot" not in graph.edata:
-        raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
+        raise ValueError('the graph has no edata["slot"]; give (E,) child indices, numbered from 0')
     n = graph.num_nodes()
     device = graph.device
     sources, targets = graph.edges()
@@ -116,11 +116,11 @@ def _are_words(x: Tensor, tokens: bool) -> bool:
     is_whole = not x.is_floating_point() and x.dtype != torch.bool
     if x.dim() != 1 or not is_whole:
         raise ValueError(
-            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) input vectors of '
-            "floating-point numbers, or (N,) whole numbers of tokens, -1 for none"
+            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) floating-point '
+            "input vectors, or (N,) token ids, -1 for no token"
         )
     if tokens:
-        raise ValueError('the graph\'s "x" and "token" are both numbers of tokens; give one, graph.ndata.pop("x")')
+        raise ValueError('the graph\'s "x" and "token" both hold token ids; remove one, graph.ndata.pop("x")')
     return True
 
 
@@ -135,8 +135,8 @@ def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
     label = graph.ndata["label"]
     if label.is_floating_point():
         raise ValueError(
-            f'the graph\'s "label" is {label.dtype}; labels of a batch are class numbers, such as torch.int64: keep '
-            'what a regression predicts under another name, graph.ndata["target"] = graph.ndata.pop("label")'
+            f'the graph\'s "label" is {label.dtype}; labels of a batch must be class numbers, such as torch.int64: '
+            'rename regression targets, graph.ndata["target"] = graph.ndata.pop("label")'
         )
     return label.long()
 
@@ -203,12 +203,14 @@ def _check_slots(
     if not is_first and slot[edge] < expected[edge]:  # the edges are sorted, so it is that of the edge before
         raise ValueError(f"node {node} has two children in slot {slot[edge]}")
     message = f"node {node} has a child in slot {slot[edge]}"
-    message += f" but none in slot {expected[edge]}"
+    message += f" but no child in slot {expected[edge]}"
     # In trees whose edges lead from parents to children, no node has two edges that end in it.
     most_children = np.bincount(parent).max()
     most_parents = np.bincount(child).max()
     if most_children == 1 and most_parents > 1:
-        message += "; edges lead from children to parents: if these lead from parents to children, give reverse=True"
+        message += (
+            "; edges must lead from children to parents: if your edges lead from parents to children, give reverse=True"
+        )
     raise ValueError(message)
 
 
@@ -342,8 +344,8 @@ def _slot(position: str, positions: Sequence[str] | None) -> int:
     if positions is None and position.isdecimal():
         return int(position)
     raise ValueError(
-        f'the edge type {position!r} is not a position: name edge types "0", "1", ..., give positions=, their names in '
-        'order, or edata["slot"]'
+        f'the edge type {position!r} is not a child index: name the edge types "0", "1", ..., list the names in order '
+        'as positions=..., or give edata["slot"]'
     )
 
 

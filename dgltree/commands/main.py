@@ -35,20 +35,20 @@ dgltree COMMAND --help shows all options of a command.
 """
 COMMANDS = {
     "complete": ("complete", "find the expressions that may fill the blank _"),
-    "verify": ("verify", "say whether an equation holds"),
+    "verify": ("verify", "check whether an equation holds"),
     "check": ("check", "mark answers to an equation with a blank"),
     "sample": ("sample", "print a table of labelled trees to try the commands on"),
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "compare": ("compare", "compare several encoders on your own trees"),
-    "probe": ("probe", "show what an encoder can do, by generated sets of one rule each"),
+    "probe": ("probe", "test what an encoder can learn on generated sets, each with one rule"),
     "embed": ("embed", "learn vectors of trees and of their parts without labels"),
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
     "explain": ("explain", "show which subtrees a model's prediction depends on"),
     "parse": ("parse", "find trees over plain sentences with a language model"),
-    "explore": ("explore", "look into the networks on a page in your browser"),
+    "explore": ("explore", "explore networks on a page in your browser"),
     "export": ("export", "write a model as an ONNX graph, which runs without Python"),
     "similar": ("similar", "find the trees of a file that are most similar to a given one"),
 }
@@ -267,7 +267,7 @@ def describe_failure(error: BaseException, command: str) -> str | None:
     if type(error) is MemoryError and text and not NO_MEMORY.search(text):  # our own: it says by itself what helps
         return text
     if isinstance(error, ImportError):
-        return f"out of memory while libraries are loaded ({text}); let the process have more (ulimit -v)"
+        return f"out of memory while loading libraries ({text}); allow the process more memory (ulimit -v)"
     asked = ASKED.search(text)
     more = f" ({_size(*asked.groups())} more were requested)" if asked else ""
     return f"out of memory{more}: {HELP.get(command, 'leave out long records (--max-line)')}"

@@ -27,8 +27,8 @@ number), the id of the tree (or its line number), the cosine of the two vectors,
 themselves are printed on standard error.
 """
 NO_SHARE = (
-    "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "
-    "trees with the same answer may be far apart"
+    "warning: the vectors come from the network, but all predictions of this model come from the baseline ({}): "
+    "trees with the same prediction may be far apart"
 )
 
 

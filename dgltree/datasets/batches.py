@@ -266,7 +266,5 @@ class Graphs:
 
     def __getitem__(self, i: int) -> tuple["dgl.DGLGraph", Tensor]:
         if not -len(self) <= i < len(self):
-            raise IndexError(
-                f"there is no graph {i}: the data set has {len(self)} graphs, numbered from 0 graphs, numbered from 0"
-            )
+            raise IndexError(f"there is no graph {i}; the length of the data set is {len(self)}")
         return self.dataset.select([i % len(self)]).trees.graph, self.labels[i]

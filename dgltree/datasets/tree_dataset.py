@@ -197,10 +197,7 @@ class TreeDataset(Dataset[Any]):
 
     def __getitem__(self, i: int) -> tuple[Tree | tuple[Tree, ...], str | None]:
         if not -len(self) <= i < len(self):
-            raise IndexError(
-                f"there is no example {i}: the data set has {len(self)} examples, numbered from 0 examples, numbered "
-                "from 0"
-            )
+            raise IndexError(f"there is no example {i}; the length of the data set is {len(self)}")
         trees = unbatch(self.select([i % len(self)]).trees)
         return (trees[0] if self.each == 1 else tuple(trees)), self.labels[i]
 

@@ -26,9 +26,9 @@ def test_indices_slices_and_tensors_choose_as_lists_do() -> None:
 
 def test_what_is_not_there_is_refused() -> None:
     for i in (5, -6):
-        with pytest.raises(IndexError, match=f"there is no tree {i}: the batch has 5"):
+        with pytest.raises(IndexError, match=f"there is no tree {i}; the length of the batch is 5"):
             WHOLE[i]
-    with pytest.raises(ValueError, match="no trees: give the number of at least one"):
+    with pytest.raises(ValueError, match="no trees: give at least one tree number"):
         WHOLE[5:]
     with pytest.raises(TypeError, match="these trees are a batch already"):
         batch(WHOLE, VOCABULARY)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_words_in_x_of_a_graph_are_tokens() -> None:
     for fields, message in (
         ({"x": torch.ones(3)}, r'"x" has shape \(3,\) and is torch.float32; it must be \(N, d\) input vectors'),
         ({"x": words.view(3, 1)}, r'"x" has shape \(3, 1\) and is torch.int64'),
-        ({"x": words, "token": words}, r'"x" and "token" are both numbers of tokens; give one'),
+        ({"x": words, "token": words}, r'"x" and "token" both hold token ids; remove one'),
     ):
         with pytest.raises(ValueError, match=message):
             TreeBatch.from_graph(graph(**fields))

@@ -83,9 +83,9 @@ def test_states_of_selected_trees_are_those_in_the_data_set() -> None:
 @pytest.mark.parametrize(
     ("trees", "error"),
     [
-        ([], "no trees: give the number of at least one"),
-        ([0, 12], "trees run from 0 to 12; the batch has 0 to 11"),
-        ([-1], "trees run from -1 to -1; the batch has 0 to 11"),
+        ([], "no trees: give at least one tree number"),
+        ([0, 12], "trees run from 0 to 12, but the batch has numbers from 0 to 11"),
+        ([-1], "trees run from -1 to -1, but the batch has numbers from 0 to 11"),
     ],
 )
 def test_trees_that_are_not_there_are_refused(trees: list[int], error: str) -> None:

@@ -95,7 +95,7 @@ def test_nothing_is_predicted_of_vectors_without_labels(embedded: Path, capsys: 
         open_all([str(embedded / "model")])
     with pytest.raises(SystemExit, match="2"):
         main(["encode", str(embedded / "model"), str(embedded / "trees.tsv"), "--out", "v.npy", "--context"])
-    assert "--context is for --nodes" in capsys.readouterr().err
+    assert "--context needs --nodes, and cannot be combined with --ray" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("frozen", [False, True])

@@ -51,7 +51,7 @@ def test_examples_without_a_label_are_left_out_and_said(
     out, err = capsys.readouterr()
     assert "1 examples, 13 left out" in out
     assert err.count("no label") == 10
-    assert f"{path}: 3 more could not be read" in err  # not 13
+    assert f"{path}: 3 more records could not be read" in err  # not 13
     assert main([*arguments, "--strict"]) == 1
     assert f"{path}, line 3: no label" in capsys.readouterr().err
     path.write_text("tree\tlabel\ny\t\n", encoding="utf-8")

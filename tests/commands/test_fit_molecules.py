@@ -103,7 +103,5 @@ def test_inspect_says_which_tree_it_shows(tmp_path: Path, capsys: pytest.Capture
     file = molecules(tmp_path / "molecules.tsv")
     for notation in ("smiles", "smiles_rings", "smiles_atoms"):
         assert main(["inspect", str(file), "--notation", notation]) == 0
-        said = (
-            "these are trees of rings and chains; fit chooses between them and trees of atoms (--notation smiles_atoms)"
-        )
+        said = "these are trees of rings and chains; fit chooses between these and trees of atoms (--notation"
         assert (said in capsys.readouterr().out.splitlines()) is (notation == "smiles")

@@ -76,7 +76,7 @@ WRONG_PATHS = {
     "inspect no.tsv": "no.tsv: no such file or folder",
     "explore no": "no: no such file, and no shipped model of that name",
     "explore m --trees no.tsv": "no.tsv: no such file or folder",
-    "explore --trees trees.tsv": "trees.tsv: name the folder that 'dgltree fit' wrote, too",
+    "explore --trees trees.tsv": "trees.tsv: also name the folder that 'dgltree fit' wrote",
     "complete 'x = _' --fillers no.txt": "no.txt: no such file or folder",
     "complete 'x = _' --model no": "no: no such file, and no shipped model of that name",
     "check --table no.csv": "no.csv: no such file or folder",

@@ -42,7 +42,9 @@ def test_vectors_of_a_network_without_a_share_in_the_answers_are_reported(
     model.save(tmp_path / "model")
     assert main(["similar", str(tmp_path / "model"), str(fitted / "trees.tsv"), "--query", "x+y", "--top", "1"]) == 0
     err = capsys.readouterr().err
-    assert ("all answers of this model come from the baseline" in err) == (share == 0)
+    assert (
+        "warning: the vectors come from the network, but all predictions of this model come from the baseline (" in err
+    ) == (share == 0)
     assert (model.average.baseline.what in err) == (share == 0)
 
 

@@ -146,8 +146,8 @@ def test_columns_are_read_from_every_kind_of_table(name: str, tmp_path: Path) ->
     [
         ("age,tree", "features names 'tree', which is the column of the trees"),
         ("label", "features names 'label', which is the column of the labels"),
-        ("age,age", "each once"),
-        ("age,", "names of columns"),
+        ("age,age", "name each column once"),
+        ("age,", "name each column once"),
     ],
 )
 def test_columns_that_cannot_be_features_are_refused(features: str, message: str, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_message_names_some_labels_and_counts_the_others(further: int, rest: s
     shown = [", ".join(map(repr, names[:MAX_NAMED_LABELS])) + rest for names in (labels, classes)]
     with pytest.raises(ValueError) as refused:
         check_known(labels, classes)
-    assert f"they are {shown[0]}, the classes {shown[1]};" in str(refused.value)
+    assert f"the labels are {shown[0]}, the classes are {shown[1]};" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_which_labels_are_missing_is_a_setting_and_is_reported(
     path = str(written(tmp_path, "t.tsv", "tree\tlabel\nx+y\tNone\nx*y\tsome\nx-y\t?\nx\tNone\n"))
     assert main(["inspect", path]) == 0
     told = capsys.readouterr().out
-    assert "labels: 1 different ones" not in told
+    assert "labels: 1 different labels" not in told
     assert "labels read as missing: None (2); --missing sets these labels" in told
     assert main(["inspect", path, "--missing", "?,-"]) == 0
     assert "labels read as missing: ? (1)" in capsys.readouterr().out

@@ -119,7 +119,7 @@ def test_processes_share_each_batch_and_its_mean(world_size: int) -> None:
         assert sorted({i for part in parts for i in part}) == sorted(rows)
         sums = [losses[part].sum() / share.mean_counts[index] for part, share in zip(parts, shares, strict=True)]
         torch.testing.assert_close(sum(sums) / world_size, losses[rows].mean())
-    with pytest.raises(ValueError, match="rank is 2 and world_size 2"):
+    with pytest.raises(ValueError, match="rank is 2 and world_size is 2"):
         NodeBatches(sizes, 20, rank=2, world_size=2)
 
 
@@ -310,8 +310,8 @@ def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
 @pytest.mark.parametrize("i", [1, 5, -2])
 def test_an_example_that_is_not_there_is_named(i: int) -> None:
     data = TreeDataset([Tree("a")], ["x"])
-    with pytest.raises(IndexError, match=rf"^there is no example {i}: the data set has 1$"):
+    with pytest.raises(IndexError, match=rf"^there is no example {i}; the length of the data set is 1$"):
         data[i]
-    with pytest.raises(IndexError, match=rf"^there is no graph {i}: the data set has 1$"):
+    with pytest.raises(IndexError, match=rf"^there is no graph {i}; the length of the data set is 1$"):
         Graphs(data, ["x"])[i]
     assert data[-1] == data[0]

@@ -129,7 +129,11 @@ def test_encoders_whose_trees_have_other_words_or_that_find_none_are_not_scored(
     given = [read_unlabelled("( not a )")]
     trees = batch(given, Vocabulary.from_trees(given))
     for name, order, said in (
-        ("ordered_memory", "bracketed", "make it with order='leaves'"),
+        (
+            "ordered_memory",
+            "bracketed",
+            "build the encoder with order='leaves' or 'unlabelled', so that it reads the words of the given trees",
+        ),
         ("lstm", "leaves", "no trees"),
     ):
         encoder = SequenceEncoder(name, trees.vocabulary, 8, order=order)

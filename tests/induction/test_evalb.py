@@ -143,8 +143,8 @@ def test_nothing_to_score_is_no_error() -> None:
     ("test", "problem"),
     [
         (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold and 'was' in test; .* max_errors is 0"),
-        (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words and test has 5"),
-        ("(S (P this))", r"sentence 2: gold has 4 words and test has 1; trees are scored over the same words"),
+        (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words, but test has 5"),
+        ("(S (P this))", r"sentence 2: gold has 4 words, but test has 1; trees are scored over the same words"),
     ],
 )
 def test_trees_over_other_words_are_refused_by_sentence(test: str, problem: str) -> None:
@@ -154,9 +154,9 @@ def test_trees_over_other_words_are_refused_by_sentence(test: str, problem: str)
 
 
 def test_other_numbers_of_sentences_are_refused() -> None:
-    with pytest.raises(ValueError, match="sentence 2 is in gold and not in test"):
+    with pytest.raises(ValueError, match="sentence 2 is in gold but not in test; both must have the same sentences"):
         score(read_forests(f"{GOLD}\n{GOLD}"), read_forests(GOLD))
-    with pytest.raises(ValueError, match="sentence 1 is in test and not in gold"):
+    with pytest.raises(ValueError, match="sentence 1 is in test but not in gold; both must have the same sentences"):
         score([], read_forests(GOLD))
 
 

@@ -98,7 +98,7 @@ def test_names_of_classes_are_as_many_as_the_readout_has(tmp_path: Path) -> None
     header, tensors = model_file("tree_lstm", tmp_path / "model")
     header["classes"].append("new")
     write(tmp_path / "model", header, tensors)
-    with pytest.raises(ValueError, match="its header names 4 classes, and its readout has 3"):
+    with pytest.raises(ValueError, match="its header names 4 classes, but its readout has 3"):
         dgltree.load(tmp_path / "model")
 
 

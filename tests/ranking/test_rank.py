@@ -132,7 +132,7 @@ def test_a_model_of_x_and_y_ranks_in_its_own_names_and_in_others() -> None:
     [renamed] = rank(model, [read_equation("y + _ = b + y")], fillers)  # b is read as x
     torch.testing.assert_close(renamed.scores, ranking.scores)
     assert {dgltree.write_infix(filler) for filler in renamed.fillers} == {"b", "sin(y)", "b*y"}
-    with pytest.raises(ValueError, match=r"3 variables \(a, b, c\); this model knows 2 at once"):
+    with pytest.raises(ValueError, match=r"3 variables \(a, b, c\); this model reads at most 2 at once"):
         rank(model, [read_equation("a + _ = b + c")], [read_infix("1")])
 
 

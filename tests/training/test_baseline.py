@@ -465,7 +465,7 @@ def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(fi
     nodes = average.baseline.estimator._predictors[0][0].nodes
     inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
     nodes[field][inner] = 99 if field == "feature_idx" else 0
-    with pytest.raises(ValueError, match=f"boosted trees with {message} that does not exist"):
+    with pytest.raises(ValueError, match=f"boosted trees refer to {message} that does not exist"):
         check(average.baseline)
 
 

@@ -101,7 +101,9 @@ def test_predict_evaluate_and_python_answer_alike_and_name_what_is_missing(
         match="the model also reads the columns 'limit', 'site'; give a file or a pandas",
     ):
         model.predict_proba(["x + y"])
-    with pytest.raises(ValueError, match=r"no column 'site' next to the trees.*; limit are read"):
+    with pytest.raises(
+        ValueError, match=r"the model reads the column 'site' next to the trees, which is missing .*; limit are read"
+    ):
         model.answers_to(TreeDataset([dgltree.read_infix("x")], features={"limit": [1]}))
     assert model.encode(["x + y"]).shape == (1, 24), "the vector of a tree needs no columns"
     bare = written(tmp_path, "bare.tsv", "tree\tlabel\nx + y\tabove\ny\tbelow\n")

@@ -149,7 +149,7 @@ def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder
         (["--encoders", "tree_lstm", "--cell", "tree_rnn"], "expected FILE.py:CLASS"),
         (["--encoders", "tree_lstm,grc", "--seeds", "0"], "seeds is 0"),
         (["--encoders", "tree_lstm,grc", "--options", "{"], "--options is not JSON"),
-        (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give them by encoder"),
+        (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give options by encoder"),
         (
             ["--encoders", "tree_lstm,grc", "--options", '{"stack_size": 3}'],
             "options are given for 'stack_size', which is not one of",

@@ -81,7 +81,10 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     assert model.encode(data).shape == (240, 12)
     with pytest.raises(ValueError, match="the model reads pairs of trees, but these examples are single trees"):
         model.answers_to([dgltree.read_infix("x")])
-    with pytest.raises(ValueError, match="nodes have vectors in a tree encoder, and in the efficient_beam_tree"):
+    with pytest.raises(
+        ValueError,
+        match=r"reads sequences and has no node vectors\. Use a tree encoder, or efficient_beam_tree with",
+    ):
         model.node_vectors(data)
 
 
@@ -179,7 +182,7 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     out, err = capsys.readouterr()
     said = err + out
     card = json.loads((tmp_path / "model" / "card.json").read_text())["metrics"]["test"]
-    all_rows = f"accuracy {card['accuracy'] * 2 / 3:.4f}"
+    all_rows = f"{card['accuracy'] * 2 / 3:.4f}"
     for part in (
         "test, all 3 rows: 1 are rejected for names unknown to the model; accuracy with these rows counted as errors: "
         f"{all_rows}",

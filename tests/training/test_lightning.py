@@ -249,7 +249,7 @@ def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
     TrainedModel.load(tmp_path / "again", cell=mean)
     for wrong, message in (
         ("NoCell", "is not a cell class; derive it from dgltree.cells.Cell or SumCell"),
-        ("Other", "no class 'Other' in it"),
+        ("Other", "there is no class 'Other' in this file"),
     ):
         assert fit(trees, tmp_path / "no", "--cell", f"{file}:{wrong}") == 1
         assert message in capsys.readouterr().err

@@ -204,7 +204,7 @@ def test_the_readout_keeps_its_centre_and_refuses_one_that_is_none() -> None:
     again.load_state_dict(readout.state_dict())
     torch.testing.assert_close(again(states), 1 + 2 * (1.7e9 + 100 * plain.double()), rtol=0, atol=1e-6)
     for centre in ([1.0], [1.0, math.inf], [math.nan, 1.0]):
-        with pytest.raises(ValueError, match=r"centre is .*; it must be a mean and a deviation"):
+        with pytest.raises(ValueError, match=r"centre is .*; it must be a mean and a standard deviation"):
             NumberReadout(3, centre=centre)
 
 

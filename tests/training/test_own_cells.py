@@ -46,7 +46,7 @@ def test_a_file_of_cells_is_a_module_that_its_own_classes_find(tmp_path: Path) -
     ("text", "message"),
     [
         ("{file}", "expected FILE.py:CLASS, such as my_cells.py:TreeGRU"),
-        ("{file}:Nothing", "no class 'Nothing' in it"),
+        ("{file}:Nothing", "there is no class 'Nothing' in this file"),
         ("{file}:Options", "is not a cell class; derive it from dgltree.cells.Cell or SumCell"),
         ("{file}:tree_lstm", "another cell is already called 'tree_lstm'; give the class another name"),
     ],

@@ -188,7 +188,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     arguments = ["--epochs", "2", "--hidden-size", "8", "--out", str(tmp_path / "model")]
     assert main(["fit", str(tmp_path / "trees.tsv"), "--threshold", "fraud=recall:0.9", *arguments]) == 0
     said = capsys.readouterr().out
-    assert "the highest with a recall of 0.9 or more in validation; it has " in said
+    assert "the highest with a recall of 0.9 or more in validation; this threshold is uncertain" in said
     kept = json.loads((tmp_path / "model" / "threshold.json").read_text())
     model = TrainedModel.load(tmp_path / "model")
     answers = model.predict_proba([data[i][0] for i in range(300)])
@@ -206,7 +206,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["by_class"]}
     assert (rows["fraud"]["recall"], rows["ok"]["recall"]) == (1.0, 0.0)
     assert main(["evaluate", *given, "fraud=f1"]) == 1
-    assert "only fit chooses one by validation; here it is given as CLASS=P" in capsys.readouterr().err
+    assert "but only fit can choose a threshold by validation; give CLASS=P here" in capsys.readouterr().err
     model.save(tmp_path / "copy")
     assert json.loads((tmp_path / "copy" / "threshold.json").read_text()) == kept
     [explained] = model.explain([data[0][0]])

@@ -207,7 +207,7 @@ def test_a_scale_that_is_asked_for_is_for_numbers(tmp_path: Path) -> None:
         ValueError, match="label_scale is 'log'; it works only with the task regress and the readout number"
     ):
         dgltree.fit(of(texts, ["p", "n"] * 20), out=tmp_path / "m", label_scale="log")
-    with pytest.raises(ValueError, match="the scale log needs labels above 0; the lowest is -1"):
+    with pytest.raises(ValueError, match="the scale log needs labels above 0, but the lowest is -1"):
         dgltree.fit(of(texts, [-1.0, 2.5] * 20), out=tmp_path / "m", label_scale="log")
 
 
