@@ -63,7 +63,10 @@ def test_a_trace_whose_width_depends_on_the_arity_is_refused() -> None:
     cell = Wide(VOCABULARY, 1)  # of width 1, which torch would repeat
     same = propagate(batch([Tree("add", (x, x))], VOCABULARY), cell, trace=["read"])["read"]
     assert same.shape == (2, 2)  # x is one object
-    with pytest.raises(ValueError, match=r"trace 'read': it has shapes \(1,\) and \(2,\), by the number of children"):
+    with pytest.raises(
+        ValueError,
+        match=r"trace 'read' has shapes \(1,\) and \(2,\), which depend on the number of children; return a list with",
+    ):
         propagate(batch([Tree("add", (Tree("sin", (x,)), x))], VOCABULARY), cell, trace=["read"])
 
 

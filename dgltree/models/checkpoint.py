@@ -37,11 +37,11 @@ UNBOUND = ("max_length",)
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """The dtypes that weights may have."""
 PARTS: dict[str, tuple[type, str]] = {
-    "part": (str, "a text"),
-    "cell": (str, "a text"),
-    "encoder": (str, "a text"),
+    "part": (str, "a string"),
+    "cell": (str, "a string"),
+    "encoder": (str, "a string"),
     "options": (dict, "an object"),
-    "readout": (str, "a text"),
+    "readout": (str, "a string"),
     "readout_options": (dict, "an object"),
     "classes": (list, "a list"),
     "vocabulary": (dict, "an object"),

@@ -51,7 +51,10 @@ def test_unbatch_gives_the_trees_back(trees: list[Tree]) -> None:
         (lambda v, t: batch([t], v, torch.zeros(2)), r"x is torch.float32 of shape \(2,\); expected"),
         (lambda v, t: batch([t], v, torch.zeros(2, 1, dtype=torch.long)), "x is torch.int64 of shape"),
         (lambda v, t: Vocabulary.from_trees(["x"]), "tree 1 is a str"),
-        (lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)), "propagate takes a batch, then a cell, but got a Tree"),
+        (
+            lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)),
+            "propagate takes a batch and a cell, but the cell is a Tree",
+        ),
         (lambda v, t: propagate("x + y", TreeLSTM(v, 4)), "propagate takes a batch, not a str"),
         (lambda v, t: plan(TreeLSTM(v, 4), batch([t], v)), "plan must be a batch, not a TreeLSTM"),
     ],

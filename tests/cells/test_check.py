@@ -26,9 +26,9 @@ def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
         propagate(batch(TREES, VOCABULARY, x=x[:, :2]), cell)
     with pytest.raises(ValueError, match=r"x has 3 rows, but the batch has \d+ nodes"):
         batch(TREES, VOCABULARY, x=x[:3])
-    with pytest.raises(ValueError, match=r"x is torch.float32; the cell's weights are torch.float64"):
+    with pytest.raises(ValueError, match=r"x is torch.float32, but the cell's weights are torch.float64"):
         propagate(batch(TREES, VOCABULARY, x=x.float()), cell)
-    with pytest.raises(ValueError, match="x is on meta, the batch on cpu"):
+    with pytest.raises(ValueError, match="x is on meta, but the batch is on cpu"):
         propagate(batch(TREES, VOCABULARY, x=x.to("meta")), cell)
     with pytest.raises(ValueError, match="the batch is on cpu, the cell on meta"):
         propagate(batch(TREES, VOCABULARY), cell.to("meta"))
@@ -51,7 +51,10 @@ def test_sharing_is_refused_with_any_dropout_in_training_alone(name: str, dropou
 def test_an_input_vector_at_an_embedded_leaf_is_refused_because_it_would_be_lost() -> None:
     cell = make_cell("tree_lstm, inputs")
     x = vectors(cell)
-    with pytest.raises(ValueError, match=r"tree 1, node \d+ is a leaf with an input vector, .* use leaf='gates', or 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"tree 1, node \d+ is a leaf with an input vector, .* use leaf='gates', or set the vector to 0",
+    ):
         propagate(batch(TREES, VOCABULARY, x=x), cell)
     x[batch(TREES, VOCABULARY).arity == 0] = 0
     propagate(batch(TREES, VOCABULARY, x=x), cell)
@@ -97,7 +100,7 @@ def test_weights_that_are_not_finite_are_named_at_the_lowest_node_they_reach() -
         cell.maps["gates_2"].bias[cell.maps["gates_2"].position[VOCABULARY.function_id("add", 2)]] = torch.nan
     x = Tree("var", token="x")
     tree = Tree("sin", (Tree("pow", (Tree("sin", (x,)), Tree("add", (x, x)))),))
-    with pytest.raises(ValueError, match=r"tree 1, node 5 \('add'\): .* look at the cell's weights"):
+    with pytest.raises(ValueError, match=r"tree 1, node 5 \('add'\): .* check the cell's weights"):
         propagate(batch([tree], VOCABULARY), cell, check=True)
 
 

@@ -241,7 +241,7 @@ def test_a_broken_tree_of_several_lines_loses_itself_alone(tmp_path: Path) -> No
     text = "( (S\n  (NP (DT The)\n\n" + PENN
     data = TreeDataset.from_file(written(tmp_path, "t.mrg", text))
     assert (data.lines, [bad.line for bad in data.bad]) == ([4, 8], [1])
-    assert "no end of the bracket" in data.bad[0].message
+    assert "no end of the bracket that opens here" in data.bad[0].message
     long = TreeDataset.from_file(written(tmp_path, "t.mrg", text), max_line=50)
     assert [bad.line for bad in long.bad] == [1, 4]
     assert "a tree of more than 50 bytes" in long.bad[1].message

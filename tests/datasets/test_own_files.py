@@ -146,7 +146,7 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.tsv", "tree\ttree\tlabel\nx\ty\t1\n", "two columns are called 'tree'"),
         ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
         ("trees.jsonl", '{"ast": "x"}\n', "no column 'tree', only 'ast'; name the column of the trees with --tree"),
-        ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
+        ("trees.txt", "$$ (\n", "none of 1 strings is in a known notation"),
         ("one.json", '{"a": 1, "b": [1, 2]}', "a lone JSON object: if it is one document, name --notation json_object"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],

@@ -164,7 +164,7 @@ def test_a_wrong_call_says_what_would_be_right() -> None:
     for cell, direction, more, message in (
         (down, "up", {}, "a DownwardTreeLSTM computes downwards: give a Cell"),
         (up, "down", {"up": states}, "a TreeLSTM computes upwards: give a DownwardCell such as"),
-        (up, "up", {"up": states}, "must be left out if direction is 'up'"),
+        (up, "up", {"up": states}, "up is the start of a downward cell; leave out up if direction is 'up'"),
         (up, "sideways", {}, "direction is 'sideways'; it must be 'up' or 'down'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -70,7 +70,7 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=told):
             planned.with_inputs(**given)
-    with pytest.raises(ValueError, match=r"x is torch\.float32; the cell's weights are torch.float64"):
+    with pytest.raises(ValueError, match=r"x is torch\.float32, but the cell's weights are torch.float64"):
         propagate(planned.with_inputs(x=flat.x.float()), cell)
     with pytest.raises(ValueError, match="the plan shares rows between subtrees of equal x: plan with share=False"):
         plan(flat, cell, share=True).with_inputs(x=flat.x)

@@ -97,7 +97,7 @@ def test_a_browser_without_the_token_is_told_where_it_is(page: Any, running: Run
     page.expected = "status of 403"  # which the browser itself reports, of the page and of its icon, at any time later
     answer = page.goto(f"{running.site}/")
     assert answer.status == 403
-    assert "its address with the token" in page.locator("body").inner_text()
+    assert "open this page at the address with the token, which the terminal shows" in page.locator("body").inner_text()
 
 
 def test_ten_clients_at_once_get_their_own_answers(running: Running) -> None:

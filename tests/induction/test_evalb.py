@@ -161,7 +161,7 @@ def test_other_numbers_of_sentences_are_refused() -> None:
 
 
 def test_a_bracket_that_does_not_close_is_named_by_its_line() -> None:
-    with pytest.raises(ValueError, match=r"^line 2, column 1: found no end of the bracket"):
+    with pytest.raises(ValueError, match=r"^line 2, column 1: found no end of the bracket that opens here"):
         read_forests(f"{GOLD}\n{GOLD[:-1]}")
 
 

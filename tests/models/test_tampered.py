@@ -61,7 +61,7 @@ REFUSED = [
     (_header("classes", ["a", "b", None]), "a class is named None; a name must be a string"),
     (_header("classes", ["a", "b", "a"]), "two classes are named 'a'; give each class a different name"),
     (_header("classes", "abc"), "its header has 'abc' as classes; it must be a list"),
-    (_header("cell", ["x"]), "its header has ['x'] as cell; it must be a text"),
+    (_header("cell", ["x"]), "its header has ['x'] as cell; it must be a string"),
     (_header("options", [1]), "its header has [1] as options; it must be an object"),
     (_option("gated_top_k", None), "its option gated_top_k is None; it must be true or false"),
     (_option("pop", "no"), "its option pop is 'no'; it must be true or false"),

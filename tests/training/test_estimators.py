@@ -303,9 +303,9 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
         ([Data(edge_index=EDGES, num_nodes=4)], "tree 1: its nodes have no names; expected one of function, name"),
         (
             [Data(edge_index=EDGES, num_nodes=4, label=[1, 0, 1, 1])],
-            "no names but 'label', which is what is to be pred",
+            "no names but 'label', which is the label to predict",
         ),
-        ([Data(edge_index=EDGES, num_nodes=4, y=[1, 0, 1, 1])], "no names but 'y', which is what is to be predicted"),
+        ([Data(edge_index=EDGES, num_nodes=4, y=[1, 0, 1, 1])], "no names but 'y', which is the label to predict"),
         ([Data(edge_index=EDGES.T, num_nodes=4, **NAMES)], r"edge_index is \(3, 2\); expected two rows"),
         ([Data(edge_index=None, num_nodes=4, **NAMES)], "4 nodes and 0 edges are not a tree"),
         ([Data(edge_index=None, num_nodes=None)], "no names"),

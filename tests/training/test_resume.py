@@ -106,7 +106,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
     reading = tmp_path / "model" / "reading.json"
     reading.write_text(json.dumps({"columns": 5, "files": json.loads(reading.read_text())["files"]}))
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "columns is 5; it must be a text" in capsys.readouterr().err
+    assert "columns is 5; it must be a string" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_interrupted(
