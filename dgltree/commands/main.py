@@ -239,7 +239,9 @@ NO_MEMORY = re.compile(
     "|can't start new thread",  # whose stack takes memory
     re.IGNORECASE,
 )
-NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|sees no CUDA", re.IGNORECASE)
+NO_GPU = re.compile(
+    "no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|finds no CUDA", re.IGNORECASE
+)
 LOST_PROCESS = re.compile(r"gloo.*(?:connection|error|timed out)|connection closed by peer|NCCL.*remote process", re.I)
 """Words of torch if another process of a training has ended."""
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)

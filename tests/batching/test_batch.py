@@ -203,7 +203,7 @@ def test_labels_that_are_numbers_are_refused_by_name(dgl) -> None:
     graph = batch(FOREST, VOCABULARY).graph
     graph.ndata["label"] = torch.rand(graph.num_nodes())
     with pytest.raises(
-        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch are class numbers'
+        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch must be class numbers'
     ):
         TreeBatch.from_graph(graph, VOCABULARY)
 
@@ -368,8 +368,8 @@ def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
     ("function", "token", "message"),
     [
         ([4, 0], [-1, 0], r"tree 1, node 1 \('add'\) has 1 children; in this vocabulary it has 2"),
-        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 2 has function id {len(VOCABULARY.functions)};"),
-        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 2 has token id {len(VOCABULARY.tokens)};"),
+        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 2 has function id {len(VOCABULARY.functions)}, but"),
+        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 2 has token id {len(VOCABULARY.tokens)}, but"),
         ([2, 99], [-1, 0], "node 2 has function id 99, but the vocabulary has ids from 0 to "),
         ([2, -1], [-1, 0], "node 2 has function id -1"),
         ([2, 0], [-1, 99], "node 2 has token id 99, but the vocabulary has ids from 0 to "),

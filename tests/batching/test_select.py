@@ -96,7 +96,7 @@ def test_trees_that_are_not_there_are_refused(trees: list[int], error: str) -> N
 def test_a_graph_with_several_roots_is_refused() -> None:
     whole = batch(TREES[:2], VOCABULARY)
     several = replace(whole, roots=torch.tensor([0, 1, int(whole.roots[1])]))
-    with pytest.raises(ValueError, match=r"not one per tree.* \(3 roots in 2 graphs\).* h\[batch.roots\]"):
+    with pytest.raises(ValueError, match=r"one root per tree.* \(3 roots in 2 graphs\).* h\[batch.roots\]"):
         several[[0]]
     with pytest.raises(ValueError, match="not one per tree"):
         several[2]

@@ -133,7 +133,7 @@ def test_a_sequence_encoder_takes_a_core() -> None:
     named.core.load_state_dict(core.state_dict())
     assert torch.equal(named(trees), encoder(trees)) and named.config == encoder.config
     with pytest.raises(
-        ValueError, match=rf"the core reads {size} ids, but this vocabulary and joint there are {size + 1}"
+        ValueError, match=rf"the core reads {size} ids, but this vocabulary and joint gives {size + 1} ids"
     ):
         SequenceEncoder(core, VOCABULARY, joint=True)
     with pytest.raises(TypeError, match="options belong to the core: give hidden_size to SequenceLSTM"):

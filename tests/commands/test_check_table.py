@@ -52,7 +52,7 @@ def test_every_row_of_a_table_has_its_mark_and_no_formula(tmp_path: Path, capsys
     assert capsys.readouterr().out == found.out
     (tmp_path / "marked.csv").write_text(found.out, encoding="utf-8")
     assert main(["check", "--table", str(tmp_path / "marked.csv"), *OPTIONS]) == 1  # marks have a column already
-    assert "the table already has a column mark already" in capsys.readouterr().err
+    assert "the table already has a column mark" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "delimiter", "encoding"), [
@@ -127,7 +127,7 @@ def test_answers_with_the_other_decimal_mark_than_their_question_are_warned_of(
     (tmp_path / "a.csv").write_text('answer\n1.5\n1.5\n"1,5"\n', encoding="utf-8")
     assert main(["check", "0,5 + 1 = _", "--table", str(tmp_path / "a.csv")]) == 0
     assert (
-        "'0,5 + 1 = _' writes decimals with a comma, and 2 of 3 answers use the other mark" in capsys.readouterr().err
+        "'0,5 + 1 = _' writes decimals with a comma, but 2 of 3 answers use the other mark" in capsys.readouterr().err
     )
 
 

@@ -144,7 +144,7 @@ def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> N
         (
             TreeDataset(trees),
             {"encoder": "lstm"},
-            "the encoder is 'lstm'which computes no vectors for parts of a tree; name a cell such as tree_lstm, or",
+            "the encoder is 'lstm', which computes no vectors for parts of a tree; name a cell such as tree_lstm, or",
         ),
         (TreeDataset([Tree("w", token=token) for token in "abc"]), {}, r"all tokens are rare .* use min_count=1"),
     ):

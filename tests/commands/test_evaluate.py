@@ -89,7 +89,7 @@ def test_a_split_that_the_training_lacks_and_a_file_without_it_are_refused(
     lines = (fitted / "trees.tsv").read_text(encoding="utf-8").splitlines()
     some.write_text("\n".join(lines[:200]) + "\n", encoding="utf-8")
     assert main(["evaluate", model, str(some), "--split", "train"]) == 0
-    warning = r"warning: .*some.tsv has \d+ of the \d+ examples of the train split\n$"
+    warning = r"warning: .*some.tsv contains only \d+ of the \d+ examples of the train split\n$"
     assert re.match(warning, capsys.readouterr().err)
     with pytest.raises(SystemExit, match="2"):
         main(["evaluate", model, str(some), "--split", "test", "--against", model])

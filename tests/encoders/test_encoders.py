@@ -229,7 +229,7 @@ def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str
         assert isinstance(model.encoder, TreeEncoder)
         assert torch.equal(model.encoder(flat), propagate(flat, model.cell)["h"][flat.roots])
     else:
-        with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__} and no cell"):
+        with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__}, which has no cell"):
             _ = model.cell
 
 
@@ -293,7 +293,11 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
             {"num_heads": 5},
             "hidden_size is 12 and num_heads is 5; the number of heads must divide the hidden size",
         ),
-        ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
+        (
+            "tree_transformer",
+            {"path_length": 5},
+            r"hidden_size is 12, but .* 5 edges \(path_length\) .* need 15 columns",
+        ),
         (
             "tree_transformer",
             {"order": "leaves"},
@@ -337,8 +341,8 @@ def test_a_node_with_too_many_children_is_refused() -> None:
         ([[3, 4]], [1, 1], r"lengths \(2,\)"),
         ([[3, 4]], [0], r"lengths go from 0 to 0; ids of shape \(B, 2\) allow lengths from 1 to 2"),
         ([[3, 4]], [3], "lengths go from 3 to 3"),
-        ([[3, 99]], [2], "ids run from 3 to 99; this encoder takes ids from 0 to 9"),
-        ([[3, -1]], [2], "ids run from -1 to 3"),
+        ([[3, 99]], [2], "ids go from 3 to 99; this encoder takes ids from 0 to 9"),
+        ([[3, -1]], [2], "ids go from -1 to 3"),
         ([[3.0]], [1], "whole numbers"),
     ],
 )

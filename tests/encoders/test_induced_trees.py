@@ -78,7 +78,9 @@ def test_only_cores_that_find_trees_induce_them(name: str) -> None:
     assert encoder.induces_trees == isinstance(encoder.core, InducingCore)
     if not encoder.induces_trees:
         assert encoder.encoded(flat).parse is None
-        with pytest.raises(ValueError, match=f"'{name}' induces no trees; on_lstm, ordered_memory, .* of single trees"):
+        with pytest.raises(
+            ValueError, match=f"'{name}' induces no trees; use on_lstm, ordered_memory, .* with single trees"
+        ):
             encoder.trees(flat)
 
 

@@ -88,7 +88,7 @@ def test_solutions_and_equations_are_judged_where_it_is_assumed(capsys: pytest.C
         (["x > 2", "x <= 2"], "contradict each other"),
         (["x integer", "1/3 < x < 2/3"], "contradict each other"),
         (["x > x"], "what is assumed of x depends on itself"),
-        (["y > 0"], "y > 0 is assumed, but there is no y in the equation"),
+        (["y > 0"], "y > 0 is assumed, but the equation does not contain y in the equation"),
     ],
 )
 def test_what_is_no_assumption_is_refused(texts: list[str], message: str) -> None:

@@ -139,7 +139,7 @@ def test_every_explanation_that_the_code_gives_is_in_the_table() -> None:
 )
 def test_an_answer_with_a_blank_is_unreadable(question: str, answer: str) -> None:
     found = mark(question, answer)
-    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer has a blank in it; fill it in")
+    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer contains a blank; fill in the blank")
 
 
 def test_points_are_a_table_of_codes() -> None:

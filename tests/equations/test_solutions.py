@@ -185,7 +185,7 @@ def test_a_list_that_is_cut_says_how_many_are_left() -> None:
     line = f"{'*'.join(f'(x - {k})' for k in range(1, 101))} = 0, x = _"
     found = dgltree.complete(line)
     assert len(found.fillers) == 10 and found.left_out == 90
-    assert "90 more are farther from 0; --top 100 shows them" in str(found)
+    assert "90 more solutions are farther from 0; --top 100 shows them" in str(found)
 
 
 @pytest.mark.parametrize(

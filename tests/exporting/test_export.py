@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
         lambda: encoder_of("tree_lstm", pooling="mean"),
         "an exported graph returns the vectors of roots, but this encoder pools the vectors of all nodes",
     ),
-    "hooks": (hooked, "gates_2 has hooks or a forward of its own"),
+    "hooks": (hooked, "gates_2 has hooks or its own forward"),
     "bfloat16": (lambda: encoder_of("tree_lstm").bfloat16(), "its weights are torch.bfloat16"),
     "leaves": (lambda: TreeEncoder(LeafCell(Vocabulary([("f", 2)], "x"), 4)), "override embedded_leaves"),
 }

@@ -142,7 +142,7 @@ def test_nothing_to_score_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("test", "problem"),
     [
-        (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold and 'was' in test; .* max_errors is 0"),
+        (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold but 'was' in test; .* max_errors is 0"),
         (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words, but test has 5"),
         ("(S (P this))", r"sentence 2: gold has 4 words, but test has 1; trees are scored over the same words"),
     ],
@@ -177,7 +177,7 @@ def test_parameters_have_evalbs_defaults() -> None:
     ("text", "error"),
     [
         ("LABELED 1\nDELETE_LABLE X", r"line 2: unknown parameter 'DELETE_LABLE'; known: CUTOFF_LEN, DELETE_LABEL, "),
-        ("EQ_WORD a", r"line 1: EQ_WORD has 1 values, 'a'; it takes 2"),
+        ("EQ_WORD a", r"line 1: EQ_WORD has 1 values, 'a'; give 2"),
         ("CUTOFF_LEN many", r"line 1: CUTOFF_LEN is 'many'; it must be a whole number from 0"),
     ],
 )

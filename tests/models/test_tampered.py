@@ -21,7 +21,7 @@ from dgltree.training.model_files import READING
 
 KINDS = kinds()
 FLAGS = "in a vocabulary, an arity must be a whole number or null, and unk and parts must be true or false"
-WORDS = "each function of a vocabulary must be a list of a name"
+WORDS = "each function of a vocabulary must be a list of a name (a string) and an arity"
 
 
 def _header(name: str, value: Any) -> Callable[[Content], None]:

@@ -117,7 +117,8 @@ class Completion:
         found += self.extraneous
         if self.left_out:
             found.append(
-                f"{self.left_out} more are farther from 0; --top {len(self.fillers) + self.left_out} shows them"
+                f"{self.left_out} more solutions are farther from 0; --top {len(self.fillers) + self.left_out} shows "
+                "all"
             )
         if self.found and self.more:
             found.append("there may be more solutions")
