@@ -164,7 +164,7 @@ def described(rows: Sequence[Row], numbers: bool) -> dict[str, list[str]]:
         f"functions, each with its number of children: {len(functions)} different functions": _bars(_sorted(functions)),
         f"tokens: {len(tokens)} different tokens at {tokens.total()} nodes": [
             *_bars(_sorted(tokens)),
-            f"  {len(rare)} tokens occur only once; fit would read them as <unk> "
+            f"  {len(rare)} tokens occur only once; fit would read these tokens as <unk> "
             f"({len(rare) / tokens.total():.1%} of the nodes with a token)",
         ],
         f"duplicates: {duplicates[0]:.1%} of the examples, {duplicates[1]:.1%} of all subtrees": [],

@@ -182,7 +182,7 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     if len(rare):
         times = "only once" if min_count == 2 else f"fewer than {min_count} times"
         share = f"{int(rare.sum()) / max(total, 1):.1%} of the nodes with a token"
-        text += f"\n  {len(rare):,} tokens occur {times}; fit would read them as {UNKNOWN} ({share})"
+        text += f"\n  {len(rare):,} tokens occur {times}; fit would read these tokens as {UNKNOWN} ({share})"
     values = [found for block in data.blocks() if len(found := _values(block.trees))]
     if values:
         low, high = min(float(found.min()) for found in values), max(float(found.max()) for found in values)

@@ -64,8 +64,8 @@ def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
             sides = (values_of(examples[name]) for name in (reading.left, reading.right))
             return list(zip(*sides, strict=True))
         raise ValueError(
-            f"the table has no column {reading.tree!r}, and no {reading.left!r} and {reading.right!r}; it has "
-            f"{', '.join(map(str, examples.columns))}"
+            f"the table has no column {reading.tree!r}, and no columns {reading.left!r} and {reading.right!r}; its "
+            f"columns are {', '.join(map(str, examples.columns))}"
         )
     try:
         return values_of(examples)
@@ -91,7 +91,9 @@ def columns_of(table: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Columns of a table of pandas or polars that are read next to its trees. ``ValueError`` for one that it lacks."""
     if missing := [name for name in names if name not in table.columns]:
         there_are = ", ".join(map(str, table.columns))
-        raise ValueError(f"the table has no column {missing[0]!r}, which is read next to the trees; it has {there_are}")
+        raise ValueError(
+            f"the table lacks the column {missing[0]!r}, which is read next to the trees; its columns are {there_are}"
+        )
     return {name: values_of(table[name]) for name in names}
 
 

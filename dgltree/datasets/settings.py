@@ -115,7 +115,7 @@ class Reading:
             raise ValueError(f"the notation is {self.notation!r}; it must be one of {', '.join(NOTATIONS)}")
         for name in (self.node, self.word):
             if name not in COLUMNS:
-                raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
+                raise ValueError(f"a CoNLL-U file has no column {name!r}; its columns are {', '.join(COLUMNS)}")
         for name in ("label_from", "split_from", "group_by"):
             if (text := getattr(self, name)) is not None:
                 ColumnPattern.of(name, text)

@@ -69,12 +69,12 @@ FOREIGN = (
     ),
     UnsupportedNotation(
         "S-expressions with Lisp's symbols in bars, |a b|, which are not supported; write such a symbol as "
-        'a text, "a b", or as one word',
+        'a string, "a b", or as one word',
         re.compile(r"\s*\((?s:.*[\s(])?\|[^|()\s]+[ \t][^|()\"\n]*\|[\s)]").match,
     ),
     UnsupportedNotation(
-        "treebank trees in which brackets without a label hold several trees; give these brackets a label, "
-        "(ROOT (S ...) (. .)), or name the notation: --notation sexpr reads them, and finds no labels",
+        "treebank trees in which brackets without a label hold several trees; give these brackets a label, (ROOT (S "
+        "...) (. .)), or name the notation: --notation sexpr reads the trees without labels",
         _several,
     ),
     UnsupportedNotation(

@@ -203,4 +203,4 @@ def describe_parts(average: Average, how: str) -> str:
             f"the network alone is best {how}, so the model predicts with the network only; the baseline adds nothing"
         )
     shares = f"{average.weight:.0%} network and {1 - average.weight:.0%} baseline"
-    return f"the answers are an average of {shares}, the best {how}"
+    return f"the predictions are an average of {shares}, the best {how}"

@@ -108,7 +108,7 @@ def select_split(data: TreeDataset, folder: Path, name: str) -> TreeDataset:
     name = SYNONYMS.get(name, name)
     names = list(dict.fromkeys(split for split, *_ in rows))
     if name not in names:
-        raise ValueError(f"{folder / SPLIT_FILE} has no split {name!r:.60}; it has {', '.join(names)}")
+        raise ValueError(f"{folder / SPLIT_FILE} has no split {name!r:.60}; its splits are {', '.join(names)}")
     kept = {(int(key, 16), id_ or line) for split, key, _, id_, line in rows if split == name}
     keys = zip(tree_keys(data).tolist(), data.ids, data.lines, strict=True)
     found = [i for i, (key, id_, line) in enumerate(keys) if (key, id_ or str(line)) in kept]

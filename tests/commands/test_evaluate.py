@@ -81,7 +81,7 @@ def test_a_split_that_the_training_lacks_and_a_file_without_it_are_refused(
 ) -> None:
     model = str(fitted / "model")
     assert main(["evaluate", model, str(fitted / "trees.tsv"), "--split", "part"]) == 1
-    assert "split.tsv has no split 'part'; it has train, validation, test" in capsys.readouterr().err
+    assert "split.tsv has no split 'part'; its splits are train, validation, test" in capsys.readouterr().err
     other, some = tmp_path / "other.tsv", tmp_path / "some.tsv"
     other.write_text("tree\tlabel\nx+x+x+x\tpos\n", encoding="utf-8")
     assert main(["evaluate", model, str(other), "--split", "test"]) == 1

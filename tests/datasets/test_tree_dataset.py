@@ -186,7 +186,7 @@ def test_the_description_says_what_is_there() -> None:
         "depth of the trees:",
         "children of the inner nodes:",
         "functions, each with its number of children",
-        "fit would read them as <unk>",
+        "fit would read these tokens as <unk>",
         "duplicates: 20.0% of the examples",
         "labels: 3 different labels on 10 of 10 examples",
         "a tree of median size:",
@@ -293,8 +293,11 @@ def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:
 @pytest.mark.parametrize(
     ("least", "rare"),
     [
-        (2, "1 tokens occur only once; fit would read them as <unk> (16.7% of the nodes with a token)"),
-        (3, "2 tokens occur fewer than 3 times; fit would read them as <unk> (50.0% of the nodes with a token)"),
+        (2, "1 tokens occur only once; fit would read these tokens as <unk> (16.7% of the nodes with a token)"),
+        (
+            3,
+            "2 tokens occur fewer than 3 times; fit would read these tokens as <unk> (50.0% of the nodes with a token)",
+        ),
     ],
 )
 def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) -> None:

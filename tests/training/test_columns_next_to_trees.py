@@ -173,7 +173,7 @@ def test_estimators_take_a_table_with_a_column_of_trees() -> None:
     assert model.model_.features.names == NAMES
     assert model.predict_proba(X).shape == (80, 2) and model.encode(X).shape == (80, 8)
     assert not np.allclose(model.predict_proba(X.assign(limit=0)), model.predict_proba(X))
-    with pytest.raises(ValueError, match="the table has no column 'site', which is read next to the trees"):
+    with pytest.raises(ValueError, match="the table lacks the column 'site', which is read next to the trees"):
         model.predict(X.drop(columns="site"))
     with pytest.raises(ValueError, match="give a table of pandas or polars with these columns and the trees"):
         model.predict(list(X["expression"]))

@@ -311,7 +311,10 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
         ([Data(edge_index=None, num_nodes=None)], "no names"),
         ([Data(edge_index=EDGES, num_nodes=5, x=torch.zeros(5).long())], "5 nodes and 3 edges are not a tree"),
         ([Data(edge_index=EDGES, num_nodes=4, x=torch.rand(4, 3))], "x has vectors that are not names"),
-        (pd.DataFrame({"text": ["x"]}), "the table has no column 'tree', and no 'left' and 'right'; it has text"),
+        (
+            pd.DataFrame({"text": ["x"]}),
+            "the table has no column 'tree', and no columns 'left' and 'right'; its columns are text",
+        ),
     ],
 )
 def test_what_is_no_tree_is_told_in_a_sentence(given: Any, message: str, classifier: TreeClassifier) -> None:

@@ -208,7 +208,7 @@ def test_fit_says_what_it_read_and_what_the_answers_are_worth(told: Told) -> Non
     *results, about_the_average, last = out
     assert results == list(of_answers(told))
     assert "so the model predicts with" in about_the_average or about_the_average.startswith(
-        "the answers are an average"
+        "the predictions are an average"
     )
     assert last == f"the model is in {told.folder}; its card: {told.folder / 'card.md'}"
     at = len(list(before(told)))
@@ -253,7 +253,7 @@ def test_the_average_is_the_best_in_validation(told: Told) -> None:
     network, baseline = (answers(told, who, rows) for who in SIDES)
     losses = [lost(network, w / 20 * network.answers + (1 - w / 20) * baseline.answers) for w in range(21)]
     share = int(np.argmin(losses)) / 20
-    said = f"the answers are an average of {share:.0%} network and {1 - share:.0%} baseline, the best in validation"
+    said = f"the predictions are an average of {share:.0%} network and {1 - share:.0%} baseline, the best in validation"
     if share in (0, 1):
         who, other = ("network", "baseline") if share else ("baseline", "network")
         said = (

@@ -162,7 +162,7 @@ class Completion:
 
     def _effort(self) -> str:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
-        clock = "; stopped by the time limit, so there may be better ones" if self.stopped else ""
+        clock = "; stopped by the time limit, so there may be better expressions" if self.stopped else ""
         return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
 
 
