@@ -29,14 +29,14 @@ def test_a_mask_selects(mask: object) -> None:
 
 
 WRONG = [
-    ([True, False], ValueError, "is a mask of 2 entries; the (batch|data set) has 3"),
+    ([True, False], ValueError, "is a mask of 2 entries, but the (batch|data set) has 3"),
     ([False] * 3, ValueError, "no trees"),
     ([True, 2], TypeError, "booleans and numbers are mixed"),
     ([0, 2.7], TypeError, "has float64 entries; give whole numbers"),
     (torch.tensor([1.0]), TypeError, "has float32 entries"),
     ([[0, 1]], ValueError, r"has shape \(1, 2\)"),
-    ([0, 3], ValueError, "run from 0 to 3; the (batch|data set) has 0 to 2"),
-    ([-1], ValueError, "run from -1 to -1; the (batch|data set) has 0 to 2"),
+    ([0, 3], ValueError, "run from 0 to 3, but the (batch|data set) has numbers from 0 to 2"),
+    ([-1], ValueError, "run from -1 to -1, but the (batch|data set) has numbers from 0 to 2"),
 ]
 
 

@@ -677,7 +677,7 @@ def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind
             raise ValueError(f"{place}: the {function} function returned {name!r} as {what}; it must have {count} rows")
         if name in kinds and kinds[name] != FieldKind.of(new):
             raise ValueError(
-                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}; earlier rows are "
-                f"{kinds[name]}"
+                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}, but other rows "
+                f"are {kinds[name]}"
             )
     return dict(rows)

@@ -58,8 +58,8 @@ def test_batches_that_do_not_fit_together_are_refused() -> None:
         ([], "no batches: give at least one"),
         ([WHOLE, other], "batch 1 has a different vocabulary from batch 0"),
         ([WHOLE, wide], "batch 1 has x of width 3 and torch.float32, but batch 0 has x of no node"),
-        ([wide, narrow], "batch 1 has x of width 2 and torch.float32, batch 0 of width 3"),
-        ([WHOLE, WHOLE.map(lambda tensor: tensor.to("meta"))], "batch 1 is on meta, batch 0 on cpu"),
+        ([wide, narrow], "batch 1 has x of width 2 and torch.float32, but batch 0 has x of width 3"),
+        ([WHOLE, WHOLE.map(lambda tensor: tensor.to("meta"))], "batch 1 is on meta, but batch 0 is on cpu"),
     ):
         with pytest.raises(ValueError, match=message):
             join(parts)

@@ -98,5 +98,5 @@ def test_a_graph_with_several_roots_is_refused() -> None:
     several = replace(whole, roots=torch.tensor([0, 1, int(whole.roots[1])]))
     with pytest.raises(ValueError, match=r"one root per tree.* \(3 roots in 2 graphs\).* h\[batch.roots\]"):
         several[[0]]
-    with pytest.raises(ValueError, match="not one per tree"):
+    with pytest.raises(ValueError, match="does not have one root per tree"):
         several[2]

@@ -159,7 +159,7 @@ def test_a_bag_is_read_by_gates_alone() -> None:
         ):
             make()
     cell = ChildSumTreeLSTM(ANY, 4, aggregation="bag")
-    with pytest.raises(ValueError, match="is a leaf without a token or number, but leaf='embedding' embeds these"):
+    with pytest.raises(ValueError, match="is a leaf without a token or number, but leaf='embedding' embeds tokens"):
         propagate(batch([Tree("call")], ANY), cell)
 
 
@@ -167,7 +167,7 @@ def test_a_bag_is_read_by_gates_alone() -> None:
     ("given", "message"),
     [
         ("maximum", r"'maximum' is not an aggregation; nearest known: max"),
-        (Median(4), "Median is of size 4, but the states have size 5"),
+        (Median(4), "Median has size 4, but the states have size 5"),
         (3, "an aggregation must be a name or an Aggregation, not 3"),
     ],
 )

@@ -30,7 +30,7 @@ def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
         propagate(batch(TREES, VOCABULARY, x=x.float()), cell)
     with pytest.raises(ValueError, match="x is on meta, but the batch is on cpu"):
         propagate(batch(TREES, VOCABULARY, x=x.to("meta")), cell)
-    with pytest.raises(ValueError, match="the batch is on cpu, the cell on meta"):
+    with pytest.raises(ValueError, match="the batch is on cpu, but the cell is on meta"):
         propagate(batch(TREES, VOCABULARY), cell.to("meta"))
 
 

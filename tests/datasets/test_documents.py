@@ -153,8 +153,8 @@ def test_settings_that_are_no_schema_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ('{"a": NaN}', "invalid JSON: line 1, column 16: found NaN, which JSON does not have"),
-        ('{"a": Infinity}', "found Infinity, which JSON does not have"),
+        ('{"a": NaN}', "invalid JSON: line 1, column 16: found NaN, which is not JSON"),
+        ('{"a": Infinity}', "found Infinity, which is not JSON"),
         ('{"a": 1, "a": 2}', 'the key "a" occurs twice'),
         ("[1]", r"\$: found a list; expected an object"),
         ('"x"', "not a valid json_object tree: line 1, column 1"),

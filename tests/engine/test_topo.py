@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "rows of a reduced field": (
         {"reduce_func": lambda nodes: {"h": nodes.mailbox["m"]}},
         ValueError,
-        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float32 \(1,\) on cpu; others are "
+        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float32 \(1,\) on cpu, but other"
         r"torch.float32 \(\) on cpu$",
     ),
     "rows of an applied field": (
@@ -139,7 +139,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "another dtype": (
         {"reduce_func": lambda nodes: {"h": nodes.mailbox["m"].sum(1).double()}},
         ValueError,
-        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float64 \(\) on cpu; others are",
+        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float64 \(\) on cpu, but other",
     ),
     "another dtype at a higher degree": (
         {

@@ -77,7 +77,7 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
             [3],
             r"merges are \(2,\) torch.int64 and lengths are \(1,\) torch.int64; the shapes must be \(B, T - 1\) and",
         ),
-        ([[0, 1]], [2.5], r"lengths \(1,\) torch.float32; the shapes must be .*, int64"),
+        ([[0, 1]], [2.5], r"lengths are \(1,\) torch.float32; the shapes must be .*, int64"),
         ([[False]], [2], "torch.bool and lengths"),
         ([[0, 2]], [2], r"sequence 0 has 2 words, but the merges \[0, 2\]"),
         ([[2, 0]], [2], r"the merges \[2, 0\]"),
