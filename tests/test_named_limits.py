@@ -371,7 +371,7 @@ ROWS = [
         "training.by_column.MAX_VALUES",
         takes(lambda m, size: m.values_of([str(i) for i in range(size)]), "different values, such as '0'"),
     ),
-    Row("training.explaining.MOST_NODES", takes(explained, "are explained"), given=12),
+    Row("training.explaining.MOST_NODES", takes(explained, "explain takes trees"), given=12),
     Row("training.finishing.MOST_OF_A_BASELINE", has_baseline),
     Row("training.deciding.MOST_CLASSES", are_classes),
     Row("training.model_card.MAX_LISTED_CLASSES", whole(lambda m, size: m._class_names(["x"] * size), " more")),

@@ -129,7 +129,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         {"reduce_func": lambda nodes: {"h": nodes.mailbox["m"]}},
         ValueError,
         r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float32 \(1,\) on cpu, but other"
-        r"torch.float32 \(\) on cpu$",
+        r" rows are torch.float32 \(\) on cpu$",
     ),
     "rows of an applied field": (
         {"apply_node_func": lambda nodes: {"h": nodes.data["h"].sum()}},

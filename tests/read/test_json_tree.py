@@ -57,7 +57,7 @@ BAD = {
     '{"label":\n  x}': "line 2, column 3: Expecting value; expected JSON",
     '{"label": "x"} 1': "line 1, column 16: Extra data",
     "\ufeff{}": "line 1, column 1: Unexpected UTF-8 BOM",
-    '{"NaN": "a\\"NaN",\n "label": NaN}': "line 2, column 11: found NaN, which JSON does not have",
+    '{"NaN": "a\\"NaN",\n "label": NaN}': "line 2, column 11: found NaN, which is not JSON",
     '{"label": "a", "other": -Infinity}': "line 1, column 25: found -Infinity",
     '"x"': '$: found "x"; expected an object, as in {"label": "add", "children": [{"label": "x"}]}',
     "[]": "$: found a list; expected an object",
