@@ -77,7 +77,7 @@ def test_a_number_that_is_no_solution_and_the_place_that_lacks_are_named() -> No
     ("question", "answer", "said"),
     [
         (BETWEEN, "[2, 1]", "no number satisfies this; write the smaller end first"),
-        (BETWEEN, "(1, 1)", "contradict each other: no number satisfies both"),
+        (BETWEEN, "(1, 1)", "no number satisfies this"),
         (BETWEEN, "x > 2 and x < 1", "contradict each other"),
         (BETWEEN, "x > 2, x < 1", "contradict each other"),
         (BETWEEN, "1 < x > 0", "cannot be read; write x >= 0, 1 <= x < 2 or [1, 2)"),

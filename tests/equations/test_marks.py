@@ -112,7 +112,7 @@ def test_sentences_of_another_language_are_one_table() -> None:
     assert mark("(x + 1)^2 = _", "").sentence(table) == "no answer"  # the English one
     with pytest.raises(ValueError, match="there is no sentence 'rigth'"):
         check_sentences({"rigth": "richtig"})
-    with pytest.raises(ValueError, match="must be a text"):
+    with pytest.raises(ValueError, match="must be a string"):
         check_sentences({"right": 1})
     with pytest.raises(
         ValueError, match=r"'right' has \{verdikt\}, and no value has that name \(nearest known: verdict"

@@ -15,9 +15,9 @@ QUESTION = "x^2 = a, x = _"
         (QUESTION, "sqrt(a)", ["x > 2, x < 1"], "x > 2 and x < 1 contradict each other: no number satisfies both"),
         (QUESTION, "sqrt(a)", ["a > 2", "a < 1"], "a > 2 and a < 1 contradict each other"),
         (QUESTION, "sqrt(a)", ["a > 2, a < 3, a integer"], "contradict each other"),
-        (QUESTION, "sqrt(a)", ["z > 1"], "z > 1 is assumed, but the equation does not contain z in the equation"),
-        (QUESTION, "sqrt(a)", ["a > b"], "there is no b in the equation"),
-        (QUESTION, "sqrt(a)", ["x > x"], "what is assumed of x depends on itself"),
+        (QUESTION, "sqrt(a)", ["z > 1"], "z > 1 is assumed, but the equation does not contain z"),
+        (QUESTION, "sqrt(a)", ["a > b"], "the equation does not contain b"),
+        (QUESTION, "sqrt(a)", ["x > x"], "the assumption about x depends on itself"),
         (
             "sin(k x) = 0, x = _",
             "k pi/k, k ∈ ℤ",
@@ -30,8 +30,8 @@ QUESTION = "x^2 = a, x = _"
             [],
             "k is a letter of the question; write another letter for whole numbers, as in 2*n*pi",
         ),
-        ("sin(k) = 0, k = _", "k pi", [], "the answer has k , which is the unknown"),
-        ("sin(k x) = a, k = _", "k pi/x", [], "the answer has k , which is the unknown"),
+        ("sin(k) = 0, k = _", "k pi", [], "the answer contains k, which is the unknown"),
+        ("sin(k x) = a, k = _", "k pi/x", [], "the answer contains k, which is the unknown"),
         (
             "sin(x) = a, x = _",
             "asin(a) + 2 k pi + 2 n pi",

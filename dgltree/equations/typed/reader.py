@@ -53,7 +53,7 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
         raise error_at(
             text,
             signs[1].start,
-            "found a second '='; write one equation left = right, because systems are not supported",
+            "found a second '='; write one equation left = right, because a system is not supported",
         )
     sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
     if not signs:
