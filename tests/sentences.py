@@ -171,5 +171,5 @@ def described(rows: Sequence[Row], numbers: bool) -> dict[str, list[str]]:
     }
     if values is None:
         return found | {f"{title}:": [*_bars(_sorted(labels)), *told]}
-    spread = f"from {values.min():g} to {values.max():g}, mean {values.mean():g}, deviation {values.std():g}"
+    spread = f"from {values.min():g} to {values.max():g}, mean {values.mean():g}, standard deviation {values.std():g}"
     return found | {f"{title}: numbers {spread}": told}

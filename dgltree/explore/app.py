@@ -157,7 +157,7 @@ def _bound(port: int | None) -> socket.socket:
     except OSError as error:
         made.close()
         raise OSError(
-            f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any free port free port"
+            f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any free port"
         ) from None
     return made
 

@@ -20,7 +20,7 @@ class RequestFields:
         if not isinstance(found, str):
             raise ValueError(f"{name} is missing; it must be a string")
         if len(found) > longest:
-            raise ValueError(f"found found {len(found):,} characters; the page takes up to {longest:,}")
+            raise ValueError(f"found {len(found):,} characters; the page takes up to {longest:,}")
         return found
 
     def texts(self, name: str, most: int, longest: int) -> list[str]:

@@ -148,7 +148,7 @@ def _read(text: str, model: TreeModel) -> tuple[Tree, bool]:
     assert isinstance(encoder, SequenceEncoder)
     tree, bare = _tree(text, model, encoder.order == "leaves")
     if tree.size > MOST_WORDS:
-        raise ValueError(f"found found {tree.size} words and brackets; the page shows up to {MOST_WORDS}")
+        raise ValueError(f"found {tree.size} words and brackets; the page shows up to {MOST_WORDS}")
     return unfold_tree(tree), bare
 
 

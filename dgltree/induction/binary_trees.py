@@ -213,7 +213,7 @@ def _check(
     if is_empty or not is_one_per_token or not values.is_floating_point():
         raise ValueError(
             f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it must be {shape}, "
-            "floating-point-point"
+            "floating-point"
         )
     wrong = torch.nonzero(~values.isfinite())
     if len(wrong):

@@ -126,7 +126,7 @@ class ReadTensors:
         expected = tuple(found if size is None else size for found, size in zip(sizes, shape, strict=False))
         if len(sizes) != len(shape) or sizes != expected or 0 in sizes or not tensor.is_floating_point():
             wanted = ", ".join("any" if size is None else str(size) for size in shape)
-            raise self._refused(f"{name} is {sizes} {tensor.dtype}; it must be ({wanted}), floating-point-point")
+            raise self._refused(f"{name} is {sizes} {tensor.dtype}; it must be ({wanted}), floating-point")
         self.unread.discard(name)
         return tensor
 

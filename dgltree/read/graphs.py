@@ -263,9 +263,7 @@ def _column(columns: Any, names: Sequence[str], count: int) -> list[str] | None:
             continue
         values = values.tolist() if hasattr(values, "tolist") else list(values)
         if len(values) != count:
-            raise ValueError(
-                f"{name} has {len(values)} values for {count} nodes; give one value per node; give one value per node"
-            )
+            raise ValueError(f"{name} has {len(values)} values for {count} nodes; give one value per node")
         return [_name(value, name) for value in values]
     return None
 

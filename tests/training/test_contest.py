@@ -154,7 +154,7 @@ def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder
             ["--encoders", "tree_lstm,grc", "--options", '{"stack_size": 3}'],
             "options are given for 'stack_size', which is not one of",
         ),
-        (["--encoders", "tree_lstm,grc", "--options", '{"grc": {"typed": []}}'], "lists of values"),
+        (["--encoders", "tree_lstm,grc", "--options", '{"grc": {"typed": []}}'], "a list of values"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_at_once(

@@ -125,7 +125,7 @@ def test_a_damaged_table_is_refused_by_line(tmp_path: Path, text: str, message: 
 
 
 def test_splits_that_cannot_be_taken_over_are_refused_in_a_line(months: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"there is no split\.tsv in this folder"):
+    with pytest.raises(FileNotFoundError, match=r"no split\.tsv in it"):
         dgltree.fit(rows(60), split_of=str(tmp_path), **QUICK)
     with pytest.raises(ValueError, match="the data has files for validation or tests: leave out one of the two"):
         dgltree.fit(rows(60), test=rows(60), split_of=str(months / "may"), **QUICK)

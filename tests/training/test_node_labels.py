@@ -51,7 +51,7 @@ def test_what_cannot_be_learnt_at_nodes_is_refused() -> None:
     with pytest.raises(ValueError, match="some node labels are strings and others are numbers; give one kind"):
         TreeDataset(labelled("early", 0, 0))
     with pytest.raises(
-        ValueError, match="all nodes of the 52 training examples have the label '0'give at least two classes"
+        ValueError, match="all nodes of the 52 training examples have the label '0'; give at least two classes"
     ):
         dgltree.fit(TreeDataset(labelled(0, 0, 0)), nodes=True)
     with pytest.raises(

@@ -253,10 +253,7 @@ def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> 
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` if the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(
-            f"{path}: two columns are called {one_line(repr(twice[0]))}; rename one of these columns; rename one of "
-            "these columns"
-        )
+        raise ValueError(f"{path}: two columns are called {one_line(repr(twice[0]))}; rename one of these columns")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
         there_are = one_line(", ".join(map(repr, names)))
