@@ -181,7 +181,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def fitted_numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a model that gives numbers."""
+    """The folder of the model returns numbers of shape numbers."""
     pytest.importorskip("lightning", reason="the train extra is not installed")
     from own_trees import SMALL, table
 

@@ -152,7 +152,7 @@ def described(rows: Sequence[Row], numbers: bool) -> dict[str, list[str]]:
     below = [node for tree in every for node in tree]
     labels = Counter(row.label for row in rows if row.label)
     values = np.array([float(label) for label in labels.elements()]) if numbers else None
-    title = f"labels: {len(labels)} different ones on {labels.total()} of {len(rows)} examples"
+    title = f"labels: {len(labels)} different labels on {labels.total()} of {len(rows)} examples"
     middle = f"mean {np.mean(sizes):.1f}, median {sizes[(len(sizes) - 1) // 2]}, largest {sizes[-1]}"
     duplicates = 1 - len({row.tree for row in rows}) / len(rows), 1 - len(set(below)) / len(flat)
     clashing = contradicted([row for row in rows if row.label])
@@ -161,15 +161,15 @@ def described(rows: Sequence[Row], numbers: bool) -> dict[str, list[str]]:
         f"{len(rows)} trees, read as sexpr": [f"{len(flat):,} nodes; nodes of an example: {middle}"],
         "depth of the trees:": _bars([(name, depths[name]) for name in sorted(depths)]),
         "children of the inner nodes:": _bars([(name, children[name]) for name in sorted(children)]),
-        f"functions, each with its number of children: {len(functions)} different ones": _bars(_sorted(functions)),
-        f"tokens: {len(tokens)} different ones at {tokens.total()} nodes": [
+        f"functions, each with its number of children: {len(functions)} different functions": _bars(_sorted(functions)),
+        f"tokens: {len(tokens)} different tokens at {tokens.total()} nodes": [
             *_bars(_sorted(tokens)),
-            f"  {len(rare)} tokens occur only once; fit would read them as <unk> "
+            f"  {len(rare)} tokens occur only once; fit would read these tokens as <unk> "
             f"({len(rare) / tokens.total():.1%} of the nodes with a token)",
         ],
         f"duplicates: {duplicates[0]:.1%} of the examples, {duplicates[1]:.1%} of all subtrees": [],
     }
     if values is None:
         return found | {f"{title}:": [*_bars(_sorted(labels)), *told]}
-    spread = f"from {values.min():g} to {values.max():g}, mean {values.mean():g}, deviation {values.std():g}"
+    spread = f"from {values.min():g} to {values.max():g}, mean {values.mean():g}, standard deviation {values.std():g}"
     return found | {f"{title}: numbers {spread}": told}

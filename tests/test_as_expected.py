@@ -31,7 +31,7 @@ def test_what_takes_a_batch_takes_a_dgl_graph() -> None:
 
 @pytest.mark.parametrize("call", [plan, root_states], ids=["plan", "root_states"])
 def test_trees_are_refused_with_what_makes_a_batch_of_them(call) -> None:
-    with pytest.raises(TypeError, match=rf"{call.__name__} takes a batch, but got a list: use dgltree.batch\("):
+    with pytest.raises(TypeError, match=rf"{call.__name__} takes a batch, not a list: use dgltree.batch\("):
         call(TREES, make_cell("tree_lstm"))
 
 

@@ -122,7 +122,7 @@ def test_a_pipe_or_a_device_given_as_output_is_refused(tmp_path: Path) -> None:
     link.symlink_to(path)
     for name in (path, link):
         with (
-            pytest.raises(OSError, match=rf"^{path} cannot be written: it is a device or a pipe, and no regular file$"),
+            pytest.raises(OSError, match=rf"^{path} cannot be written: it is a device or a pipe, not a regular file$"),
             replacing(name) as beside,
         ):
             beside.write_text("text")

@@ -29,14 +29,14 @@ def test_a_mask_selects(mask: object) -> None:
 
 
 WRONG = [
-    ([True, False], ValueError, "is a mask of 2 entries; the (batch|data set) has 3"),
+    ([True, False], ValueError, "is a mask of 2 entries, but the (batch|data set) has 3"),
     ([False] * 3, ValueError, "no trees"),
     ([True, 2], TypeError, "booleans and numbers are mixed"),
     ([0, 2.7], TypeError, "has float64 entries; give whole numbers"),
     (torch.tensor([1.0]), TypeError, "has float32 entries"),
     ([[0, 1]], ValueError, r"has shape \(1, 2\)"),
-    ([0, 3], ValueError, "run from 0 to 3; the (batch|data set) has 0 to 2"),
-    ([-1], ValueError, "run from -1 to -1; the (batch|data set) has 0 to 2"),
+    ([0, 3], ValueError, "run from 0 to 3, but the (batch|data set) has numbers from 0 to 2"),
+    ([-1], ValueError, "run from -1 to -1, but the (batch|data set) has numbers from 0 to 2"),
 ]
 
 
@@ -63,7 +63,10 @@ def test_a_trace_whose_width_depends_on_the_arity_is_refused() -> None:
     cell = Wide(VOCABULARY, 1)  # of width 1, which torch would repeat
     same = propagate(batch([Tree("add", (x, x))], VOCABULARY), cell, trace=["read"])["read"]
     assert same.shape == (2, 2)  # x is one object
-    with pytest.raises(ValueError, match=r"trace 'read': it has shapes \(1,\) and \(2,\), by the number of children"):
+    with pytest.raises(
+        ValueError,
+        match=r"trace 'read' has shapes \(1,\) and \(2,\), which depend on the number of children; return a list with",
+    ):
         propagate(batch([Tree("add", (Tree("sin", (x,)), x))], VOCABULARY), cell, trace=["read"])
 
 
@@ -105,10 +108,15 @@ def test_weights_of_another_order_of_the_vocabulary_are_refused_however_they_cam
     cell, other = TreeLSTM(VOCABULARY, 4), TreeLSTM(turned(VOCABULARY), 4)
     state = carried(cell.state_dict())
     for strict in (True, False):
-        with pytest.raises(RuntimeError, match="are those of another vocabulary, or of this one in another order"):
+        with pytest.raises(
+            RuntimeError, match="belong to another vocabulary, or to the same vocabulary in another order: build the"
+        ):
             other.load_state_dict(state, strict=strict)
     TreeLSTM(VOCABULARY, 4).load_state_dict(state)
-    with pytest.raises(RuntimeError, match="the weights 'cell' are those of another vocabulary"):
+    with pytest.raises(
+        RuntimeError,
+        match="the weights 'cell' belong to another vocabulary, or to the same vocabulary in another order: build the",
+    ):
         TreeEncoder(other).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
     TreeEncoder(TreeLSTM(VOCABULARY, 4)).load_state_dict({f"cell.{name}": tensor for name, tensor in state.items()})
 
@@ -146,7 +154,9 @@ def test_encoders_of_sequences_sign_their_weights_too(tmp_path) -> None:
 
 
 def test_a_batch_is_moved_to_a_device_alone() -> None:
-    with pytest.raises(TypeError, match=r"device is torch.float64; ids keep their dtype"):
+    with pytest.raises(
+        TypeError, match=r"device is torch.float64, but ids keep their dtype: change the dtype of the cell or of x"
+    ):
         batch(TREES, VOCABULARY).to(torch.float64)
 
 
@@ -188,6 +198,7 @@ def test_a_device_that_is_not_there_is_named(given: str | torch.device) -> None:
     if given == "cuda" and torch.cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(
-        ValueError, match=r"device is 'gpu'; give one of torch|device is 'cuda.*'; there is (no GPU|only)"
+        ValueError,
+        match=r"device is 'gpu'; give a torch device|device is 'cuda.*', but (torch finds no GPU|there is only)",
     ):
         batch(TREES, VOCABULARY).to(given)

@@ -58,22 +58,22 @@ def choose_rows(
         # numpy would make 1 of True, and so take a mask with one number for numbers.
         kinds = {isinstance(row, bool | np.bool_) for row in rows}
         if len(kinds) > 1:
-            raise TypeError(f"{what}: booleans and numbers are mixed; give a mask, or numbers")
+            raise TypeError(f"{what}: booleans and numbers are mixed; give either a mask or numbers")
         chosen = np.asarray(rows)
     if chosen.ndim != 1:
-        raise ValueError(f"{what} has shape {chosen.shape}; it is one list of numbers, or a mask ({count},)")
+        raise ValueError(f"{what} has shape {chosen.shape}; give one list of numbers, or a mask of shape ({count},)")
     if chosen.dtype == bool:
         if len(chosen) != count:
-            raise ValueError(f"{what} is a mask of {len(chosen)} entries; {whole} has {count}")
+            raise ValueError(f"{what} is a mask of {len(chosen)} entries, but {whole} has {count}")
         chosen = np.flatnonzero(chosen)
     if not len(chosen):
-        raise ValueError("no trees: give the number of at least one")
+        raise ValueError("no trees: give at least one tree number")
     if chosen.dtype.kind not in "iu":
         raise TypeError(f"{what} has {chosen.dtype} entries; give whole numbers, or a mask of booleans")
     lowest = chosen.min()
     highest = chosen.max()
     if lowest < 0 or highest >= count:
-        raise ValueError(f"{what} run from {lowest} to {highest}; {whole} has 0 to {count - 1}")
+        raise ValueError(f"{what} run from {lowest} to {highest}, but {whole} has numbers from 0 to {count - 1}")
     return chosen.astype(np.int64)
 
 
@@ -227,7 +227,7 @@ class TreeBatch(Movable):
             trees = range(len(self))[trees]
         if isinstance(trees, int | np.integer):
             if not -len(self) <= trees < len(self):
-                raise IndexError(f"there is no tree {trees}: the batch has {len(self)}")
+                raise IndexError(f"there is no tree {trees}; the length of the batch is {len(self)}")
             trees = [int(trees) % len(self)]
         return _choose_trees(self, choose_rows(trees, len(self), "trees", "the batch"))
 
@@ -338,8 +338,8 @@ class TreeBatch(Movable):
             if bool(is_inside.all()):
                 return starts
         raise ValueError(
-            f"the roots of this batch are not one per tree, in the order of the trees ({len(self.roots)} roots in "
-            f"{len(self.sizes)} graphs), so it cannot be divided; the states of its roots are h[batch.roots]"
+            f"this batch does not have one root per tree in the order of the trees ({len(self.roots)} roots in "
+            f"{len(self.sizes)} graphs), so it cannot be divided; read the states of its roots as h[batch.roots]"
         )
 
     @cached_property
@@ -495,7 +495,7 @@ def batch(
     See also: :func:`dgltree.unbatch`, :func:`dgltree.propagate`; ``batch[[2, 0]]`` is a batch of some of the trees.
     """
     if isinstance(trees, TreeBatch):
-        raise TypeError("these trees are a batch already; dgltree.batching.join makes one of several batches")
+        raise TypeError("these trees are a batch already; use dgltree.batching.join to join several batches")
     if isinstance(trees, Vocabulary):
         raise TypeError("the trees come first: dgltree.batch(trees, vocabulary)")
     if not isinstance(vocabulary, Vocabulary):
@@ -514,7 +514,7 @@ def batch(
         fields, nodes, counts = read_fields(flat)
     function, token = node_ids(fields, counts, vocabulary)
     if x is not None and len(x) != len(nodes):
-        raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
+        raise ValueError(f"x has {len(x)} rows, but the batch has {len(nodes)} nodes")
 
     arity = column(fields.arity)
     sizes = column(counts)
@@ -548,7 +548,7 @@ def _check_vectors(x: Any) -> None:
         if x.is_floating_point() and x.dim() == 2:
             return
         kind = f"{x.dtype} of shape {tuple(x.shape)}"
-    raise TypeError(f"x is {kind}; expected a tensor (N, d) of floating numbers, a row per node")
+    raise TypeError(f"x is {kind}; expected a floating-point tensor (N, d), one row per node")
 
 
 def _with_numbers_apart(tree: Tree) -> Tree:
@@ -573,10 +573,10 @@ def shares_numbers(batch: TreeBatch) -> bool:
 def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
     """A batch as it is, or that of a DGLGraph. ``TypeError`` for trees, which are a batch of no vocabulary yet."""
     if isinstance(given, torch.nn.Module):
-        raise TypeError(f"{caller} takes a batch first, but got a {type(given).__name__}")
+        raise TypeError(f"the first argument of {caller} must be a batch, not a {type(given).__name__}")
     if isinstance(given, list | tuple | str | Tree):
         raise TypeError(
-            f"{caller} takes a batch, but got a {type(given).__name__}: use dgltree.batch(trees, cell.vocabulary)"
+            f"{caller} takes a batch, not a {type(given).__name__}: use dgltree.batch(trees, cell.vocabulary)"
         )
     if isinstance(given, TreeBatch):
         return given
@@ -652,7 +652,7 @@ def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
         node = int(wrong[0])
         name, right = vocabulary.functions[int(function[node])]
         raise ValueError(
-            f"{place(batch, node)} ({name!r}) has {int(arity[node])} children; this model knows it with {right}"
+            f"{place(batch, node)} ({name!r}) has {int(arity[node])} children; in this vocabulary it has {right}"
         )
 
 
@@ -669,7 +669,7 @@ def _check_range(
     if len(wrong):
         node = int(wrong[0])
         raise ValueError(
-            f"{place(batch, node)} has {kind} id {int(ids[node])}; the vocabulary has ids 0 to {count - 1}"
+            f"{place(batch, node)} has {kind} id {int(ids[node])}, but the vocabulary has ids from 0 to {count - 1}"
         )
 
 

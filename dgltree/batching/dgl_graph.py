@@ -63,7 +63,7 @@ def columns_of(graph: "dgl.DGLGraph", reverse: bool = False) -> dict[str, Any]:
     if graph.num_nodes() == 0:
         raise ValueError("an empty graph: give at least one node")
     if "function" not in graph.ndata:
-        raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
+        raise ValueError('the graph has no ndata["function"]; give (N,) function ids')
     n = graph.num_nodes()
     device = graph.device
     sources, targets = graph.edges()
@@ -120,11 +120,11 @@ def _are_words(x: Tensor, tokens: bool) -> bool:
     is_whole = not x.is_floating_point() and x.dtype != torch.bool
     if x.dim() != 1 or not is_whole:
         raise ValueError(
-            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) input vectors of '
-            "floating-point numbers, or (N,) whole numbers of tokens, -1 for none"
+            f'the graph\'s "x" has shape {tuple(x.shape)} and is {x.dtype}; it must be (N, d) floating-point '
+            "input vectors, or (N,) token ids, -1 for no token"
         )
     if tokens:
-        raise ValueError('the graph\'s "x" and "token" are both numbers of tokens; give one, graph.ndata.pop("x")')
+        raise ValueError('the graph\'s "x" and "token" both hold token ids; remove one, graph.ndata.pop("x")')
     return True
 
 
@@ -139,8 +139,8 @@ def _labels(graph: "dgl.DGLGraph", device: torch.device) -> Tensor:
     label = graph.ndata["label"]
     if label.is_floating_point():
         raise ValueError(
-            f'the graph\'s "label" is {label.dtype}; labels of a batch are class numbers, such as torch.int64: keep '
-            'what a regression predicts under another name, graph.ndata["target"] = graph.ndata.pop("label")'
+            f'the graph\'s "label" is {label.dtype}; labels of a batch must be class numbers, such as torch.int64: '
+            'rename regression targets, graph.ndata["target"] = graph.ndata.pop("label")'
         )
     return label.long()
 
@@ -207,9 +207,11 @@ def _check_slots(
     if not is_first and slot[edge] < expected[edge]:  # the edges are sorted, so it is that of the edge before
         raise ValueError(f"node {node} has two children in slot {slot[edge]}")
     message = f"node {node} has a child in slot {slot[edge]}"
-    message += f" but none in slot {expected[edge]}"
+    message += f" but no child in slot {expected[edge]}"
     if _seem_reversed(child, parent):
-        message += "; edges lead from children to parents: if these lead from parents to children, give reverse=True"
+        message += (
+            "; edges must lead from children to parents: if your edges lead from parents to children, give reverse=True"
+        )
     raise ValueError(message)
 
 
@@ -348,8 +350,8 @@ def _slot(position: str, positions: Sequence[str] | None) -> int:
     if positions is None and position.isdecimal():
         return int(position)
     raise ValueError(
-        f'the edge type {position!r} is not a position: name edge types "0", "1", ..., give positions=, their names in '
-        'order, or edata["slot"]'
+        f'the edge type {position!r} is not a child index: name the edge types "0", "1", ..., list the names in order '
+        'as positions=..., or give edata["slot"]'
     )
 
 

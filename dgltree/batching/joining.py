@@ -82,11 +82,14 @@ def _check(parts: list[TreeBatch]) -> None:
         if not isinstance(part, TreeBatch):
             raise TypeError(f"batch {i} is a {type(part).__name__}; join takes batches, dgltree.batch takes trees")
         if part.vocabulary != first.vocabulary:
-            raise ValueError(f"batch {i} has a different vocabulary from batch 0: flatten the trees of both in one")
+            raise ValueError(
+                f"batch {i} has a different vocabulary from batch 0: flatten the trees of both batches with one "
+                "vocabulary"
+            )
         if part.device != first.device:
-            raise ValueError(f"batch {i} is on {part.device}, batch 0 on {first.device}: use batch.to(...)")
+            raise ValueError(f"batch {i} is on {part.device}, but batch 0 is on {first.device}: use batch.to(...)")
         if _described(part.x) != _described(first.x):
-            raise ValueError(f"batch {i} has x of {_described(part.x)}, batch 0 of {_described(first.x)}")
+            raise ValueError(f"batch {i} has x of {_described(part.x)}, but batch 0 has x of {_described(first.x)}")
 
 
 def _described(x: Tensor | None) -> str:

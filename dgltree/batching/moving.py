@@ -67,7 +67,7 @@ class Movable(PickledAsArrays, ABC):
         Raises ``TypeError`` for a dtype, and ``ValueError`` for a device that the machine lacks.
         """
         if isinstance(device, torch.dtype):
-            raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")
+            raise TypeError(f"device is {device}, but ids keep their dtype: change the dtype of the cell or of x")
         wanted = check_device(device)
         # A device without an index is any of its kind.
         is_same_index = wanted.index in (None, self.device.index)
@@ -98,16 +98,16 @@ def check_device(device: torch.device | str) -> torch.device:
     try:
         checked = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"device is {device!r}; give one of torch, such as 'cpu', 'cuda' or 'cuda:1'") from None
+        raise ValueError(f"device is {device!r}; give a torch device, such as 'cpu', 'cuda' or 'cuda:1'") from None
     if checked.type != "cuda":
         return checked
     count = 0
     if torch.cuda.is_available():
         count = torch.cuda.device_count()
     if not count:
-        raise ValueError(f"device is {str(checked)!r}; there is no GPU that torch can use")
+        raise ValueError(f"device is {str(checked)!r}, but torch finds no GPU")
     if (checked.index or 0) >= count:
-        raise ValueError(f"device is {str(checked)!r}; there is only {count}, numbered from 0")
+        raise ValueError(f"device is {str(checked)!r}, but there is only {count}, numbered from 0")
     return checked
 
 

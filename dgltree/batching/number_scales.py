@@ -94,7 +94,9 @@ class PlaceScale:
 
     def __post_init__(self) -> None:
         if not (self._names_a_place() and self._has_finite_numbers() and self.spread > 0):
-            raise ValueError(f"not a scale for the numbers of a place: {astuple(self)!r:.80}")
+            raise ValueError(
+                f"the scale of a field must be four finite numbers with a spread above 0, not {astuple(self)!r:.80}"
+            )
 
     def _names_a_place(self) -> bool:
         # A place without a leaf's function has no parent's either, and one without a parent's has no position.
@@ -143,7 +145,7 @@ class NumberScales:
         named = [scale.place for scale in self.places]
         is_complete = named[-1:] == [PlaceName()]
         if not is_complete or len(set(named)) < len(named):
-            raise ValueError("the scales of numbers must name each place once, and the scale of all other leaves last")
+            raise ValueError("the number scales must name each field once and end with the scale of all other leaves")
 
     @classmethod
     def of(cls, batches: Iterable[NumberedNodes]) -> "NumberScales | None":
@@ -194,7 +196,9 @@ class NumberScales:
         rows = data if isinstance(data, list) else [data]
         for row in rows:
             if not isinstance(row, list) or len(row) != 7:
-                raise ValueError("each scale of a vocabulary must be a list of a place in three parts and four numbers")
+                raise ValueError(
+                    "each scale of a vocabulary must be a list of seven items: a field in three parts and four numbers"
+                )
         return cls(PlaceScale(*row) for row in rows)
 
 

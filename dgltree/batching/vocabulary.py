@@ -69,8 +69,8 @@ def parts_of(tokens: Iterable[str]) -> list[str]:
     for token in tokens:
         if token.startswith(BEGIN) and token.endswith(END):
             raise ValueError(
-                f"the token {token!r:.60} looks like a part of a token under token_parts: leave out "
-                "token_parts or write the token differently"
+                f"the token {token!r:.60} looks like a part of a token, as token_parts writes it: leave out "
+                "token_parts, or write the token differently"
             )
         words = words_of(token)
         counts.update(set(words))
@@ -181,7 +181,7 @@ class Vocabulary:
             if arity is ANY_ARITY:
                 continue
             if arity < 0:
-                raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
+                raise ValueError(f"the function {name!r} has arity {arity}; an arity must be 0 or more")
             if (name, ANY_ARITY) in self._function_ids:
                 raise ValueError(f"the vocabulary names the function {name!r} at arity {arity} and at any arity")
 
@@ -205,7 +205,7 @@ class Vocabulary:
         Raises ``ValueError`` for a ``min_count`` below 1, or above 1 without ``unk``.
         """
         if min_count < 1 or (min_count > 1 and not unk):
-            raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
+            raise ValueError(f"min_count is {min_count}; it must be 1 or more, and a value above 1 needs unk=True")
         functions = set()
         counts: Counter[str] = Counter()
         for tree in flat_trees(trees):
@@ -245,7 +245,7 @@ class Vocabulary:
             return number
         arities = [str(other_arity) for other, other_arity in self.functions if other == name]
         if arities:
-            raise ValueError(f"{name!r} has {arity} children here; this model knows it with {' or '.join(arities)}")
+            raise ValueError(f"{name!r} has {arity} children here; in this vocabulary it has {' or '.join(arities)}")
         names = (function for function, _ in self.functions)
         raise ValueError(f"unknown function {name!r}; {nearest(name, names)}")
 
@@ -338,17 +338,17 @@ class Vocabulary:
         for entry in functions:
             is_pair = isinstance(entry, list) and len(entry) == 2
             if not is_pair or not isinstance(entry[0], str):
-                raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
+                raise ValueError("each function of a vocabulary must be a list of a name (a string) and an arity")
         is_list = isinstance(tokens, list)
         if not is_list or not all(isinstance(token, str) for token in tokens):
-            raise ValueError("the tokens of a vocabulary must be a list of texts")
+            raise ValueError("the tokens of a vocabulary must be a list of strings")
         has_truth_as_arity = any(isinstance(arity, bool) for _, arity in functions)
         if has_truth_as_arity or not isinstance(unk, bool) or not isinstance(parts, bool):
             raise ValueError(
                 "in a vocabulary, an arity must be a whole number or null, and unk and parts must be true or false"
             )
         if unk and UNKNOWN not in tokens:
-            raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
+            raise ValueError(f"a vocabulary with unk must contain the token {UNKNOWN!r}")
         scales = None
         if "scales" in data:
             scales = NumberScales.from_json(data["scales"])
@@ -435,15 +435,15 @@ def _check(
     key = prefix + EXTRA
     if key not in state_dict:  # torch names it where strict=True
         missing.append(
-            f"{key} (the digest of a vocabulary: compare the order of the functions and tokens of the weights "
-            f"with that of this {type(module).__name__}, then load them with strict=False)"
+            f"{key} (the digest of a vocabulary: check that the weights and this {type(module).__name__} list "
+            "functions and tokens in the same order, then load the weights with strict=False)"
         )
     elif bytes(state_dict[key].tolist()).hex() != module.vocabulary.digest:
         weights = "the weights"
         if prefix:
             weights += f" {prefix[:-1]!r}"
         errors.append(
-            f"{weights} are those of another vocabulary, or of this one in another order: build the "
-            f"{type(module).__name__} with the vocabulary that they were trained with"
+            f"{weights} belong to another vocabulary, or to the same vocabulary in another order: build the "
+            f"{type(module).__name__} with the vocabulary of the training"
         )
     state_dict[key] = module.get_extra_state()  # so that torch does not name it once more

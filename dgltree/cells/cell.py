@@ -284,15 +284,13 @@ class Cell(CellContract):
         if leaf not in ("embedding", "network", "gates"):
             raise ValueError(f"leaf is {leaf!r}; it must be 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:
-            raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
+            raise ValueError("leaf='gates' applies the gates to a leaf's input: give input_size")
         if functions and input_size is None:
             raise ValueError("functions=True adds the embedding of a node's function to its input: give input_size")
         if number_scale is not None and (len(number_scale) != 2 or not number_scale[1] > 0):
             raise ValueError(f"number_scale is {number_scale!r}; it must be a middle and a spread above 0")
         if not isinstance(rank, int) or rank < 0 or (rank and not typed):
-            raise ValueError(
-                f"rank is {rank!r}; it must be a whole number, 0 or more, and 0 if functions share weights"
-            )
+            raise ValueError(f"rank is {rank!r}; it must be a whole number, 0 or more (0 if functions share weights)")
         check_dropout(dropout)
         self.vocabulary = vocabulary
         self.hidden_size = hidden_size
@@ -352,9 +350,7 @@ class Cell(CellContract):
         self._build_embeddings()
         for name, linear in self.named_maps().items():
             if name.startswith("input_") and not linear.affine.fan_out:
-                raise ValueError(
-                    f"{type(self).__name__} has no gates, so that nothing would read its inputs: leave out input_size"
-                )
+                raise ValueError(f"{type(self).__name__} has no gates to read its inputs: leave out input_size")
         self.reset_parameters()
         self.sign()
 
@@ -381,10 +377,10 @@ class Cell(CellContract):
         left = available_bytes(torch.device("cpu"))
         if left is None or needed <= left:
             return
-        adding = ", or a cell that adds children up, such as ChildSumTreeLSTM" if arity else ""
+        adding = ", or a cell that sums children, such as ChildSumTreeLSTM" if arity else ""
         raise MemoryError(
             f"a {type(self).__name__} needs {needed / 2**30:,.0f} GiB of weights for nodes of {arity or 0:,} children, "
-            f"and {left / 2**30:,.1f} GiB are left: use a smaller hidden_size (--hidden-size){adding}"
+            f"but {left / 2**30:,.1f} GiB are left: use a smaller hidden_size (--hidden-size){adding}"
         )
 
     def reset_parameters(self) -> None:
@@ -401,8 +397,8 @@ class Cell(CellContract):
         if anywhere:
             name, _ = vocabulary.functions[anywhere[0]]
             raise ValueError(
-                f"the vocabulary has functions of any arity, {name!r} for one; {type(self).__name__} has weights for "
-                "each arity: use ChildSumTreeLSTM, or a vocabulary with arities"
+                f"the vocabulary has functions of any arity, such as {name!r}, but {type(self).__name__} has weights "
+                "for each arity: use ChildSumTreeLSTM, or a vocabulary with arities"
             )
         numbers: dict[int, dict[int, int]] = {}
         for arity in vocabulary.arities:

@@ -44,7 +44,7 @@ class StackTreeLSTM(StackCell):
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         if gated_top_k and self.top_k == 1:
-            raise ValueError("gated_top_k weighs several rows: give top_k > 1")
+            raise ValueError("gated_top_k weights several rows: give top_k > 1")
         self.gated_top_k = gated_top_k
         self.normalize = normalize
         self.data_gate = data_gate

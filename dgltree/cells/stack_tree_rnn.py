@@ -47,7 +47,7 @@ class StackTreeRNN(StackCell):
         if read not in ("self", "children"):
             raise ValueError(f"read is {read!r}; it must be 'self' or 'children'")
         if read == "children" and self.top_k > 1:
-            raise ValueError(f"read='children' reads row 0 of each child; top_k is {self.top_k}")
+            raise ValueError(f"read='children' reads only row 0 of each child, but top_k is {self.top_k}; set top_k=1")
         self.read = read
         self.typed_stack = read == "self" if typed_stack is None else typed_stack
         self.activation = activation

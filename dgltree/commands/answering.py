@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def answer(name: str, options: argparse.Namespace) -> int:
     """Run one of the commands; the exit code is 1 if a record could not be read."""
     if options.device == "cuda" and not options.ray and not torch.cuda.is_available():
-        raise ValueError("--device cuda: this torch sees no CUDA device")
+        raise ValueError("--device cuda: torch finds no CUDA device")
     if options.ray:
         return _on_ray(name, options)
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
@@ -53,7 +53,9 @@ def _predict_from(model: TrainedModel, text: str) -> None:
     """Predict by the threshold that the command line gives."""
     rule = ThresholdRule.of(text)
     if rule.by != "given":
-        raise ValueError(f"threshold is {text!r:.60}; only fit chooses one by validation; here it is given as CLASS=P")
+        raise ValueError(
+            f"threshold is {text!r:.60}, but only fit can choose a threshold by validation; give CLASS=P here"
+        )
     model.predict_from(Threshold(rule.place(model.classes), rule.number) if model.classes else None)
 
 
@@ -118,7 +120,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)
             write(block.known, vectors, block.order)
             failed, count = failed + len(block.bad), count + len(vectors)
-    print(f"{options.out}: {count} vectors" + (f", and {failed} that could not be read" if failed else ""))
+    print(f"{options.out}: {count} vectors" + (f"; {failed} could not be read" if failed else ""))
     return 1 if failed else 0
 
 
@@ -151,7 +153,8 @@ def _of_split(data: TreeDataset, options: argparse.Namespace) -> TreeDataset:
     count = count_split(folder, options.of_split)
     if len(found) < count:
         print(
-            f"warning: {options.file} has {len(found):,} of the {count:,} examples of the {options.of_split} split",
+            f"warning: {options.file} contains only {len(found):,} of the {count:,} examples of the "
+            f"{options.of_split} split",
             file=sys.stderr,
         )
     return found
@@ -180,8 +183,7 @@ def _compare(model: TrainedModel, options: argparse.Namespace) -> int:
         print(write_json(found.to_json()))
         return 0
     print(
-        f"{options.file}: {found.examples:,} of {found.of:,} examples that neither model was trained on or selected "
-        f"with"
+        f"{options.file}: {found.examples:,} of {found.of:,} examples, which were used to train or select neither model"
     )
     print(found)
     return 0

@@ -81,7 +81,7 @@ def _of_a_tree(name: str, options: argparse.Namespace) -> str:
     if not re.search(r"[(\[{\s]", options.file):
         return ""
     command = f"echo {shlex.quote(options.file)} | dgltree {name} {options.model} -"
-    return f"; a tree by itself is given on the standard input: {command}"
+    return f"; pass a single tree on the standard input: {command}"
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -152,15 +152,15 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     if name == "evaluate" and options.of_split and (options.ray or options.against):
         parser.error("--split cannot be combined with --against or --ray")
     if name == "encode" and options.context and (options.ray or not options.nodes):
-        parser.error("--context is for --nodes, without --ray")
+        parser.error("--context needs --nodes, and cannot be combined with --ray")
     if options.ray and name != "encode" and options.threshold is not None:
-        parser.error("--threshold is for one process; a cluster predicts as the model's folder says")
+        parser.error("--threshold is for one process; a cluster uses the threshold saved with the model")
     if options.ray and not options.out:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if options.ray and options.threads:
-        parser.error("--threads is for one process; those of a cluster compute with one thread each")
+        parser.error("--threads is for one process; each process of a cluster computes with one thread")
     if options.ray and name == "predict" and options.csv:
         parser.error("--csv is for one process; a cluster writes Parquet files")
     if options.out and not options.ray and name != "encode":
-        parser.error("--out is for --ray; without it the answers are printed")
+        parser.error("--out is for --ray; without --ray, predictions are printed")
     return options

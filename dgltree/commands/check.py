@@ -68,7 +68,7 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
 
 def _check_answer_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.equation is None or not options.answers:
-        parser.error("give an equation and answers to it, or --table")
+        parser.error("give an equation and answers, or --table")
     for option, value in (("--to", options.to), ("--id-column", options.id_column)):
         if value is not None:
             parser.error(f"{option} is for --table")
@@ -76,10 +76,10 @@ def _check_answer_options(parser: argparse.ArgumentParser, options: argparse.Nam
 
 def _check_table_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.answers:
-        parser.error("--table contains the answers; give at most one question for all of them")
+        parser.error("--table contains the answers; give at most one question for all answers")
     if options.to is not None:
         if options.json:
-            parser.error("--json prints its lines; write them to a file with >")
+            parser.error("--json prints to the standard output; redirect it to a file with >")
         if not options.to.lower().endswith((".csv", ".tsv", ".parquet")):
             parser.error(f"--to {options.to}: a table is written as .csv, .tsv or .parquet")
 
@@ -180,7 +180,7 @@ def _places(text: str) -> int | bool:
     if text == ANY_PLACES:
         return True
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a number of decimal places")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number of decimal places")
     return int(text)
 
 

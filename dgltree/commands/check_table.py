@@ -127,7 +127,7 @@ def _warn(rows: Sequence[MarkedRow]) -> None:
     for question, others, count in _other_decimals(rows):
         mark = decimal_mark(question)
         print(
-            f"dgltree: {one_line(question, 60)!r} has decimals with a {mark}, and {others} of {count} answers have "
+            f"dgltree: {one_line(question, 60)!r} writes decimals with a {mark}, but {others} of {count} answers use "
             "the other mark",
             file=sys.stderr,
         )
@@ -166,7 +166,7 @@ class AnswerTable(NamedTuple):
         if name not in self.columns:
             raise ValueError(f"there is no column {name!r} ({nearest(name, self.columns)}); {option}")
         if self.columns.count(name) > 1:
-            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename the others")
+            raise ValueError(f"there are {self.columns.count(name)} columns {name!r}; rename all but one")
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
@@ -199,8 +199,8 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
     for number, row in enumerate(rows, 1):
         if len(row) > len(columns):
             raise ValueError(
-                f"{path}: row {number} below the header has {len(row)} cells and the header {len(columns)}; "
-                f'an answer with {_MARKS[delimiter]} in it is written in quotes: "1{delimiter}5"'
+                f"{path}: row {number} below the header has {len(row)} cells, but the header has "
+                f'{len(columns)}; write an answer that contains {_MARKS[delimiter]} in quotes: "1{delimiter}5"'
             )
     padded = [row + [""] * (len(columns) - len(row)) for row in rows]
     return AnswerTable(columns, padded, delimiter, marked=data.startswith(_ORDER_MARKS))
@@ -239,7 +239,9 @@ def write_table(table: AnswerTable, added: Mapping[str, Sequence[Any]], path: st
     Raises ``ValueError`` for a column that is there already.
     """
     if taken := [name for name in added if name in table.columns]:
-        raise ValueError(f"the table has a column {taken[0]} already; rename it, because the marks need that name")
+        raise ValueError(
+            f"the table already has a column {taken[0]}; rename this column, because the marks need its name"
+        )
     suffix = Path(path or "").suffix.lower()
     if suffix == ".parquet":
         _write_parquet(table, added, str(path))
@@ -292,4 +294,4 @@ def _write_parquet(table: AnswerTable, added: Mapping[str, Sequence[Any]], path:
 
 def _check_arrow() -> None:
     if find_spec("pyarrow") is None:
-        raise ValueError("Parquet is read by pyarrow, which is not installed; it comes with the extra train")
+        raise ValueError("pyarrow, which reads Parquet, is not installed; install dgltree with the extra train")

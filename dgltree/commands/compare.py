@@ -92,7 +92,9 @@ def _grids(text: str | None) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"--options is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise ValueError(f'--options is {text!r:.60}; give them by encoder: {{"tree_smu": {{"stack_size": [3, 5]}}}}')
+        raise ValueError(
+            f'--options is {text!r:.60}; give options by encoder: {{"tree_smu": {{"stack_size": [3, 5]}}}}'
+        )
     return found
 
 

@@ -113,18 +113,18 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
     options = parse_arguments(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
         made.error(
-            "--any-variables is for --order score or --fillers: a search uses only the variables of the equation"
+            "--any-variables needs --order score or --fillers, because a search uses only the variables of the equation"
         )
     if options.json and (options.latex or options.forms):
         made.error("--latex and --forms are for printed answers; --json contains infix, LaTeX and all forms")
     if options.ray and options.assume:
-        made.error("--assume works only without --ray, which writes files")
+        made.error("--assume cannot be combined with --ray")
     check_input(options.fillers)
     if options.model != "default":
         model_file(options.model)
     if not options.ray:
         if options.out or options.column or options.strict:
-            made.error("--out, --column and --strict are for --ray; without it the answers are printed")
+            made.error("--out, --column and --strict are for --ray; without --ray, solutions are printed")
         return options
     if options.latex or options.forms:
         made.error("--latex and --forms are for printed answers; the files of --ray contain infix, LaTeX and all forms")

@@ -123,7 +123,7 @@ def shield_equations(made: argparse.ArgumentParser, arguments: list[str]) -> lis
 def count(text: str) -> int:
     """A whole number from 1, for argparse."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a whole number above 0")
     return int(text)
 
 

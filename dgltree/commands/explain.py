@@ -58,7 +58,7 @@ def run(_: str, options: argparse.Namespace) -> int:
     model = TrainedModel.load(options.model, cell=options.cell)
     names, examples, failed = _examples(model, options)
     if options.picture and len(names) > 1:
-        raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
+        raise ValueError(f"--picture draws one tree, but the input has {len(names)}; give --first 1")
     with cpu_threads.computing(model.model.encoder, None, MOST_NODES):
         explained = model.explain(examples)
     namer = namer_of(model)
@@ -104,7 +104,7 @@ def _examples(model: "TrainedModel", options: argparse.Namespace) -> tuple[list[
     text = options.trees
     if not is_file(text):
         if model.each == 2:
-            raise ValueError(f"{text!r:.80}: one tree, but the model reads pairs; give a file of pairs")
+            raise ValueError(f"{text!r:.80}: found a single tree, but the model reads pairs; give a file of pairs")
         return [one_line(text, WIDTH)], [text], 0
     from dgltree.commands.reports import report_bad
     from dgltree.datasets.tree_dataset import TreeDataset
@@ -227,6 +227,6 @@ def _draw(found: "Explanation", model: "TrainedModel", file: Path) -> None:
     from dgltree.plotting.trees import coloured
 
     if len(found.trees) == 2:
-        raise ValueError("--picture draws one tree, but the model reads pairs")
+        raise ValueError("--picture draws a single tree, but the model reads pairs")
     values: list[float | None] = [None, *(each.effect for each in found.effects)]
     charts.save_as(coloured(found.trees[0], values, _answer(found, model)), file)

@@ -43,7 +43,9 @@ def prepare(name: str, arguments: list[str]) -> argparse.Namespace:
             model_file(model)
     check_input(options.trees)
     if options.trees is not None and not any(Path(model).is_dir() for model in options.models):
-        raise ValueError(f"{options.trees}: name the folder that 'dgltree fit' wrote, too; its model reads the trees")
+        raise ValueError(
+            f"{options.trees}: also name the folder that 'dgltree fit' wrote, because its model reads the trees"
+        )
     return options
 
 
@@ -66,5 +68,5 @@ def run(_: str, options: argparse.Namespace) -> int:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**16):
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a port; it is a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a port; a port is a number from 0 to 65535")
     return int(text)

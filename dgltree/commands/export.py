@@ -43,5 +43,8 @@ def run(_: str, options: argparse.Namespace) -> int:
     model = TrainedModel.load(options.model, cell=options.cell)
     exported = export(model, options.out, network_only=options.network_only)
     size = exported.path.stat().st_size
-    print(f"the graph is in {exported.path} ({size:,} bytes), how to read trees in {exported.path.parent}/reading.json")
+    print(
+        f"the graph is in {exported.path} ({size:,} bytes), and the rules for reading trees are in "
+        f"{exported.path.parent}/reading.json"
+    )
     return 0

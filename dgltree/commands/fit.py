@@ -44,7 +44,9 @@ def prepare(_: str, arguments: list[str]) -> argparse.Namespace:
     if options.folds and (options.seeds or options.validation or options.test):
         raise ValueError("--folds makes its own test sets: leave out --seeds, --validation and --test")
     if options.processes is not None and not (options.folds or options.seeds):
-        raise ValueError("--processes is for --folds or --seeds; for a single training use --threads and --devices")
+        raise ValueError(
+            "--processes is for --folds or --seeds; for a single training run, use --threads and --devices"
+        )
     reading = Reading(**read_given(options))
     FitOptions(**_settings(options))
     for path in (options.file, options.validation, options.test, options.split_of, options.vectors):

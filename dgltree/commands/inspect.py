@@ -80,7 +80,7 @@ def run(_: str, options: argparse.Namespace) -> int:
         print(f"schema of {schema.documents:,} documents:\n{schema}\n")
     print(describe(data, options.min_count))
     if data.reading.notation == OPEN:
-        of = f"trees of {TREES[RINGS]}; fit chooses between them and trees of {TREES[ATOMS]}"
+        of = f"trees of {TREES[RINGS]}; fit chooses between these and trees of {TREES[ATOMS]}"
         print(f"\nthese are {of} (--notation {ATOMS})")
     print(f"\n{describe_default_parts(data, options.min_count)}")
     return 0

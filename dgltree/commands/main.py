@@ -239,7 +239,9 @@ NO_MEMORY = re.compile(
     "|can't start new thread",  # whose stack takes memory
     re.IGNORECASE,
 )
-NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|sees no CUDA", re.IGNORECASE)
+NO_GPU = re.compile(
+    "no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|finds no CUDA", re.IGNORECASE
+)
 LOST_PROCESS = re.compile(r"gloo.*(?:connection|error|timed out)|connection closed by peer|NCCL.*remote process", re.I)
 """Words of torch if another process of a training has ended."""
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)
@@ -267,7 +269,7 @@ def describe_failure(error: BaseException, command: str) -> str | None:
     if type(error) is MemoryError and text and not NO_MEMORY.search(text):  # our own: it says by itself what helps
         return text
     if isinstance(error, ImportError):
-        return f"out of memory while libraries are loaded ({text}); let the process have more (ulimit -v)"
+        return f"out of memory while loading libraries ({text}); allow the process more memory (ulimit -v)"
     asked = ASKED.search(text)
     more = f" ({_size(*asked.groups())} more were requested)" if asked else ""
     return f"out of memory{more}: {HELP.get(command, 'leave out long records (--max-line)')}"

@@ -74,11 +74,11 @@ def _of_folder(options: argparse.Namespace) -> int:
     from dgltree.training.trained_model import TrainedModel
 
     if options.layer is not None:
-        raise ValueError("--layer is for a language model; an encoder of 'dgltree fit' finds one tree")
+        raise ValueError("--layer is for a language model; an encoder of 'dgltree fit' induces one tree per sentence")
     check_answers(options.model)
     model = TrainedModel.load(options.model)
     if not model.model.encoder.induces_trees:
-        raise ValueError(f"{options.model}: its encoder finds no trees; gumbel_tree, beam_tree and ordered_memory do")
+        raise ValueError(f"{options.model}: its encoder induces no trees; use gumbel_tree, beam_tree or ordered_memory")
     given = TreeDataset.from_file(options.file, cached=False, named=False, **model.reading.to_json())
     data = model.dataset(given)
     report_bad(options.file, data.bad)

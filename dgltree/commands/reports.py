@@ -35,7 +35,7 @@ class BadRecords:
     def close(self) -> None:
         """To be called after the last record."""
         if self.count > self.told:
-            print(f"dgltree: {self.file}: {self.count - self.told} more could not be read", file=sys.stderr)
+            print(f"dgltree: {self.file}: {self.count - self.told} more records could not be read", file=sys.stderr)
 
 
 def report_bad(file: str, bad: Sequence[Bad], strict: bool = False) -> None:

@@ -28,8 +28,8 @@ line number of the tree, the cosine of the two vectors, the label and the tree. 
 id or line number of the query. Queries are printed on standard error.
 """
 NO_SHARE = (
-    "warning: the vectors come from the network, but all answers of this model come from the baseline ({}): "
-    "trees with the same answer may be far apart"
+    "warning: the vectors come from the network, but all predictions of this model come from the baseline ({}): "
+    "trees with the same prediction may be far apart"
 )
 
 

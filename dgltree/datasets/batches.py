@@ -123,7 +123,7 @@ class NodeBatches(Sampler[list[int]]):
         if most_nodes < 1:
             raise ValueError(f"most_nodes is {most_nodes}; it must be 1 or more")
         if not 0 <= rank < world_size:
-            raise ValueError(f"rank is {rank} and world_size {world_size}; a rank is from 0 to world_size - 1")
+            raise ValueError(f"rank is {rank} and world_size is {world_size}; a rank must be from 0 to world_size - 1")
         self.batches: list[list[int]] = []
         order, room, count = list(range(len(sizes))), 0, sizes.tolist()
         if seed is not None:
@@ -172,7 +172,7 @@ def buckets(
     Raises ``ValueError`` for a batch size or number of words below 1.
     """
     if batch_size < 1 or most_words < 1:
-        raise ValueError(f"batch_size is {batch_size} and most_words {most_words}; both must be 1 or more")
+        raise ValueError(f"batch_size is {batch_size} and most_words is {most_words}; both must be 1 or more")
     count = len(lengths)
     order = list(range(count)) if generator is None else torch.randperm(count, generator=generator).tolist()
     pool = count if generator is None else POOL * batch_size
@@ -266,5 +266,5 @@ class Graphs:
 
     def __getitem__(self, i: int) -> tuple["dgl.DGLGraph", Tensor]:
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there is no graph {i}: the data set has {len(self)}")
+            raise IndexError(f"there is no graph {i}; the length of the data set is {len(self)}")
         return self.dataset.select([i % len(self)]).trees.graph, self.labels[i]

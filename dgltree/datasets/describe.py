@@ -127,7 +127,7 @@ def _broken(data: TreeDataset) -> str:
         count += len(tree[is_unparsed].unique())
     share = count / len(data)
     return (
-        f"\n{count:,} of them ({share:.0%}) with code that does not parse, below {' or '.join(UNPARSED)}"
+        f"\n{count:,} trees ({share:.0%}) contain code that does not parse, below {' or '.join(UNPARSED)}"
         if count
         else ""
     )
@@ -170,7 +170,7 @@ def _functions(data: TreeDataset) -> str:
     counts: Counter[str] = Counter()
     for (name, arity), count in zip(vocabulary.functions, numbers.tolist(), strict=True):
         counts[f"{name}/{arity}"] += count
-    return f"functions, each with its number of children: {len(counts):,} different ones\n{_most(counts)}"
+    return f"functions, each with its number of children: {len(counts):,} different functions\n{_most(counts)}"
 
 
 def _tokens(data: TreeDataset, min_count: int) -> str:
@@ -178,11 +178,11 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     _, numbers = stands_at((block.trees for block in data.blocks()), vocabulary)
     counts = Counter(dict(zip(vocabulary.tokens, numbers.tolist(), strict=True)))
     total, rare = int(numbers.sum()), numbers[numbers < min_count]
-    text = f"tokens: {len(counts):,} different ones at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
+    text = f"tokens: {len(counts):,} different tokens at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
         times = "only once" if min_count == 2 else f"fewer than {min_count} times"
         share = f"{int(rare.sum()) / max(total, 1):.1%} of the nodes with a token"
-        text += f"\n  {len(rare):,} tokens occur {times}; fit would read them as {UNKNOWN} ({share})"
+        text += f"\n  {len(rare):,} tokens occur {times}; fit would read these tokens as {UNKNOWN} ({share})"
     values = [found for block in data.blocks() if len(found := _values(block.trees))]
     if values:
         low, high = min(float(found.min()) for found in values), max(float(found.max()) for found in values)
@@ -221,19 +221,21 @@ def _known_labels(data: TreeDataset) -> str:
     if not known:
         return f"no labels ({where(data.reading)})"
     counts = Counter(known)
-    title = f"labels: {len(counts):,} different ones on {len(known):,} of {len(data):,} examples"
+    title = f"labels: {len(counts):,} different labels on {len(known):,} of {len(data):,} examples"
     if any(number(label) is None for label in counts):
         return f"{title}:\n{_most(counts)}"
     numbers = np.array([float(label) for label in known])
     if len(counts) <= MAX_ROWS:
         return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
-    spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
+    spread = (
+        f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, standard deviation {numbers.std():g}"
+    )
     return f"{title}: numbers {spread}"
 
 
 def _node_labels(data: TreeDataset) -> str:
     count = sum(int((block.trees.label != NO_LABEL).sum()) for block in data.blocks())
-    return f"labels at {count:,} nodes, from which fit --nodes learns" if count > data.each * len(data) else ""
+    return f"labels at {count:,} nodes; fit --nodes learns from these labels" if count > data.each * len(data) else ""
 
 
 def _sample(data: TreeDataset, sizes: Tensor) -> Tree:

@@ -45,7 +45,9 @@ class NumberFeature:
     def __post_init__(self) -> None:
         numbers = (self.middle, self.spread, self.low, self.high)
         if not all(type(each) in (int, float) and isfinite(each) for each in numbers) or not self.spread > 0:
-            raise ValueError(f"not the scale of a column: {numbers!r:.80}")
+            raise ValueError(
+                f"the scale of a column must be four finite numbers with a spread above 0, not {numbers!r:.80}"
+            )
 
     @property
     def width(self) -> int:
@@ -82,7 +84,7 @@ class CategoryFeature:
 
     def __post_init__(self) -> None:
         if not all(isinstance(value, str) for value in self.values) or len({*self.values}) < len(self.values):
-            raise ValueError(f"not the categories of a column: {self.values!r:.80}")
+            raise ValueError(f"the categories of a column must be different strings, not {self.values!r:.80}")
 
     @property
     def width(self) -> int:
@@ -162,7 +164,9 @@ class FeatureColumns:
         for column, texts in zip(self.columns, table, strict=True):
             for i, text in enumerate(texts) if column.kind == "number" else ():
                 if text is not None and _number(text) is None:
-                    found.setdefault(i, f"{column.name}: {text!r:.60} is not a number, as the column has in training")
+                    found.setdefault(
+                        i, f"{column.name}: {text!r:.60} is not a number, but the column held numbers in training"
+                    )
         return found
 
     def warnings(self, table: Sequence[Texts]) -> Iterator[str]:
@@ -173,12 +177,15 @@ class FeatureColumns:
                 yield f"warning: {name} is the same in all training examples and not informative"
             elif column.kind == "category" and (text := _no_number_among_numbers(texts)) is not None:
                 spelled = "" if (spelling := other_spelling(text)) is None else f", as it has {spelling}"
-                yield f"warning: {name} is read as texts, because {one_line(text, 60)!r} is not a number{spelled}"
+                yield f"warning: {name} is read as categories, because {one_line(text, 60)!r} is not a number{spelled}"
             elif column.kind == "category" and not column.values:  # type: ignore[union-attr]
-                yield f"warning: no text of {name} occurs in two training examples; the column is not informative"
+                yield f"warning: no value of {name} occurs in two training examples; the column is not informative"
             elif column.kind == "category" and values > MAX_CATEGORIES:
                 kept = len(column.values)  # type: ignore[union-attr]
-                yield f"{name} has {values:,} texts; the {kept:,} most frequent are categories, the others {UNKNOWN}"
+                yield (
+                    f"{name} has {values:,} different values; the {kept:,} most frequent values are categories, and "
+                    f"all others are read as {UNKNOWN}"
+                )
 
     def to_json(self) -> list[dict[str, Any]]:
         return [{"kind": column.kind, **asdict(column)} for column in self.columns]
@@ -196,7 +203,7 @@ class FeatureColumns:
                     kind(**{**parts, **({"values": tuple(parts["values"])} if kind is CategoryFeature else {})})
                 )
         except (TypeError, KeyError, ValueError) as error:
-            raise ValueError(f"not columns next to a tree: {error}") from None
+            raise ValueError(f"the description of the columns next to a tree is damaged: {error}") from None
         if not made or len({column.name for column in made}) < len(made):
             raise ValueError("the columns next to a tree must have different names")
         return cls(made)

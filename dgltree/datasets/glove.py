@@ -30,7 +30,7 @@ class WordVectors:
         found = len(self.index)
         sentence = f"{found:,} of {len(self.words):,} words have a vector ({_percent(found, len(self.words))})"
         if self.lowered:
-            sentence += f", {self.lowered:,} of them by their lower-case form"
+            sentence += f", {self.lowered:,} of these words by their lower-case form"
         if counts is not None:
             covered = sum(counts.get(self.words[i], 0) for i in self.index.tolist())
             sentence += f"; {_percent(covered, sum(counts.values()))} of all occurrences"

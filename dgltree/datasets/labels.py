@@ -47,10 +47,10 @@ def select_labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | Non
 def where(reading: Reading) -> str:
     """Where labels were looked for, and how to name another place."""
     if reading.label_from:
-        return f"--label-from {reading.label_from} found none in any record"
+        return f"--label-from {reading.label_from} matched no record"
     return (
-        f"labels are read from the column {reading.label!r}, or the comment of that name in CoNLL-U; "
-        "choose another column with --label, or another place with --label-from"
+        f"labels are read from the column {reading.label!r}, or from the CoNLL-U comment of that name; choose another "
+        "column with --label, or another source with --label-from"
     )
 
 
@@ -67,7 +67,7 @@ def absent(data: TreeDataset) -> str:
     if not counts:
         return ""
     spelt = ", ".join(f"{label} ({count:,})" for label, count in counts.most_common())
-    return f"labels that stand for a missing label: {spelt}; --missing sets which ones do"
+    return f"labels read as missing: {spelt}; --missing sets these labels"
 
 
 def check_spelling(data: TreeDataset) -> None:
@@ -77,8 +77,8 @@ def check_spelling(data: TreeDataset) -> None:
     if others and all(map(other_spelling, others)):
         raise ValueError(
             f"{len(others):,} of {len(labels):,} different labels are numbers with {other_spelling(others[0])}, such "
-            f"as {others[0]!r:.60}; write numbers as 1234.5 to predict them, or take them as classes with the task "
-            "classify (of pairs: pair)"
+            f"as {others[0]!r:.60}; write numbers as 1234.5 to predict them, or read the labels as classes with the "
+            "task classify (for pairs: pair)"
         )
 
 
@@ -97,7 +97,7 @@ def unify_labels(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tu
         found[split].labels = [None if label is None else names.get(label, label) for label in data.labels]
     told = ", ".join(f"{label!r} as {name!r}" for label, name in sorted(names.items())[:MAX_NAMED_LABELS])
     rest = f" and {len(names) - MAX_NAMED_LABELS:,} more" if len(names) > MAX_NAMED_LABELS else ""
-    return found, f"labels that are the same are one class: {told}{rest}"
+    return found, f"different spellings of a label are read as one class: {told}{rest}"
 
 
 def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
@@ -106,8 +106,8 @@ def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
     if classes and labels and all(label is None or number_of(label) is None for label in labels):
         there = sorted({label for label in labels if label is not None})
         raise ValueError(
-            f"none of the labels is a class of the model: they are {_some(there)}, the classes {_some(classes)}; "
-            f"--label names another column"
+            f"none of the labels is a class of the model: the labels are {_some(there)}, the classes are "
+            f"{_some(classes)}; name another column with --label"
         )
 
 
@@ -123,6 +123,6 @@ def _wrong(label: str | None, numbers: bool, missing: frozenset[str]) -> str | N
         return f"the label {label!r} stands for a missing label (--missing)"
     if numbers and label_number(label.strip()) is None:
         how = other_spelling(label)
-        hint = f": it has {how}; expected it as in 1234.5" if how else ""
+        hint = f": it has {how}; write numbers as in 1234.5" if how else ""
         return f"the label {label!r} is not a number that float32 can hold{hint}"
     return None

@@ -19,7 +19,7 @@ from dgltree.trees.tree import Tree
 
 SAMPLE = 100
 """Texts by which the notation is detected."""
-EXPECTED = "a Tree, a text, a dict, a node of ast, a tree of NLTK, a graph of networkx, PyG or DGL, or a pair of these"
+EXPECTED = "a Tree, a string, a dict, an ast node, an NLTK tree, a networkx, PyG or DGL graph, or a pair of these"
 
 
 def read_objects(
@@ -44,7 +44,7 @@ def read_objects(
         try:
             if _is_pair(example):
                 if len(example) != 2:
-                    raise ValueError(f"found {len(example)} trees; an example is one tree or a pair")
+                    raise ValueError(f"found {len(example)} trees; expected one tree or a pair of trees per example")
                 found.append((tree_of(example[0]), tree_of(example[1])))
             else:
                 found.append(tree_of(example))
@@ -56,7 +56,7 @@ def read_objects(
 def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
     """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
     if isinstance(examples, str | Tree | dict | ast.AST) or is_nltk(examples):
-        raise ValueError("one tree alone: give a list of trees or of texts")
+        raise ValueError("found a single tree; give a list of trees or of strings")
     if is_table(examples):
         if reading.tree in examples.columns:
             return values_of(examples[reading.tree])
@@ -64,8 +64,8 @@ def list_examples(examples: Any, reading: Reading) -> Sequence[Any]:
             sides = (values_of(examples[name]) for name in (reading.left, reading.right))
             return list(zip(*sides, strict=True))
         raise ValueError(
-            f"the table has no column {reading.tree!r}, and no {reading.left!r} and {reading.right!r}; it has "
-            f"{', '.join(map(str, examples.columns))}"
+            f"the table has no column {reading.tree!r}, and no columns {reading.left!r} and {reading.right!r}; its "
+            f"columns are {', '.join(map(str, examples.columns))}"
         )
     try:
         return values_of(examples)
@@ -91,7 +91,9 @@ def columns_of(table: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Columns of a table of pandas or polars that are read next to its trees. ``ValueError`` for one that it lacks."""
     if missing := [name for name in names if name not in table.columns]:
         there_are = ", ".join(map(str, table.columns))
-        raise ValueError(f"the table has no column {missing[0]!r}, which is read next to the trees; it has {there_are}")
+        raise ValueError(
+            f"the table lacks the column {missing[0]!r}, which is read next to the trees; its columns are {there_are}"
+        )
     return {name: values_of(table[name]) for name in names}
 
 
@@ -138,7 +140,7 @@ def _plain(value: Any) -> Any:
     for name in ("isoformat", "tolist"):
         if hasattr(value, name):
             return getattr(value, name)()
-    raise ValueError(f"found {_kind(value)}; expected what JSON has, a date or a number of numpy")
+    raise ValueError(f"found {_kind(value)}; expected a JSON value, a date or a NumPy number")
 
 
 def _is_pair(example: Any) -> bool:

@@ -114,7 +114,7 @@ class Reading:
             raise ValueError(f"the notation is {self.notation!r}; it must be one of {', '.join(NOTATIONS)}")
         for name in (self.node, self.word):
             if name not in COLUMNS:
-                raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
+                raise ValueError(f"a CoNLL-U file has no column {name!r}; its columns are {', '.join(COLUMNS)}")
         for name in ("label_from", "split_from", "group_by"):
             if (text := getattr(self, name)) is not None:
                 ColumnPattern.of(name, text)
@@ -123,14 +123,16 @@ class Reading:
         if self.drop is not None:
             ColumnPattern.of("drop", f"token:{self.drop}")
         if len(self.keys.split(",")) != 3:
-            raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
+            raise ValueError(f"keys is {self.keys!r}; give three names, such as 'type,args,name'")
         if not 1 <= self.max_line <= MOST_LINE:
             raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
 
     def _take_schema(self, given: str | dict[str, Any]) -> None:
         """Keep the schema itself in the place of its file, so that a model's folder has it."""
         if self.notation not in (None, DOCUMENTS):
-            raise ValueError(f"schema is for JSON documents, and the notation is {self.notation!r}: leave one out")
+            raise ValueError(
+                f"schema is for JSON documents, but the notation is {self.notation!r}: leave out schema or notation"
+            )
         schema = read_schema(given) if isinstance(given, str) else Schema.from_json(given)
         object.__setattr__(self, "schema", schema.to_json())
         object.__setattr__(self, "notation", DOCUMENTS)
@@ -139,7 +141,7 @@ class Reading:
         kept = {self.tree: "trees", self.label: "labels", self.split: "splits"}
         for i, name in enumerate(names):
             if not name or name in names[:i]:
-                raise ValueError(f"features is {self.features!r}; it must be names of columns, each once: age,site")
+                raise ValueError(f"features is {self.features!r}; name each column once, as in 'age,site'")
             if name in kept:
                 raise ValueError(f"features names {name!r}, which is the column of the {kept[name]}")
 
@@ -212,7 +214,7 @@ def text_of(fields: Mapping[str, Any], column: str) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
-        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
+        raise ValueError(f"{column}: found {_in_json(value)}; expected a string or a finite number")
     return printable(str(value), column)
 
 

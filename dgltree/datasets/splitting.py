@@ -214,7 +214,7 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
     if count < 2:
         raise ValueError(f"folds is {count}; it must be 2 or more")
     if any(dataset.splits):
-        raise ValueError("folds make their own splits, but the data has a split column; leave one of them out")
+        raise ValueError("folds make their own splits, but the data has a split column; leave out folds or the column")
     part = stratify(dataset, count, seed)
     found = []
     for fold in range(count):

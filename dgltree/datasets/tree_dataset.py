@@ -197,7 +197,7 @@ class TreeDataset(Dataset[Any]):
 
     def __getitem__(self, i: int) -> tuple[Tree | tuple[Tree, ...], str | None]:
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there is no example {i}: the data set has {len(self)}")
+            raise IndexError(f"there is no example {i}; the length of the data set is {len(self)}")
         trees = unbatch(self.select([i % len(self)]).trees)
         return (trees[0] if self.each == 1 else tuple(trees)), self.labels[i]
 
@@ -306,7 +306,7 @@ class TreeDataset(Dataset[Any]):
         """
         if self._translation is not None:
             raise ValueError(
-                "the data set is already encoded with a model's vocabulary; change its reading options before that"
+                "the data set is already encoded with a model's vocabulary; change the reading options before encoding"
             )
         changed = copy(self)
         changed.__dict__.pop("trees", None)
@@ -337,7 +337,9 @@ class TreeDataset(Dataset[Any]):
         for name in names:
             if name not in there:
                 read = f"; {', '.join(there)} are read" if there else ""
-                raise ValueError(f"no column {name!r} next to the trees, which the model reads (--features){read}")
+                raise ValueError(
+                    f"the model reads the column {name!r} next to the trees, which is missing (--features){read}"
+                )
         table = unpacked(self.features, len(there), self.reading.missing)
         return [table[there.index(name)] for name in names]
 
@@ -399,7 +401,7 @@ def validate_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndar
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong) or not weights.sum() > 0:
         where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
-        raise ValueError(f"{where}; weights are numbers from 0 on, and at least one is above 0")
+        raise ValueError(f"{where}; weights must be finite numbers, 0 or more, at least one above 0")
     return weights
 
 
@@ -420,7 +422,7 @@ class NodeClasses:
         kinds = {type(node.label) for tree in trees for node in tree.distinct_preorder()} - {type(None)}
         self._kinds |= kinds
         if str in self._kinds and len(self._kinds) > 1:
-            raise ValueError("some labels of nodes are texts and others numbers; give one kind")
+            raise ValueError("some node labels are strings and others are numbers; give one kind")
         return [tree.fold(self._relabelled) for tree in trees] if str in kinds else trees
 
     def _relabelled(self, node: Tree, children: list[Tree]) -> Tree:
@@ -447,7 +449,7 @@ def flatten_trees(
         raise ValueError("no trees: give at least one")
     flat = list(flat_trees(trees))
     if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
-        raise ValueError("some examples are trees and others pairs; give one kind")
+        raise ValueError("some examples are single trees and others are pairs; give one kind")
     if labels is None:
         labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
     for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
@@ -476,9 +478,7 @@ def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
     Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
     """
     if reading.features is not None:
-        raise ValueError(
-            "examples of an iterable are trees with labels, without columns next to them; leave out features"
-        )
+        raise ValueError("an iterable gives trees and labels, and no columns next to the trees; leave out features")
     if isinstance(examples, str | Path):
         raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
     gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
@@ -489,7 +489,7 @@ def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
         reading = with_notation(trees, reading)
         flat = flatten_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading, classes)
         if each not in (0, len(flat.trees) // len(given)):
-            raise ValueError("some examples are trees and others pairs; give one kind")
+            raise ValueError("some examples are single trees and others are pairs; give one kind")
         each = len(flat.trees) // len(given)
         lines = range(first, first + len(given))
         gathering.add(ParsedChunk(flat.trees, **{**flat.columns, "lines": list(lines)}))
@@ -529,7 +529,7 @@ def flatten_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
 def _text(label: Any, name: str) -> str | None:
     """A label as a data set keeps it. ``ValueError`` for a number that is not finite."""
     if isinstance(label, Real) and not isfinite(label):
-        raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
+        raise ValueError(f"{name} is {label}; a label must be a string, a finite number or None")
     return None if label is None else str(label)
 
 
@@ -539,8 +539,8 @@ def _feature_texts(features: Mapping[str, Sequence[Any]], count: int) -> list[st
     for name, values in features.items():
         if "," in name or name != name.strip():
             raise ValueError(
-                f"a column next to the trees is called {name!r}; give a name without commas and without spaces at its "
-                f"ends"
+                f"a column next to the trees is called {name!r}; give a name without commas and without leading or "
+                "trailing spaces"
             )
         if len(values) != count:
             raise ValueError(f"{len(values)} values of {name!r} for {count} examples")

@@ -76,9 +76,9 @@ def check_schema(data: TreeDataset) -> None:
     if schema.maps:
         place = schema.maps[0]
         raise ValueError(
-            f"{place.path} is an object with too many different keys, so these are data and no names: in the schema "
-            f'(dgltree inspect FILE --schema-out schema.json) give this path "skip": true or the kind "pairs", which '
-            f"reads it as a list of pairs, and fit with --schema schema.json"
+            f"{place.path} is an object with too many different keys, so its keys look like data, not names. Write the "
+            'schema with dgltree inspect FILE --schema-out schema.json, give this path "skip": true or the kind '
+            '"pairs", and fit with --schema schema.json'
         )
     for what, examples in find_unseen(data).items():
         bad = data.bad_at(examples[0], what)

@@ -9,6 +9,6 @@ def check_vector_file(path: str | Path, nodes: bool) -> None:
     if kind not in (".npy", ".parquet"):
         raise ValueError(f"{path}: vectors are written to a .npy or .parquet file")
     if nodes and kind == ".npy":
-        raise ValueError(f"{path}: vectors of nodes are written to a .parquet file, which names their trees")
+        raise ValueError(f"{path}: vectors of nodes need a .parquet file, which also gives the tree of each node")
     if not Path(path).parent.is_dir():
         raise ValueError(f"{path}: there is no folder {Path(path).parent}")

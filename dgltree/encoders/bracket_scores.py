@@ -28,8 +28,8 @@ def score_induced(encoder: SequenceEncoder, trees: TreeBatch) -> Corpus:
         encoder.trees(trees)  # says why
     if not words_are_leaves(encoder):
         raise ValueError(
-            f"the encoder reads trees in the order {encoder.order!r}; make it with order='leaves' or 'unlabelled', so "
-            "that its words are those of the given trees"
+            f"the encoder reads trees in the order {encoder.order!r}; build the encoder with order='leaves' or "
+            "'unlabelled', so that it reads the words of the given trees"
         )
     sequences, found = encoder.plan(trees, share=False), InducedBrackets()
     with torch.no_grad():

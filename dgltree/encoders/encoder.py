@@ -217,7 +217,7 @@ class Encoder(nn.Module, ABC):
 
         Raises ``ValueError`` if ``induces_trees`` is false.
         """
-        raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")
+        raise ValueError(f"a {type(self).__name__} induces no trees; use a latent-tree encoder such as Ordered Memory")
 
     def node_states(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
         """(N, n), one row per node of a batch (or of its plan), in public numbering; ``share`` as in a call.
@@ -225,7 +225,7 @@ class Encoder(nn.Module, ABC):
         Raises ``ValueError`` if ``gives_nodes`` is false.
         """
         raise ValueError(
-            f"a {type(self).__name__} reads sequences; nodes have vectors in a tree encoder, and in the "
-            "efficient_beam_tree with in_context=True and order='leaves'; of a model that 'dgltree embed' made of "
-            "sentences 'encode --nodes --context' has those of words"
+            f"a {type(self).__name__} reads sequences and has no node vectors. Use a tree encoder, or "
+            "efficient_beam_tree with in_context=True and order='leaves'. For word vectors of a 'dgltree embed' "
+            "model, use 'encode --nodes --context'"
         )

@@ -84,7 +84,7 @@ class SequenceEncoder(Encoder, VocabularySigned):
         self.order = _order(self.name, kind, order)
         if joint and kind.place_options:
             raise ValueError(
-                f"{self.name!r} reads the place of each node in one tree, so it cannot read two; use joint=False"
+                f"{self.name!r} reads the position of each node in one tree, so it cannot read a pair; use joint=False"
             )
         self.separator = symbol_count(vocabulary)
         if isinstance(core, str):
@@ -93,15 +93,15 @@ class SequenceEncoder(Encoder, VocabularySigned):
             check_options(f"SequenceEncoder({core!r}, ...)", options, sequence_options(kind))
             core = kind.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
             if "hidden_size" not in core.config:
-                raise ValueError(f"{kind.__name__} must hand hidden_size to super().__init__ with its other options")
+                raise ValueError(f"{kind.__name__} must pass hidden_size to super().__init__ with its other options")
         elif hidden_size is not None or options:
             raise TypeError(
-                f"a core has its own options: give {', '.join(options) or 'hidden_size'} to {kind.__name__}"
+                f"options belong to the core: give {', '.join(options) or 'hidden_size'} to {kind.__name__}"
             )
         elif core.size != self.separator + joint:
             raise ValueError(
-                f"the core reads {core.size} ids; with this vocabulary{' and joint' * joint} there are "
-                f"{self.separator + joint}: {kind.__name__}({self.separator + joint}, ...)"
+                f"the core reads {core.size} ids, but this vocabulary{' and joint' * joint} gives "
+                f"{self.separator + joint} ids; build the core as {kind.__name__}({self.separator + joint}, ...)"
             )
         self.core = core
         self.config = {**self.core.config, "order": self.order, "joint": joint}
@@ -169,9 +169,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         if bool((place == NO_WORD).any()):
             node = int(torch.nonzero(place == NO_WORD)[0])
             raise ValueError(
-                f"tree {int(tree[node]) + 1} is not a plain sentence: node {node + 1} of the batch is neither its root "
-                "nor a word of its own; words have vectors in context only in trees whose leaves are all children of "
-                "the root"
+                f"tree {int(tree[node]) + 1} is not a plain sentence: node {node + 1} of the batch is neither the "
+                "root nor a separate word. Words have vectors in context only if all leaves are children of the root"
             )
         words, roots = self._read_words(sequences)
         return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])
@@ -188,7 +187,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         if not self.induces_trees:
             able = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
             raise ValueError(
-                f"{self.name!r}{' of joint pairs' * self.joint} induces no trees; {', '.join(able)} of single trees do"
+                f"{self.name!r}{' of joint pairs' * self.joint} induces no trees; use {', '.join(able)} with single "
+                "trees"
             )
         sequences = self._sequences(batch)
         with torch.no_grad():
@@ -206,7 +206,7 @@ class SequenceEncoder(Encoder, VocabularySigned):
         if not isinstance(batch, Sequences):
             return self.plan(batch, share=False)
         if batch.form != self.form:
-            raise ValueError(f"the plan is of sequences with {batch.form}; this encoder reads {self.form}")
+            raise ValueError(f"the plan contains sequences with {batch.form}, but this encoder reads {self.form}")
         return batch
 
     def _form(self) -> str:
@@ -241,7 +241,7 @@ def _name(kind: type[SequenceCore]) -> str:
 def core_named(name: str) -> type[SequenceCore]:
     """``ValueError`` for a name that is not a sequence encoder's."""
     if name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"{name!r} is not a sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
+        raise ValueError(f"{name!r} is not a sequence encoder; name one of {', '.join(SEQUENCE_ENCODERS)}")
     return SEQUENCE_ENCODERS[name]
 
 
@@ -251,7 +251,7 @@ def _order(name: str, core: type[SequenceCore], order: Order | None) -> Order:
         return "preorder" if core.place_options else "bracketed"
     check_order(order)
     if core.place_options and order != "preorder":
-        raise ValueError(f"order is {order!r}; {name!r} reads the positions of nodes in preorder only")
+        raise ValueError(f"order is {order!r}, but {name!r} reads node positions in preorder only")
     return order
 
 

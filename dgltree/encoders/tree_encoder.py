@@ -147,7 +147,9 @@ class TreeEncoder(Encoder):
         if rounds == 1 and context == "root":
             raise ValueError("context is 'root', which a further round reads: give rounds=2, or context='down'")
         if rounds > 1 and cell.input_size is None:
-            raise ValueError(f"rounds is {rounds}, and context is added to a node's input: give the cell an input_size")
+            raise ValueError(
+                f"rounds is {rounds}, which adds context to the input of each node: give the cell an input_size"
+            )
         self.cell = cell
         self.recompute = recompute
         self.context = down if rounds == 1 else None

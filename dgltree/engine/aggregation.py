@@ -201,8 +201,8 @@ def aggregation_named(given: str | Aggregation, size: int, widens: bool = False)
     found = _aggregation(given, size)
     if found.width != size and not widens:
         raise ValueError(
-            f"{given if isinstance(given, str) else type(given).__name__} makes {found.width} numbers of {size}, which "
-            "only the gates of a cell that adds up its children read: choose mean or max here"
+            f"{given if isinstance(given, str) else type(given).__name__} turns {size} numbers into {found.width}, "
+            "which only the gates of a child-sum cell can read: choose mean or max here"
         )
     return found
 
@@ -210,10 +210,10 @@ def aggregation_named(given: str | Aggregation, size: int, widens: bool = False)
 def _aggregation(given: str | Aggregation, size: int) -> Aggregation:
     if isinstance(given, Aggregation):
         if given.size != size:
-            raise ValueError(f"{type(given).__name__} is of size {given.size}; the states have {size}")
+            raise ValueError(f"{type(given).__name__} has size {given.size}, but the states have size {size}")
         return given
     if not isinstance(given, str):
-        raise TypeError(f"an aggregation is a name or an Aggregation, but got {given!r}")
+        raise TypeError(f"an aggregation must be a name or an Aggregation, not {given!r}")
     if given not in AGGREGATIONS:
         raise ValueError(f"{given!r} is not an aggregation; {nearest(given, AGGREGATIONS)}")
     return AGGREGATIONS[given](size)

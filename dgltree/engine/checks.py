@@ -23,7 +23,7 @@ def check_device(cell: CellBase, batch: TreeBatch) -> None:
     """``ValueError`` for a batch that is on another device than the cell."""
     own = cell.first_weight.device
     if own != batch.device:
-        raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
+        raise ValueError(f"the batch is on {batch.device}, but the cell is on {own}: use batch.to(...)")
 
 
 def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.device) -> None:
@@ -39,7 +39,7 @@ def check_weights(cell: CellBase, weights: Mapping[str, Tensor], device: torch.d
             raise RuntimeError(f"{name} has shape {tuple(tensor.shape)}; this cell's map needs {shape}")
         if tensor.device != device:
             raise RuntimeError(
-                f"{name} is on {tensor.device}, the batch on {device}: move the whole cell, cell.to(...)"
+                f"{name} is on {tensor.device}, but the batch is on {device}: move the whole cell by cell.to(...)"
             )
     if len({tensor.dtype for tensor in weights.values()}) > 1:
         dtypes = ", ".join(f"{name} {tensor.dtype}" for name, tensor in weights.items())
@@ -51,10 +51,13 @@ def check_first_states(cell: CellBase, weights: Mapping[str, Tensor], states: It
     dtype = next((tensor.dtype for tensor in weights.values()), None)
     for (part, shape), rows in zip(cell.state.items(), states, strict=True):
         if rows.shape[1:] != shape:
-            raise RuntimeError(f"leaves have a state {part} of shape {tuple(rows.shape[1:])}; this cell's is {shape}")
+            raise RuntimeError(
+                f"leaves have a state {part} of shape {tuple(rows.shape[1:])}; this cell needs shape {shape}"
+            )
         if dtype is not None and rows.dtype != dtype:
             raise RuntimeError(
-                f"leaves have a state {part} of {rows.dtype}, the maps are {dtype}: a cell has one, cell.to(...)"
+                f"leaves have a state {part} of dtype {rows.dtype}, but the maps have dtype {dtype}: convert the "
+                "whole cell by cell.to(...)"
             )
 
 
@@ -76,29 +79,30 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     if batch.value is not None:
         number = ~batch.value.isnan()
         carries = token | number
-        refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
-        refuse(number & token, "has a token and a number; a leaf carries one of them")
+        refuse(number & inner, "is an inner node with a number; only leaves may carry numbers")
+        refuse(number & token, "has a token and a number; a leaf may carry only one of the two")
         if cell.vocabulary.scales is not None and shares_numbers(batch):
             refuse(
                 _at_places_of_other_scales(cell, batch),
-                "carries a number, which is scaled differently under each of its parents: give each parent its own "
-                "leaf",
+                "carries a number, whose scale depends on its parent: give each parent its own leaf",
             )
         if not cell.numbers:
             refuse(number, "carries a number; build the cell with numbers=True")
         if cell.input_size is not None and cell.leaf == "gates" and batch.x is not None:
-            refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
+            refuse(number, "has a number and an input vector, but a cell with leaf='gates' reads only one of the two")
     if cell.leaf != "gates":
         refuse(
             ~(inner | carries),
-            f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these, leaf='gates' reads vectors",
+            f"is a leaf without a token or number, but leaf={cell.leaf!r} embeds tokens and numbers; leaf='gates' reads "
+            "vectors",
         )
     if cell.input_size is None:
         refuse(inner & token, "is an inner node with a token, which a cell without input_size ignores")
     if cell.leaf != "gates" and batch.x is not None and not inside_transform():  # which hides values of x
         refuse(
             ~inner & (batch.x != 0).any(1),
-            f"is a leaf with an input vector, which leaf={cell.leaf!r} would lose: use leaf='gates', or 0 there",
+            f"is a leaf with an input vector, which leaf={cell.leaf!r} would ignore: use leaf='gates', or set the "
+            "vector to 0",
         )
 
 
@@ -122,9 +126,9 @@ def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype
         expected = f"({batch.num_nodes} nodes, input_size {cell.input_size})"
         raise ValueError(f"x has shape {tuple(x.shape)}; this batch and cell need {expected}")
     if x.dtype != dtype:
-        raise ValueError(f"x is {x.dtype}; the cell's weights are {dtype}")
+        raise ValueError(f"x is {x.dtype}, but the cell's weights are {dtype}")
     if x.device != batch.device:
-        raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
+        raise ValueError(f"x is on {x.device}, but the batch is on {batch.device}: use batch.to(...)")
 
 
 def check_finite(cell: CellBase, batch: TreeBatch, states: State, order: Tensor, before: str = "below") -> None:
@@ -139,10 +143,10 @@ def check_finite(cell: CellBase, batch: TreeBatch, states: State, order: Tensor,
     j = int(wrong[order[wrong].argmin()])
     parts = ", ".join(part for part, rows in is_bad.items() if rows[j])
     name, _ = cell.vocabulary.functions[int(batch.function[j])]
-    cause = "its inputs are finite: look at the cell's weights"
+    cause = "its inputs are finite: check the cell's weights"
     if batch.x is not None and not bool(batch.x[j].isfinite().all()):
         cause = "its input vector x is not finite"
-    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node {before} is like that; {cause}")
+    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, but all nodes {before} are finite; {cause}")
 
 
 def check_up(cell: CellBase, batch: TreeBatch, up: State | None) -> None:
@@ -164,5 +168,5 @@ def check_up(cell: CellBase, batch: TreeBatch, up: State | None) -> None:
             raise ValueError(f"up[{part!r}] has shape {tuple(rows.shape)}; this batch and cell need {needed}")
         if rows.dtype != weight.dtype or rows.device != weight.device:
             raise ValueError(
-                f"up[{part!r}] is {rows.dtype} on {rows.device}; the cell is {weight.dtype} on {weight.device}"
+                f"up[{part!r}] is {rows.dtype} on {rows.device}, but the cell is {weight.dtype} on {weight.device}"
             )

@@ -118,16 +118,16 @@ class CellBase(Configured, VocabularySigned, ABC):
         """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""
         if isinstance(value, nn.Module) and hasattr(type(self), name):
             raise TypeError(
-                f"{name} is a method of {type(self).__name__}, which a module of that name would not replace: give the "
-                f"module another name, and set {name} to a function that calls it"
+                f"{name} is a method of {type(self).__name__}, which a module of that name would not replace: give "
+                f"the module another name, and set {name} to a function that calls the module"
             )
         super().__setattr__(name, value)
 
     def register_full_backward_hook(self, *_: Any, **__: Any) -> Any:
         """Refused: torch does not run it for a module that returns a dictionary."""
         raise TypeError(
-            f"torch runs no backward hooks of {type(self).__name__}, whose result is a dictionary: register one on a "
-            'tensor of it, states["h"].register_hook(...), or on a map of cell.maps'
+            f"torch runs no backward hooks of {type(self).__name__}, which returns a dictionary: register the hook on "
+            'a tensor, states["h"].register_hook(...), or on a map of cell.maps'
         )
 
     register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook

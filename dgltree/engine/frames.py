@@ -147,8 +147,8 @@ class FrontierGraph(NamedTuple):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"nodes._graph has no {name!r}: it has srcnodes(), dstnodes(), num_edges() and device; "
-            "fields are in nodes.data, and what does not change can be taken out of the graph before the pass"
+            f"nodes._graph has no {name!r}, only srcnodes(), dstnodes(), num_edges() and device: read fields from "
+            "nodes.data, and read constants from the graph before the pass"
         )
 
 

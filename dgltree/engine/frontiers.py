@@ -125,28 +125,29 @@ class TopoPlan(Movable):
         """``ValueError`` if it was made for other edges, on another device, or with other options than those given."""
         if etypes is None and self.is_typed:
             raise ValueError(
-                f"the plan is for functions of each edge type: give {{edge type: (message_func, reduce_func)}} of "
+                f"the plan needs functions for each edge type: give {{edge type: (message_func, reduce_func)}} for "
                 f"{', '.join(map(str, self.relations))}"
             )
         if etypes is not None and (not self.is_typed or list(self.relations) != list(etypes)):
             raise ValueError(
-                f"the plan is for the edge types {list(self.relations)}, the functions are for {list(etypes)}: make it "
-                "by topo_plan(graph, etypes=...), with these types in this order"
+                f"the plan is for the edge types {list(self.relations)}, but the functions are for {list(etypes)}: "
+                "make the plan by topo_plan(graph, etypes=...), with the types of the functions in this order"
             )
         relations = [graph.relations[graph.etype(etype)] for etype in self.relations]
         nodes = sum(columns.count for columns in graph.nodes.values())
         edges = sum(len(relation.source) for relation in relations)
         if (len(self.nodes), len(self.source)) != (nodes, edges):
             raise ValueError(
-                f"the plan has {len(self.nodes)} nodes and {len(self.source)} edges, the graph {nodes} and {edges}"
+                f"the plan has {len(self.nodes)} nodes and {len(self.source)} edges, but the graph has {nodes} nodes "
+                f"and {edges} edges"
             )
         if self.device != graph.device:
-            raise ValueError(f"the plan is on {self.device}, the graph on {graph.device}: use plan.to(device)")
+            raise ValueError(f"the plan is on {self.device}, but the graph is on {graph.device}: use plan.to(device)")
         for name, value in options.items():
             planned = getattr(self, name)
             if value not in (OPTIONS[name], planned):
                 raise ValueError(
-                    f"the plan was made with {name}={planned!r}; leave it out, or make another by topo_plan"
+                    f"the plan was made with {name}={planned!r}; leave out {name}, or make a new plan by topo_plan"
                 )
         self._check_edges(relations)
 
@@ -168,7 +169,7 @@ class TopoPlan(Movable):
             is_same = is_same and bool(((source == self.source) & (target == self.target)).all())  # one wait
         if not is_same:
             raise ValueError(
-                "the plan was made for other edges, or the edges were changed since: make another by topo_plan"
+                "the plan was made for other edges, or the edges have changed since: make a new plan by topo_plan"
             )
         # Not a field, so it does not travel; a tensor that is kept cannot give its memory to another one.
         versions = [None if end.is_inference() else version_of(end) for end in ends]
@@ -408,7 +409,7 @@ def _flat_graph(graph: MessageGraph, etypes: Iterable[str | EdgeType] | None) ->
         for end, ntype in zip(both, (etype[0], etype[2]), strict=True):
             count = graph.nodes[ntype].count
             if len(end) and not 0 <= end.min() <= end.max() < count:
-                raise ValueError(f"an edge names a node that does not exist: there are {count}, numbered from 0")
+                raise ValueError(f"an edge names a node that does not exist: there are {count} nodes, numbered from 0")
         starts_of_ends = np.array([start_of[etype[0]], start_of[etype[2]]])
         ends.append(both + starts_of_ends[:, None])
     sizes = [both.shape[1] for both in ends]
@@ -511,8 +512,8 @@ def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
         again = nodes[number[nodes] > 0]
         if len(again):
             raise ValueError(
-                f"{flat.name(again[0])} is in frontier {number[again[0]] - 1} and in frontier {k - 1}: "
-                "a pass computes each node once, so run two passes"
+                f"{flat.name(again[0])} is in frontier {number[again[0]] - 1} and in frontier {k - 1}, but a pass "
+                "computes each node once: run two passes"
             )
         number[nodes] = k
     late = np.flatnonzero((number[target] > 0) & (number[source] >= number[target]))
@@ -531,12 +532,14 @@ def _flat_nodes(given: Any, frontier: int, flat: FlatGraph) -> np.ndarray:
     """The nodes of a frontier, given by numbers, or by a dict of type to numbers."""
     if not isinstance(given, Mapping):
         if len(flat.ntypes) > 1:
-            raise ValueError(f"frontier {frontier} is no dict: give {{node type: nodes}} for a graph of several")
+            raise ValueError(
+                f"frontier {frontier} is not a dict: give {{node type: nodes}} for a graph with several node types"
+            )
         given = {flat.ntypes[0]: given}
     nodes = [np.empty(0, np.int64)]
     for ntype, numbers in given.items():
         if ntype not in flat.ntypes:
-            raise ValueError(f"frontier {frontier} has the node type {ntype!r}; there are {', '.join(flat.ntypes)}")
+            raise ValueError(f"frontier {frontier} has the node type {ntype!r}; the graph has {', '.join(flat.ntypes)}")
         number = flat.ntypes.index(ntype)
         count = int((flat.ntype == number).sum())
         nodes.append(numbers_of(numbers, count, f"frontier {frontier}") + flat.starts[number])
@@ -602,7 +605,8 @@ def _whole_numbers(graph: MessageGraph, name: str) -> np.ndarray:
         column = nodes.data.get(name)
         if column is None or column.dim() != 1 or column.is_floating_point() or column.is_complex():
             raise ValueError(
-                f"by={name!r}: the nodes have no such field of one whole number each; they have {list(nodes.data)}"
+                f"by={name!r}: the nodes have no such field with one whole number per node; their fields are "
+                f"{list(nodes.data)}"
             )
         columns.append(column.cpu().numpy())
     return np.concatenate(columns)
@@ -616,7 +620,7 @@ def _column(graph: MessageGraph, etypes: list[EdgeType], name: str) -> np.ndarra
         column = edata.get(name)
         if column is None or column.dim() != 1:
             raise ValueError(
-                f"order={name!r}: the edges have no such field of one number each; they have {list(edata)}"
+                f"order={name!r}: the edges have no such field with one number per edge; their fields are {list(edata)}"
             )
         columns.append(column.detach().cpu().numpy())
     return np.concatenate(columns)

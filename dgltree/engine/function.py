@@ -67,8 +67,8 @@ def __getattr__(name: str) -> Any:
     if name in REDUCED:
         return lambda msg, out: ReduceFunction(name, msg, out)
     raise AttributeError(
-        f"there is no built-in function {name!r}; there are copy_u, copy_v, copy_e, u_mul_e and the like with "
-        f"{', '.join(OPERATIONS)}, and {', '.join(REDUCED)}"
+        f"there is no built-in function {name!r}; use copy_u, copy_v, copy_e, u_mul_e and the like with "
+        f"{', '.join(OPERATIONS)}, or {', '.join(REDUCED)}"
     )
 
 

@@ -373,8 +373,8 @@ class Graph:
         if len(missing):
             k = sort[missing[0]]
             raise ValueError(
-                f"edges has the edge from node {source[k]} to node {target[k]} {repeated[missing[0]] + 1} times; "
-                f"there are {repeated[missing[0]]} of type {etype}"
+                f"edges contains the edge from node {source[k]} to node {target[k]} {repeated[missing[0]] + 1} times, "
+                f"but the graph has {repeated[missing[0]]} such edges of type {etype}"
             )
         found = np.empty_like(place)
         found[sort] = order[place]
@@ -417,7 +417,7 @@ def _no_reduce(nodes: Any) -> Fields:
 
 def _checked_etype(etype: Any) -> EdgeType:
     if not isinstance(etype, tuple) or len(etype) != 3 or not all(isinstance(name, str) for name in etype):
-        raise ValueError(f"the edge type {etype!r} is no (node type, name, node type)")
+        raise ValueError(f"the edge type {etype!r} is not a tuple (node type, name, node type)")
     return etype
 
 
@@ -459,7 +459,5 @@ def _counts(relations: list[EdgeFields], given: int | Mapping[str, int] | None) 
         given = dict.fromkeys(counts, given)
     for ntype, count in counts.items():
         if given.get(ntype, count) < count:
-            raise ValueError(
-                f"an edge names node {count - 1} of {ntype!r}; num_nodes says that there are {given[ntype]}"
-            )
+            raise ValueError(f"an edge names node {count - 1} of {ntype!r}, but num_nodes is {given[ntype]}")
     return {**counts, **given}

@@ -131,8 +131,8 @@ def _too_large(
 ) -> MemoryError:
     most = f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"
     return MemoryError(
-        f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(schedule):,} nodes to compute, and "
-        f"{schedule.node.device} has {_gib(left)} left; use {', or '.join([most, *hints])}"
+        f"{type(cell).__name__} needs at least {_gib(needed)} to compute a batch of {len(schedule):,} nodes, but "
+        f"{schedule.node.device} has only {_gib(left)} left; use {', or '.join([most, *hints])}"
     )
 
 

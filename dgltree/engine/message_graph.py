@@ -83,9 +83,9 @@ class MessageGraph:
             return matching[0]
         names = ", ".join(map(str, self.relations))
         if given is None:
-            raise ValueError(f"the graph has several edge types: give one as etype=...: {names}")
+            raise ValueError(f"the graph has several edge types: give etype=..., one of {names}")
         if matching:
-            raise ValueError(f"several edge types are named {given!r}: give the whole of one: {names}")
+            raise ValueError(f"several edge types are named {given!r}: give a whole type, one of {names}")
         raise ValueError(f"the graph has no edge type {given!r}; there are {names}")
 
     def ntype(self, given: str | None) -> str:
@@ -131,7 +131,7 @@ def open_graph(graph: Any) -> MessageGraph:
 def _check_rows(fields: Mapping[str, Tensor], count: int, what: str, kind: str) -> None:
     for name, column in fields.items():
         if len(column) != count:
-            raise ValueError(f"the field {name!r} of the {what} has {len(column)} rows; there are {count} {kind}")
+            raise ValueError(f"the field {name!r} of the {what} has {len(column)} rows, but there are {count} {kind}")
 
 
 def _open(graph: Any) -> MessageGraph:
@@ -159,7 +159,7 @@ def _open(graph: Any) -> MessageGraph:
 def _open_tensors(edges: Any, ndata: Fields, edata: Fields | None = None) -> MessageGraph:
     """A graph of tensors: edges (2, E) or a pair of (E,), and fields, whose rows say how many nodes there are."""
     if not ndata:
-        raise ValueError("the graph has no fields of nodes: their rows say how many nodes there are")
+        raise ValueError("the graph has no node fields: give at least one, because its rows set the number of nodes")
     source, target = map(torch.as_tensor, edges)
     nodes = NodeFields(len(next(iter(ndata.values()))), ndata)
     return one_type(source, target, nodes, edata or {}, ndata)

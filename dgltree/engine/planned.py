@@ -155,7 +155,7 @@ def _check_inputs(batch: TreeBatch, name: str, rows: Tensor) -> None:
     if len(rows) != nodes or not fits:
         raise ValueError(f"{name} has shape {tuple(rows.shape)} and is {rows.dtype}; this plan needs {needed}")
     if rows.device != batch.device:
-        raise ValueError(f"{name} is on {rows.device}, the plan on {batch.device}: use planned.to(...)")
+        raise ValueError(f"{name} is on {rows.device}, but the plan is on {batch.device}: use planned.to(...)")
 
 
 def plan(

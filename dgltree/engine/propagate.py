@@ -102,7 +102,7 @@ def propagate(
     See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """
     if not isinstance(cell, CellContract | DownwardContract):
-        raise TypeError(f"propagate takes a batch, then a cell, but got a {type(cell).__name__} for the cell")
+        raise TypeError(f"propagate takes a batch and a cell, but the cell is a {type(cell).__name__}")
     _check_direction(cell, direction, up)
     if hooks_of(cell):  # torch runs them around the cell's forward, which comes back to one of the two below
         more = {"up": up} if direction == "down" else {}
@@ -119,9 +119,9 @@ def _check_direction(cell: CellContract | DownwardContract, direction: str, up: 
         raise ValueError(f"direction is {direction!r}; it must be 'up' or 'down'")
     if direction != own:
         kind = "a DownwardCell such as dgltree.cells.DownwardTreeLSTM" if own == "up" else "a Cell"
-        raise ValueError(f"direction is {direction!r}, and a {type(cell).__name__} computes {own}wards: give {kind}")
+        raise ValueError(f"direction is {direction!r}, but a {type(cell).__name__} computes {own}wards: give {kind}")
     if own == "up" and up is not None:
-        raise ValueError("up is what a downward cell starts from; it must be left out if direction is 'up'")
+        raise ValueError("up is the start of a downward cell; leave out up if direction is 'up'")
 
 
 @exclude_from_compile

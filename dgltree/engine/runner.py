@@ -44,8 +44,8 @@ def check_reads_no_graph(name: str, function: Any, graph: object) -> None:
     for variable, value in seen.items():
         if value is graph:
             raise ValueError(
-                f"{name} reads {variable!r}, the graph that is passed, whose fields are those from before the pass: "
-                "read edges.src, edges.dst, edges.data or nodes.data, or take what does not change out of it before"
+                f"{name} reads the graph {variable!r}, whose fields do not change during the pass: read edges.src, "
+                "edges.dst, edges.data or nodes.data, or read constants from the graph before the pass"
             )
 
 
@@ -159,7 +159,7 @@ def prop_nodes_topo(
     faster.
     """
     if not isinstance(reverse, bool):
-        raise TypeError(f"reverse is a {type(reverse).__name__}; pass a function to apply as apply_node_func=...")
+        raise TypeError(f"reverse is a {type(reverse).__name__}; pass an apply function as apply_node_func=...")
     if plan is not None and not isinstance(plan, TopoPlan):
         raise TypeError(f"plan is a {type(plan).__name__}: make one by dgltree.topo_plan(graph)")
     opened = open_graph(graph)
@@ -286,23 +286,23 @@ def _functions_by_type(
     if not isinstance(message, Mapping):
         if len(graph.relations) > 1 or len(graph.nodes) > 1:
             raise ValueError(
-                "the graph has several node types or edge types: give {edge type: (message_func, reduce_func)} in the "
-                f"place of message_func; there are {', '.join(map(str, graph.relations))}"
+                f"the graph has several node types or edge types: give {{edge type: (message_func, reduce_func)}} as "
+                f"message_func; the edge types are {', '.join(map(str, graph.relations))}"
             )
         [etype] = graph.relations
         return {etype: EdgeFunctions(graph, message, reduce, apply)}, None, None
     if reduce is not None:
-        raise TypeError("message_func is a dict, which has the reduce functions too: give no reduce_func")
+        raise TypeError("message_func is a dict, which also contains the reduce functions: leave out reduce_func")
     functions = {}
     for name, given in message.items():
         if not isinstance(given, tuple) or len(given) not in (2, 3):
             raise TypeError(
-                f"the functions of edge type {name!r} are {given!r}: give (message_func, reduce_func), with an "
-                "apply_node_func as a third if there is one"
+                f"the functions of edge type {name!r} are {given!r}: give (message_func, reduce_func) or "
+                "(message_func, reduce_func, apply_node_func)"
             )
         functions[graph.etype(name)] = EdgeFunctions(graph, *given, *[None][: 3 - len(given)])
     if len(functions) < len(message):
-        raise ValueError(f"the edge types {list(message)} name one of {list(functions)} twice")
+        raise ValueError(f"the edge types {list(message)} name one of the graph's types twice: {list(functions)}")
     return functions, apply_function(graph, apply), list(functions)
 
 
@@ -524,7 +524,10 @@ class _Pass:
                 parts = {name: [] for name in reduced}
                 kinds |= _kinds_of(reduced)
             elif missing := parts.keys() - reduced:
-                raise ValueError(f"{place}: the reduce function returned no {min(missing)!r}, which a lower degree has")
+                raise ValueError(
+                    f"{place}: the reduce function returned no {min(missing)!r}, although it did for nodes with fewer "
+                    "children"
+                )
             for name, rows in parts.items():
                 rows.append(reduced[name])
         back = None if turn is None else turn.argsort()
@@ -674,7 +677,7 @@ def _checked(function: str, rows: Any, count: int, kinds: Mapping[str, FieldKind
             raise ValueError(f"{place}: the {function} function returned {name!r} as {what}; it must have {count} rows")
         if name in kinds and kinds[name] != FieldKind.of(new):
             raise ValueError(
-                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}; others are "
-                f"{kinds[name]}"
+                f"{place}: the {function} function returned rows of {name!r} as {FieldKind.of(new)}, but other rows "
+                f"are {kinds[name]}"
             )
     return dict(rows)

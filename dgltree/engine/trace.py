@@ -18,7 +18,7 @@ class Trace:
 
     def __init__(self, cell: CellBase, names: Sequence[str]) -> None:
         if isinstance(names, str):
-            raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
+            raise TypeError(f"trace must be a sequence of names, not the string {names!r}; write [{names!r}]")
         self.cell = cell
         self.names = [name for name in dict.fromkeys(names) if name not in cell.state]
         self.every = EVERYTHING in self.names
@@ -60,7 +60,9 @@ class Trace:
                 edges = torch.cat([*self._edges[name].values()])
                 traced[name] = edges[schedule.edge_rows(batch)]
             else:
-                raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
+                raise ValueError(
+                    f"no node of this batch computes the trace {name!r}, because the batch contains only leaves"
+                )
         return traced
 
     def _of_nodes(self, name: str, schedule: Schedule) -> Tensor:
@@ -70,8 +72,8 @@ class Trace:
         if len(shapes) > 1:
             widths = " and ".join(map(str, sorted(shapes)))
             raise ValueError(
-                f"trace {name!r}: it has shapes {widths}, by the number of children; give it as a list with a tensor "
-                "for each child, as forget gates are"
+                f"trace {name!r} has shapes {widths}, which depend on the number of children; return a list with a "
+                "tensor for each child, as for forget gates"
             )
         first = next(iter(kept.values()))
         rows = first.new_full((len(schedule), *first.shape[1:]), torch.nan)

@@ -107,7 +107,7 @@ SECONDS = {
 """The workers, how long a request may wait for each, and how long its work may take then."""
 JUDGING = 30.0
 """The same of processes that judge."""
-OURS = "a mistake of ours; the terminal says more"
+OURS = "dgltree failed; the terminal shows the error"
 GONE = 499
 """The status for a client that no longer listens; nobody reads it."""
 LOG = logging.getLogger("uvicorn.error")
@@ -156,7 +156,9 @@ def _bound(port: int | None) -> socket.socket:
         made.bind((ADDRESS, port))
     except OSError as error:
         made.close()
-        raise OSError(f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any") from None
+        raise OSError(
+            f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any free port"
+        ) from None
     return made
 
 
@@ -363,10 +365,10 @@ class Guard:
         """A refusal, or the cookie; None for what the application answers."""
         headers = request.headers
         if headers.getlist("host") not in [[host] for host in self.hosts]:
-            return _refused("this server answers to its own address alone")
+            return _refused("this server accepts only requests to its own address")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
-            return _refused("this server answers to its own page alone")
+            return _refused("this server accepts only requests from its own page")
         cookie = f"dgltree-{headers['host'].rpartition(':')[2]}"  # a browser has one for all ports of a machine
         other = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         if request.url.path == "/" and self._is_token(request.query_params.get("token")):
@@ -374,11 +376,9 @@ class Guard:
             answer.set_cookie(cookie, self.token, httponly=True, samesite="strict")
             return answer
         if other:
-            return _refused("this server answers to its own page alone")
+            return _refused("this server accepts only requests from its own page")
         if not self._is_token(request.cookies.get(cookie)):
-            return _refused(
-                "this page is open to those alone who have its address with the token, as the terminal shows it"
-            )
+            return _refused("open this page at the address with the token, which the terminal shows")
         return None
 
     def _is_token(self, given: str | None) -> bool:

@@ -75,11 +75,11 @@ def _trees(asked: RequestFields) -> list[Tree]:
     if not lines:
         raise ValueError("no trees: write one per line")
     if len(lines) > MOST_TREES:
-        raise ValueError(f"{len(lines)} trees; the page shows up to {MOST_TREES}")
+        raise ValueError(f"found {len(lines)} trees; the page shows up to {MOST_TREES}")
     trees = [unfold_tree(tree) for tree in _read(lines)]
     nodes = sum(tree.size for tree in trees)
     if nodes > MOST_NODES:
-        raise ValueError(f"{nodes:,} nodes; the page shows up to {MOST_NODES:,}")
+        raise ValueError(f"the trees have {nodes:,} nodes; the page shows up to {MOST_NODES:,}")
     return trees
 
 

@@ -82,7 +82,7 @@ class _Turns:
 
     async def __aenter__(self) -> None:
         if self._waiting >= MOST_WAITING:
-            raise TurnedAwayError(f"{MOST_WAITING} requests are waiting already; try again in a moment")
+            raise TurnedAwayError(f"{MOST_WAITING} requests are already waiting; try again in a moment")
         self._waiting += 1
         try:
             async with asyncio.timeout(self.seconds):
@@ -252,7 +252,9 @@ class JudgingProcesses(_Turns):
         except TimeoutError:
             raise TurnedAwayError(_too_long(self.seconds)) from None
         if not line:
-            raise TurnedAwayError("a process that judges ended, probably for lack of memory; try a smaller equation")
+            raise TurnedAwayError(
+                "the process that checks equations ended, probably for lack of memory; try a smaller equation"
+            )
         kind, what = json.loads(line)
         return kind, what
 
@@ -269,7 +271,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _too_long(seconds: float) -> str:
-    return f"it took more than {seconds:g} s; a smaller request takes less"
+    return f"stopped after {seconds:g} s; try a smaller request"
 
 
 def _sending(work: Stream, send: Callable[[dict[str, Any] | None], None], stop: Stop) -> None:

@@ -68,9 +68,12 @@ class EquationsRoom:
         """The shipped fillers of the one blank by a model's score."""
         ranked, typed = asked.one_of("model", self._lists), read_question_of(asked)
         if len(typed.blanks) != 1:
-            raise ValueError("the list is for one blank; the search fills several")
+            raise ValueError("the list takes one blank; use the search for several blanks")
         if (deep := len(find_blank(typed.equation).steps)) > MAX_BLANK_DEPTH:
-            raise ValueError(f"the blank is {deep} nodes below its side's root; the page ranks up to {MAX_BLANK_DEPTH}")
+            raise ValueError(
+                f"the blank is {deep} nodes below the root of its side; the page ranks blanks up to {MAX_BLANK_DEPTH} "
+                "nodes below"
+            )
         start = time.monotonic()
         with kernels("off"):
             [found] = ranked.rank([typed.equation], TOP)

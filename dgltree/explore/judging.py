@@ -70,7 +70,7 @@ def judge_fillers(asked: RequestFields, send: Send) -> None:
     fillers = [read_filler(text, typed) for text in asked.texts("fillers", TOP, MAX_EQUATION_LENGTH)]
     judge, clock = Judge(), Clock(JUDGED_SECONDS)
     verdicts = [clock.in_time(partial(judge.verdict, typed.equation.fill(filler))) for filler in fillers]
-    not_judged = undecided("not judged for lack of time", Doubt.NO_TIME)
+    not_judged = undecided("not checked for lack of time", Doubt.NO_TIME)
     send({"verdicts": [_verdict(verdict or not_judged) for verdict in verdicts]})
 
 

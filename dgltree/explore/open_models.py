@@ -89,12 +89,12 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
         if name != DEFAULT:
             _open(name, trees, opened)
     if trees is not None and not opened.own_trees:
-        raise ValueError(f"{trees}: trees are looked at by a model of theirs; name the folder that 'dgltree fit' wrote")
+        raise ValueError(f"{trees}: also name the folder that 'dgltree fit' wrote, because its model reads the trees")
     unread = {name: own.unread for name, own in opened.own_trees.items() if own.unread}
     if unread and len(unread) == len(opened.own_trees):
-        raise ValueError(f"{next(iter(unread.values()))}; --trees is read as the file that the model was trained on")
+        raise ValueError(f"{next(iter(unread.values()))}; give --trees in the format of the training file")
     for name, reason in unread.items():
-        warnings.warn(f"{name} is shown without trees, because it cannot read them: {reason}", stacklevel=2)
+        warnings.warn(f"{name} is shown without trees, because it cannot read the file: {reason}", stacklevel=2)
     return opened
 
 
@@ -128,8 +128,8 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
         opened.sequences[_free(name, opened.sequences)] = model
     elif not Path(name).is_dir():
         raise ValueError(
-            f"{name}: the page shows models of equations, networks that find trees in sequences, the Neural Data "
-            "Router, and folders of fit"
+            f"{name}: give a model of equations, an encoder that induces trees, a Neural Data Router, or a folder of "
+            "fit"
         )
 
 

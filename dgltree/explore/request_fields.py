@@ -18,23 +18,23 @@ class RequestFields:
         """A text of at most so many characters."""
         found = self._fields.get(name)
         if not isinstance(found, str):
-            raise ValueError(f"{name} is missing; it is a text")
+            raise ValueError(f"{name} is missing; it must be a string")
         if len(found) > longest:
-            raise ValueError(f"{len(found):,} characters; the page takes up to {longest:,}")
+            raise ValueError(f"found {len(found):,} characters; the page takes up to {longest:,}")
         return found
 
     def texts(self, name: str, most: int, longest: int) -> list[str]:
         """At most so many texts of at most so many characters each."""
         found = self._fields.get(name)
         if not isinstance(found, list) or len(found) > most or not all(isinstance(one, str) for one in found):
-            raise ValueError(f"{name} is not a list of up to {most} texts")
+            raise ValueError(f"{name} is not a list of up to {most} strings")
         return [RequestFields({name: one}).text(name, longest) for one in found]
 
     def flag(self, name: str) -> bool:
         """Yes or no; no if the field is missing."""
         found = self._fields.get(name, False)
         if not isinstance(found, bool):
-            raise ValueError(f"{name} is true or false")
+            raise ValueError(f"{name} must be true or false")
         return found
 
     def whole(self, name: str, lowest: int, highest: int) -> int:

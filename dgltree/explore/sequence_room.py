@@ -53,7 +53,10 @@ def _related(left: Tree, right: Tree) -> dict[str, Any] | None:
     pair = tables.of(left), tables.of(right)
     for name, table in zip(("first", "second"), pair, strict=True):
         if table in (0, tables.always):
-            note = f"the {name} formula {'always' if table else 'never'} holds; of such the network has learnt nothing"
+            note = (
+                f"the {name} formula {'always' if table else 'never'} holds; the network was not trained on such "
+                "formulas"
+            )
             return {"by": "truth table", "answer": None, "note": note}
     return {"by": "truth table", "answer": tables.relation(*pair), "note": ""}
 
@@ -145,7 +148,7 @@ def _read(text: str, model: TreeModel) -> tuple[Tree, bool]:
     assert isinstance(encoder, SequenceEncoder)
     tree, bare = _tree(text, model, encoder.order == "leaves")
     if tree.size > MOST_WORDS:
-        raise ValueError(f"{tree.size} words and brackets; the page shows up to {MOST_WORDS}")
+        raise ValueError(f"found {tree.size} words and brackets; the page shows up to {MOST_WORDS}")
     return unfold_tree(tree), bare
 
 
@@ -165,7 +168,7 @@ def _tree(text: str, model: TreeModel, leaves: bool) -> tuple[Tree, bool]:
         return read_unlabelled(bracketed(words)), False
     if leaves:
         return right_branching(words), True
-    raise ValueError("this model reads brackets, too: write them, as in ( a ( b c ) )")
+    raise ValueError("this model also reads brackets: write them, as in ( a ( b c ) )")
 
 
 def _looked_at(given: Tree, bare: bool, words: list[str], parse: Parse, row: int, whole: Tree) -> dict[str, Any]:
@@ -210,7 +213,7 @@ def _drawn(parse: Parse, row: int, words: int) -> dict[str, Any]:
             pairs = zip(orders, _hundredths(parse.weights[row, there]), strict=True)
             drawn = {"beams": [{"order": order, "weight": weight} for order, weight in pairs]}
         case _:
-            raise TypeError(f"the page draws no {type(parse).__name__}")
+            raise TypeError(f"the page cannot draw {type(parse).__name__}")
     return {"kind": parse.kind, **drawn}
 
 

@@ -50,7 +50,7 @@ def unfold_tree(tree: Tree) -> Tree:
     Raises ``ValueError`` for more than can be drawn.
     """
     if tree.size > MOST_NODES:
-        raise ValueError(f"{tree.size:,} nodes; the page draws up to {MOST_NODES:,}")
+        raise ValueError(f"the tree has {tree.size:,} nodes; the page draws up to {MOST_NODES:,}")
     built: list[Tree] = []
     for node in reversed(list(tree.preorder())):
         built.append(node.replace(children=[built.pop() for _ in node.children]))

@@ -263,7 +263,7 @@ def read_card(folder: Path) -> dict[str, Any] | None:
     try:
         card: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
-        raise ValueError(f"{file}: damaged; fit writes it again once {CARD} is deleted") from None
+        raise ValueError(f"{file}: damaged; delete {CARD} and run fit again") from None
     return card
 
 
@@ -338,7 +338,7 @@ class OwnTreesRoom:
         """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
         answered, method = self._of(asked), asked.one_of("method", {name: name for name in MAPPED})
         if answered.trained.each == 2:
-            raise ValueError("a model of pairs compares two trees itself; there is no map of single trees")
+            raise ValueError("a model of pairs compares two trees, so there is no map of single trees")
         count = min(MAPPED[method], len(answered.data))
         chosen = np.linspace(0, len(answered.data) - 1, count).round().astype(int)
         vectors = answered.vectors[torch.from_numpy(chosen)]
@@ -360,7 +360,7 @@ class OwnTreesRoom:
         asked.one_of("model", self.models)
         name = asked.text("model", 1000)
         if name not in self._answered:
-            raise ValueError("no trees to look at: start the page with --trees FILE")
+            raise ValueError("there are no trees: start the page with --trees FILE")
         return self._answered[name]
 
 

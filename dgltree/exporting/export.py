@@ -108,7 +108,9 @@ def export(
     assert isinstance(encoder, TreeEncoder)
     cell, folder = encoder.cell, Path(path)
     if (folder / WEIGHTS).exists():
-        raise ValueError(f"{folder} is the folder of a model, whose reading.json would be replaced: give another one")
+        raise ValueError(
+            f"{folder} is the folder of a model, whose reading.json would be replaced: give another folder"
+        )
     from dgltree.exporting.assembly import Assembly
     from dgltree.exporting.pieces import pieces_of, trace
 
@@ -137,22 +139,29 @@ def _left_out(model: Any) -> str | None:
 def _check(model: Any, encoder: Any, network_only: bool) -> None:
     """``ValueError`` for a model that has no graph, or whose graph would answer differently."""
     if not isinstance(encoder, TreeEncoder):
-        raise ValueError(f"a {type(encoder).__name__} cannot be exported; a TreeEncoder can, and a model with one")
+        raise ValueError(
+            f"a {type(encoder).__name__} cannot be exported; give a TreeEncoder or a model with a TreeEncoder"
+        )
     if isinstance(model, TrainedModel):
         left_out = _left_out(model)
         if left_out is not None and not network_only:
             raise ValueError(
-                f"its answers are {left_out}, which counts what occurs in a tree and has no graph: fit with "
-                "--no-baseline (baseline=False), or export the rest by --network-only (network_only=True)"
+                f"its predictions are {left_out}; the baseline cannot be exported: fit with --no-baseline "
+                "(baseline=False), or export only the network with --network-only (network_only=True)"
             )
         if model.features is not None:
-            raise ValueError(f"it reads columns next to the trees, {', '.join(model.features.names)}: no graph does")
+            raise ValueError(
+                f"the model reads columns next to the trees, {', '.join(model.features.names)}, which an exported "
+                "graph cannot read"
+            )
     if encoder.rounds:
         raise ValueError(
-            f"a graph is of one pass up the trees, and this encoder makes {len(encoder.cells)}: only rounds=1 has one"
+            f"an exported graph makes one upward pass, but this encoder makes {len(encoder.cells)}; use rounds=1"
         )
     if encoder.pool is not None:
-        raise ValueError("a graph gives the vectors of roots, and this encoder pools those of all nodes")
+        raise ValueError(
+            "an exported graph returns the vectors of roots, but this encoder pools the vectors of all nodes"
+        )
     cell = encoder.cell
     parameter = cell.first_weight
     if parameter.device.type != "cpu":
@@ -161,11 +170,11 @@ def _check(model: Any, encoder: Any, network_only: bool) -> None:
         raise ValueError(f"its weights are {parameter.dtype}; they must be float32 or float64")
     changed = [*cell.called_maps(), *(["cell"] if hooks_of(cell) else [])]
     if changed:
-        raise ValueError(f"{changed[0]} has hooks or a forward of its own, which no graph runs: remove them")
+        raise ValueError(f"{changed[0]} has hooks or its own forward, which an exported graph cannot run: remove these")
     if type(cell).leaf_states is not Cell.leaf_states:
         raise ValueError(
-            f"{type(cell).__name__} computes leaf states by its own leaf_states, which reads a batch: override "
-            "embedded_leaves or leaf_gates instead"
+            f"{type(cell).__name__} overrides leaf_states, which reads a batch: override embedded_leaves or "
+            "leaf_gates instead"
         )
 
 

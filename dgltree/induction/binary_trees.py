@@ -157,7 +157,7 @@ def without_tokens(tree: Tree, dropped: Collection[str]) -> Tree:
     rest = tree.fold(keep)
     if rest is None:
         tokens = ", ".join(map(repr, sorted(dropped)))
-        raise ValueError(f"no token but {tokens} in the tree; nothing is left of it")
+        raise ValueError(f"the tree has no token except {tokens}, so nothing is left")
     return rest
 
 
@@ -212,7 +212,8 @@ def _check(
     is_empty = 0 in values.shape[1:]
     if is_empty or not is_one_per_token or not values.is_floating_point():
         raise ValueError(
-            f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it must be {shape}, floating"
+            f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it must be {shape}, "
+            "floating-point"
         )
     wrong = torch.nonzero(~values.isfinite())
     if len(wrong):

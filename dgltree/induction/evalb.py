@@ -96,7 +96,7 @@ def read_parameters(text: str) -> Parameters:
         expected = 2 if is_pair else 1
         if len(values) != expected:
             given = " ".join(values)
-            raise ValueError(f"line {number}: {name} has {len(values)} values, {given!r}; it takes {expected}")
+            raise ValueError(f"line {number}: {name} has {len(values)} values, {given!r}; give {expected}")
         if name in _LISTS:
             entry = tuple(values) if is_pair else values[0]
             option = _LISTS[name]
@@ -198,9 +198,9 @@ def mismatch(
     """The first difference of the words, as a text; empty if there is none."""
     for number, (gold_word, test_word) in enumerate(zip(gold, test, strict=False), 1):
         if not parameters.same_word(gold_word, test_word):
-            return f"word {number} is {gold_word!r} in gold and {test_word!r} in test"
+            return f"word {number} is {gold_word!r} in gold but {test_word!r} in test"
     if len(gold) != len(test):
-        return f"gold has {len(gold)} words and test has {len(test)}"
+        return f"gold has {len(gold)} words, but test has {len(test)}"
     return ""
 
 
@@ -383,9 +383,9 @@ def score(
     errors = 0
     for number, (gold_forest, test_forest) in enumerate(zip_longest(gold, test), 1):
         if test_forest is None:
-            raise ValueError(f"sentence {number} is in gold and not in test; both must have the same sentences")
+            raise ValueError(f"sentence {number} is in gold but not in test; both must have the same sentences")
         if gold_forest is None:
-            raise ValueError(f"sentence {number} is in test and not in gold; both must have the same sentences")
+            raise ValueError(f"sentence {number} is in test but not in gold; both must have the same sentences")
         sentence = score_sentence(gold_forest, test_forest, parameters)
         sentences.append(sentence)
         errors += sentence.status == Status.ERROR

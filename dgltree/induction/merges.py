@@ -198,8 +198,8 @@ def _check(order: Tensor, lengths: Tensor) -> None:
     has_whole_numbers = order.dtype in WHOLE and lengths.dtype in WHOLE
     if not has_shapes or not has_whole_numbers:
         raise ValueError(
-            f"merges are {tuple(order.shape)} {order.dtype} for lengths {tuple(lengths.shape)} {lengths.dtype}; "
-            "they are (B, T - 1) and (B,), int64"
+            f"merges are {tuple(order.shape)} {order.dtype} and lengths are {tuple(lengths.shape)} {lengths.dtype}; "
+            "the shapes must be (B, T - 1) and (B,), int64"
         )
     if not len(order):
         raise ValueError("a batch without sentences has no trees: give at least one sentence")
@@ -218,6 +218,6 @@ def _check(order: Tensor, lengths: Tensor) -> None:
         row = int(wrong[0])
         length = int(lengths[row])
         raise ValueError(
-            f"sequence {row} has {length} words, and the merges {order[row].tolist()}; they close each of "
-            f"the gaps 0 to {length - 2} once, then {CLOSED}"
+            f"sequence {row} has {length} words, but the merges {order[row].tolist()}; merges must close each of the "
+            f"gaps 0 to {length - 2} once, then repeat {CLOSED}"
         )

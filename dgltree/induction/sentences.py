@@ -44,7 +44,7 @@ def score_sentences(given: Sequence[Tree], found: Sequence[Tree]) -> Parsing:
     Raises ``ValueError`` for no sentence, and as :func:`dgltree.induction.evalb.score` does for other words.
     """
     if not given:
-        raise ValueError("no sentence to score; give at least one")
+        raise ValueError("no sentences to score; give at least one")
     corpus = score([without_tokens(tree, ()) for tree in given], found, UNLABELLED)
     scores = []
     counts: Counter[str] = Counter()

@@ -139,14 +139,14 @@ class Autoencoder(nn.Module):
     ) -> None:
         super().__init__()
         if up.vocabulary != down.vocabulary or up.hidden_size != down.hidden_size:
-            raise ValueError("up and down must be cells of one vocabulary and one hidden_size")
+            raise ValueError("up and down must be cells with the same vocabulary and hidden_size")
         if down.reads_up:
             raise ValueError(
                 f"down is a {type(down).__name__} that reads the upward states of nodes, which it is to reconstruct: "
                 "use reads_up=False, or another cell"
             )
         if everywhere and not entangled:
-            raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
+            raise ValueError("everywhere=True joins equal pairs into one node, which needs entangled=True")
         check_choice("loss", loss, get_args(Loss))
         check_choice("places", places, get_args(Places))
         self.up = up
@@ -166,7 +166,7 @@ class Autoencoder(nn.Module):
     def trees(self, batch: TreeBatch) -> Swept:
         """Run both passes over given trees."""
         if self.places != "sides":
-            raise ValueError("places='numbers' is for trees that are found; use 'sides' for given ones")
+            raise ValueError("places='numbers' is for induced trees; use 'sides' for given trees")
         graph = batch
         node = torch.arange(batch.num_nodes, device=batch.device)
         if self.entangled:

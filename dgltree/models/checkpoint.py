@@ -37,11 +37,11 @@ UNBOUND = ("max_length",)
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """The dtypes that weights may have."""
 PARTS: dict[str, tuple[type, str]] = {
-    "part": (str, "a text"),
-    "cell": (str, "a text"),
-    "encoder": (str, "a text"),
+    "part": (str, "a string"),
+    "cell": (str, "a string"),
+    "encoder": (str, "a string"),
     "options": (dict, "an object"),
-    "readout": (str, "a text"),
+    "readout": (str, "a string"),
     "readout_options": (dict, "an object"),
     "classes": (list, "a list"),
     "vocabulary": (dict, "an object"),
@@ -96,7 +96,7 @@ def save(model: Saved, path: str | Path) -> None:
         header = {"part": "encoder", **_encoder_header(model)}
         vocabulary = model.vocabulary
     else:
-        raise ValueError(f"a {type(model).__name__} cannot be saved; a model, an encoder or a cell of dgltree can")
+        raise ValueError(f"a {type(model).__name__} cannot be saved; give a model, an encoder or a cell of dgltree")
     write(path, model, {**header, "vocabulary": vocabulary.to_json()})
 
 
@@ -123,9 +123,7 @@ def load_model(path: str | Path, device: str | torch.device = "cpu") -> TreeMode
     """Read a whole model as :func:`load`. Raises ``ValueError`` for a file with an encoder or a cell alone."""
     model = load(path, device)
     if not isinstance(model, TreeModel):
-        raise ValueError(
-            f"{path}: a {type(model).__name__} without a readout, which is not a model; dgltree.load reads it"
-        )
+        raise ValueError(f"{path}: a {type(model).__name__} without a readout, which is not a model; use dgltree.load")
     return model
 
 
@@ -145,7 +143,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
     """
     with reading(path) as (header, tensors):
         if "language_model" in header:
-            raise ValueError("a language model; dgltree.models.load_language_model reads it")
+            raise ValueError("a language model; use dgltree.models.load_language_model")
         kind = "cell"
         classes: Mapping[str, type] = CELLS
         if "encoder" in header:
@@ -206,9 +204,9 @@ def check_classes(classes: Any) -> None:
     names = set()
     for name in classes:
         if not isinstance(name, str):
-            raise ValueError(f"a class is named {_brief(name)}; a name must be a text")
+            raise ValueError(f"a class is named {_brief(name)}; a name must be a string")
         if name in names:
-            raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
+            raise ValueError(f"two classes are named {_brief(name)}; give each class a different name")
         names.add(name)
 
 
@@ -237,17 +235,18 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
             most = len(tensors) if name in ("num_layers", "rounds") else weights
             if value > most:
                 raise ValueError(
-                    f"its header declares {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}"
+                    f"its header declares {name} {value:,}, but the file has only {len(tensors)} tensors with "
+                    f"{weights:,} weights"
                 )
     cell = CELLS.get(header.get("cell", ""))
     if cell is not None and not cell.any_arity:
         children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
         if children > weights:
-            raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
+            raise ValueError(f"its functions have {children:,} children, but the file has only {weights:,} weights")
     classes = header.get("classes", ())
     count = header.get("readout_options", {}).get("classes")
     if classes and len(classes) != count:
-        raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")
+        raise ValueError(f"its header names {len(classes)} classes, but its readout has {count}")
 
 
 def check_weights(tensors: Mapping[str, Tensor]) -> None:
@@ -294,11 +293,14 @@ def _check_known(
     if part is None:
         readout = header["readout"]
         if not is_known or readout not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {readout!r} readout, unknown to this release{own}")
+            raise ValueError(
+                f"the file contains a {header[kind]!r} {kind} with a {readout!r} readout, which this release cannot "
+                f"read{own}"
+            )
     elif part not in ("encoder", kind):
-        raise ValueError(f"a part of a model called {part!r}, unknown to this release")
+        raise ValueError(f"the file contains a part called {part!r}, which this release cannot read")
     elif not is_known:
-        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release{own}")
+        raise ValueError(f"the file contains a {header[kind]!r} {kind}, which this release cannot read{own}")
 
 
 def _build(header: dict[str, Any], kind: str) -> Saved:
@@ -367,7 +369,7 @@ def _read(path: Path) -> Contents:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
     except SafetensorError as error:
-        raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
+        raise ValueError(f"{path}: an incomplete safetensors file ({error})") from None
     if HEADER not in metadata:
         raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved")
     try:
@@ -398,7 +400,7 @@ def _encoder_header(encoder: Encoder) -> dict[str, Any]:
                 f"{encoder.name} is not in dgltree.encoders.SEQUENCE_ENCODERS; register it to save and load it"
             )
         return {"encoder": encoder.name, "options": encoder.config}
-    raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
+    raise ValueError(f"a {type(encoder).__name__} cannot be saved; give a TreeEncoder or a SequenceEncoder")
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -406,7 +408,7 @@ def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
     a name."""
     for option, value in options.items():
         if isinstance(value, DownwardCell):
-            raise ValueError(f"{option} is a {type(value).__name__}, given as an object: context='down' can be saved")
+            raise ValueError(f"{option} is a {type(value).__name__} object, which cannot be saved; use context='down'")
         if isinstance(value, Aggregation):
             raise ValueError(
                 f"{option} is a {type(value).__name__}, which is not in dgltree.cells.AGGREGATIONS; register it to "
@@ -432,7 +434,7 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
     names = ["EquationReadout"]
     names += [readout.__name__ for readout, _ in READOUTS.values()]
     registered = ", ".join(names)
-    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {registered} can")
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; give one of {registered}")
 
 
 def _brief(value: Any) -> str:

@@ -45,7 +45,7 @@ class LabelScale:
 
     def __post_init__(self) -> None:
         if not self._is_valid():
-            raise ValueError(f"not a scale of numbers: {self.name!r} with {self.values!r:.60}")
+            raise ValueError(f"the label scale {self.name!r} does not allow the values {self.values!r:.60}")
         if self.name == "none":
             return
         if self.name == "rank":
@@ -82,7 +82,7 @@ class LabelScale:
         highest = float(labels.max())
         if name == "log":
             if lowest <= 0:
-                raise ValueError(f"the scale log needs labels above 0; the lowest is {lowest:g}")
+                raise ValueError(f"the scale log needs labels above 0, but the lowest is {lowest:g}")
             return cls(name, (lowest, highest))
         if name == "asinh":
             median = float(labels.median())

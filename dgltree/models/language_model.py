@@ -59,7 +59,7 @@ class LanguageModel(nn.Module):
         if layers not in LAYERS:
             raise ValueError(f"the layers are {layers!r}; they must be one of {', '.join(LAYERS)}")
         if not vocabulary.knows_token(END):
-            raise ValueError(f"the vocabulary has no {END}, which ends sentences")
+            raise ValueError(f"the vocabulary lacks {END}, the end of a sentence")
         check_dropout(word_dropout)
         check_size("the number of layers", len(sizes))
         dropouts = {
@@ -81,7 +81,7 @@ class LanguageModel(nn.Module):
         if not tied:
             self.config["tied"] = False
         width = sizes[-1]
-        check_size("the last of the sizes", width)
+        check_size("the last size", width)
         self.embedding = nn.Embedding(len(vocabulary.tokens), width)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         self.bias = nn.Parameter(torch.zeros(len(vocabulary.tokens)))
@@ -157,7 +157,7 @@ class LanguageModel(nn.Module):
         Each is read alone. Raises ``ValueError`` for layers that have none, and as :meth:`ids` does.
         """
         if not isinstance(self.layers, ONLSTM):
-            raise ValueError(f"the layers are {self.config['layers']!r}, which have no distances; on_lstm has")
+            raise ValueError(f"the layers are {self.config['layers']!r}, which compute no distances; use on_lstm")
         distances = [torch.empty(0)] * len(sentences)
         for rows, ids, lengths in self._batches(sentences):
             padded = self(ids, padding_mask(ids, lengths)).d.cpu()
@@ -191,11 +191,11 @@ def load_language_model(path: str | Path) -> LanguageModel:
     """Read a model that :func:`save_language_model` wrote, in evaluation mode, on the CPU. Errors as of ``load``."""
     with reading(path) as (header, tensors):
         if "language_model" not in header:
-            raise ValueError("a model of trees, not a language model; dgltree.load reads it")
+            raise ValueError("a model of trees, not a language model; use dgltree.load")
         config = header["language_model"]
         layers = len(config["sizes"])
         if layers > len(tensors):
-            raise ValueError(f"its header has {layers} layers, and it has {len(tensors)} tensors")
+            raise ValueError(f"its header declares {layers} layers, but the file has only {len(tensors)} tensors")
         vocabulary = Vocabulary.from_json(header["vocabulary"])
         with torch.device("meta"), WithoutInitialization():
             model = LanguageModel(vocabulary, **config)

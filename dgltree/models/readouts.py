@@ -198,7 +198,7 @@ class NumberReadout(Readout):
         self.centre: tuple[float, float] | None = None
         if centre is not None:
             if len(centre) != 2 or not all(map(math.isfinite, centre)):
-                raise ValueError(f"centre is {centre!r:.60}; it must be a mean and a deviation")
+                raise ValueError(f"centre is {centre!r:.60}; it must be a mean and a standard deviation")
             self.rescale(*centre)
         self.scaled(LabelScale.from_json(scale))
         self.linear1 = nn.Linear(size, size)

@@ -88,7 +88,7 @@ class TreeModel(nn.Module):
             examples = len(features)
             if len(states) != self.each * examples:
                 raise ValueError(
-                    f"features of {examples} examples are for {self.each * examples} states; found {len(states)}"
+                    f"features of {examples} examples need {self.each * examples} states; found {len(states)} states"
                 )
             features = features.to(states.dtype).repeat_interleave(self.each, 0)
             states = torch.cat([states, features], -1)
@@ -107,7 +107,9 @@ class PairModel(TreeModel):
         """Logits of the states of roots 2i and 2i + 1."""
         count = len(states)
         if count % 2:
-            raise ValueError(f"{count} trees are not pairs; give the two trees of each pair one after the other")
+            raise ValueError(
+                f"{count} trees cannot be divided into pairs; give the two trees of each pair one after the other"
+            )
         return self.readout(states[::2], states[1::2])
 
 
@@ -123,10 +125,14 @@ class EquationModel(PairModel):
     def cell(self) -> Cell:
         """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none, or several."""
         if not isinstance(self.encoder, TreeEncoder):
-            raise ValueError(f"this model has a {type(self.encoder).__name__} and no cell; a TreeEncoder has one")
+            raise ValueError(
+                f"this model has a {type(self.encoder).__name__}, which has no cell; use a model with a TreeEncoder"
+            )
         if self.encoder.rounds:
             count = len(self.encoder.cells)
-            raise ValueError(f"this model has {count} cells, one a round; what ranks by a cell needs rounds=1")
+            raise ValueError(
+                f"this model has {count} cells, one per round, but ranking needs a single cell; use rounds=1"
+            )
         return self.encoder.cell
 
 

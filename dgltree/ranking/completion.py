@@ -130,7 +130,7 @@ class ListGuesser(Guesser):
             from dgltree.ranking.filler_list import FillerList, readable
             from dgltree.ranking.pretrained_files import shipped_fillers
         except (ImportError, MemoryError) as error:
-            warnings.warn(f"no network guesses fillers, because torch cannot be loaded: {error}", stacklevel=2)
+            warnings.warn(f"no network proposes fillers, because torch cannot be loaded: {error}", stacklevel=2)
             return None
 
         network = _open(self.model)

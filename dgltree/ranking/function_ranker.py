@@ -119,6 +119,6 @@ class FunctionRanker(FillerRanker):
             scores = self.readout(left_fields, right_fields)
         if scores.shape != (len(filled),):
             raise ValueError(
-                f"readout returned {tuple(scores.shape)} for {len(filled)} pairs of roots; give one for each"
+                f"readout returned {tuple(scores.shape)} for {len(filled)} pairs of roots; return one score per pair"
             )
         return scores

@@ -126,7 +126,7 @@ class ReadTensors:
         expected = tuple(found if size is None else size for found, size in zip(sizes, shape, strict=False))
         if len(sizes) != len(shape) or sizes != expected or 0 in sizes or not tensor.is_floating_point():
             wanted = ", ".join("any" if size is None else str(size) for size in shape)
-            raise self._refused(f"{name} is {sizes} {tensor.dtype}; it must be ({wanted}), floating")
+            raise self._refused(f"{name} is {sizes} {tensor.dtype}; it must be ({wanted}), floating-point")
         self.unread.discard(name)
         return tensor
 
@@ -165,8 +165,8 @@ def load_published(path: str | Path) -> EquationModel:
         if others:
             first += f" and {len(others)} others"
         raise ValueError(
-            f"{path}: a {type(model.cell).__name__} has no slot for {first}, "
-            "and without them it would compute something else"
+            f"{path}: a {type(model.cell).__name__} has no use for {first}, and would compute something else without "
+            "these weights"
         )
     return model
 

@@ -58,7 +58,10 @@ class Names:
         to_model = {name: name for name in names if name in model_names}
         new = [name for name in names if name not in to_model]
         if len(new) > len(free):
-            raise Refusal(f"{len(names)} variables ({', '.join(names)}); this model knows {len(model_names)} at once")
+            raise Refusal(
+                f"the equation has {len(names)} variables ({', '.join(names)}); this model reads at most "
+                f"{len(model_names)}"
+            )
         to_model.update(zip(new, free, strict=False))
         self.vocabulary = vocabulary
         self.to_model = to_model
@@ -276,7 +279,7 @@ class Ranker(FillerRanker):
 
     def _scores(self, names: Names, equations: Sequence[Equation]) -> Iterator[tuple[list[int], Tensor]]:
         if hooks_of(self.model.cell):
-            raise Refusal("the cell has hooks, which ranking would not run, because it computes only paths")
+            raise Refusal("the cell has hooks, which ranking cannot run; remove these hooks")
         return score_blocks(self.model, equations, self._states_for(names), self.memory_bytes)
 
     def _states_for(self, names: Names) -> FillerStates:
@@ -311,7 +314,7 @@ def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
     for i, filler in enumerate(fillers):
         for node in spell(filler, vocabulary).distinct():
             if node == BLANK:
-                raise Refusal(f"filler {i + 1} has a blank itself")
+                raise Refusal(f"filler {i + 1} contains a blank")
             try:
                 vocabulary.function_id(node.function, len(node.children))
                 if node.token is not None and node.function != VARIABLE:
@@ -373,7 +376,7 @@ def probabilities(
             encoded = []
             for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
                 if count_blanks(equation):
-                    raise Refusal(f"equation {number} has a blank: complete it, or fill it in")
+                    raise Refusal(f"equation {number} has a blank: complete the equation, or fill in the blank")
                 encoded.append(_encode(equation, Names(equation, vocabulary)))
             flat = batch(encoded, vocabulary).to(device)
             block_logits = model(flat, share=True)

@@ -82,7 +82,7 @@ class _Form(NamedTuple):
         # The reader has the last word: a literal "-LRB-", say, would come back as "(".
         if not well_formed or self.read(label, (), word).fields != node.fields:
             at = f"{node.replace(children=())} with {len(node.children)} children"
-            raise ValueError(f"{at} cannot be written as {self.name}; this form has {self.sayable}")
+            raise ValueError(f"{at} cannot be written as {self.name}; this form allows {self.sayable}")
         return label, word
 
 
@@ -186,7 +186,7 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
     def close(bracket: _Bracket) -> Tree:
         if not bracket.children and bracket.word is None:
             found = f"nothing after the label {bracket.label!r}" if bracket.label else "empty brackets"
-            raise error(bracket.start, found, "a word or further brackets inside")
+            raise error(bracket.start, found, "a word or more brackets inside")
         if bracket.label or not form.labelled:
             return form.read(bracket.label, tuple(bracket.children), bracket.word)
         if len(bracket.children) > 1:
@@ -203,7 +203,7 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
             if form.labels and label not in form.labels:
                 raise error(start, f"the label {label!r}", f"one of {', '.join(form.labels)}")
             if top and form.labelled and not label:
-                raise error(start, "brackets without a label inside of a tree", "a label after '('")
+                raise error(start, "brackets without a label inside a tree", "a label after '('")
             stack.append(_Bracket(start, label))
             continue
         if word is None:

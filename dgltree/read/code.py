@@ -150,7 +150,7 @@ def _nodes(source: str, language: str) -> tuple[list[Any], list[int]]:
     try:
         data = source.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"found {source[error.start]!r}; expected text that UTF-8 has") from None
+        raise ValueError(f"found {source[error.start]!r}; expected text that UTF-8 can encode") from None
     parsed = _parser(language).parse(data)
     if not any("comment" not in node.type for node in parsed.root_node.children):
         raise ValueError(f"found no code; expected {language} source")

@@ -128,7 +128,7 @@ def _from_the_root(words: list[_Word], heads: list[int]) -> list[int]:
         cycle = _cycle(heads, min(set(range(1, len(words) + 1)) - set(order)))
         where = f"line {words[cycle[0] - 1].line}"
         raise ValueError(
-            f"{where}: the heads of {_named(words, cycle)} form a cycle; expected them to lead to the root"
+            f"{where}: the heads of {_named(words, cycle)} form a cycle; expected heads that lead to the root"
         )
     return order
 

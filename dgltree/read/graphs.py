@@ -58,7 +58,7 @@ def from_networkx(graph: "DiGraph") -> Tree:
         raise ValueError(f"node {node!r} is on a cycle; expected edges from parents to children only") from None
     roots = [node for node, parents in graph.in_degree() if not parents]
     if len(roots) > 1:
-        raise ValueError(f"nodes {', '.join(map(repr, roots))} have no parents; expected one root")
+        raise ValueError(f"nodes {', '.join(map(repr, roots))} have no parents; expected a single root")
     trees: dict[Hashable, Tree] = {}
     for node in reversed(order):
         fields = {name: graph.nodes[node].get(name) for name in _FIELDS}
@@ -110,7 +110,7 @@ def read_node_link(text: str) -> Tree:
     for node in list(graph)[len(nodes) :]:
         raise ValueError(f"an edge names node {node!r}; expected a node that 'nodes' lists")
     if len(graph) < len(nodes):
-        raise ValueError(f"'nodes' has {len(nodes)} items with {len(graph)} ids; expected an id of its own for each")
+        raise ValueError(f"'nodes' has {len(nodes)} items with {len(graph)} ids; expected a different id for each item")
     if graph.number_of_edges() < len(edges):
         raise ValueError(
             f'only {graph.number_of_edges()} of the {len(edges)} edges differ; expected each once, or \'"multigraph": '
@@ -130,11 +130,11 @@ def _node_link_data(data: Any) -> dict[str, Any]:
     These slots count all edges, those of other parents too.
     """
     if not isinstance(data, dict):
-        raise ValueError("found no object; expected one with 'nodes' and 'edges'")
+        raise ValueError("found no object; expected an object with 'nodes' and 'edges'")
     nodes = _objects(data, "nodes", ())
     name = "edges" if "edges" in data else "links"
     if name not in data:
-        raise ValueError("the graph has no 'edges' and no 'links'; expected a list of objects")
+        raise ValueError("the graph has neither 'edges' nor 'links'; expected a list of objects")
     edges = _objects(data, name, ("source", "target"))
     ordered = all(edge.get("slot") is None for edge in edges)
     if ordered:
@@ -169,7 +169,9 @@ def _children(graph: "DiGraph", parent: Hashable) -> list[Hashable]:
     in_slot: dict[Any, Hashable] = {}
     for _, child, slot in graph.out_edges(parent, data="slot"):
         if not isinstance(slot, Integral):
-            raise ValueError(f"the edge from {parent!r} to {child!r} has the slot {slot!r}; expected a position from 0")
+            raise ValueError(
+                f"the edge from {parent!r} to {child!r} has the slot {slot!r}; expected a child index from 0"
+            )
         if slot in in_slot:
             raise ValueError(f"node {parent!r} has two children in slot {slot}: {in_slot[slot]!r} and {child!r}")
         in_slot[slot] = child
@@ -221,18 +223,18 @@ def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequenc
     functions, tokens = _column(columns, NAMES, count), _column(columns, TOKENS, count)
     if functions is None:
         there = next((name for name in PREDICTED if name in columns), None)
-        only = f" but {there!r}, which is what is to be predicted" if there else ""
+        only = f" but {there!r}, which is the label to predict" if there else ""
         raise ValueError(f"its nodes have no names{only}; expected one of {', '.join(NAMES)}")
     children = _graph_children(edges, count, slots)
     below = {child for of_node in children for child in of_node}
     roots = [node for node in range(count) if node not in below]
     if len(roots) != 1:
-        raise ValueError(f"{len(roots)} nodes have no parent; expected one, the root")
+        raise ValueError(f"{len(roots)} nodes have no parent; expected a single root")
     order, trees = [roots[0]], dict[int, Tree]()
     for node in order:
         order += children[node]
     if len(order) != count:
-        raise ValueError("some nodes are on a cycle; expected edges from parents to children alone")
+        raise ValueError("some nodes are on a cycle; expected edges from parents to children only")
     for node in reversed(order):
         token = None if tokens is None or tokens[node] == "-1" else tokens[node]  # as dgltree's graphs have it
         trees[node] = Tree(str(functions[node]), [trees[child] for child in children[node]], token)
@@ -261,7 +263,7 @@ def _column(columns: Any, names: Sequence[str], count: int) -> list[str] | None:
             continue
         values = values.tolist() if hasattr(values, "tolist") else list(values)
         if len(values) != count:
-            raise ValueError(f"{name} has {len(values)} values for {count} nodes")
+            raise ValueError(f"{name} has {len(values)} values for {count} nodes; give one value per node")
         return [_name(value, name) for value in values]
     return None
 
@@ -271,10 +273,10 @@ def _name(value: Any, column: str) -> str:
         if len(value) == 1:
             return _name(value[0], column)
         if sorted(value) != [0] * (len(value) - 1) + [1]:
-            raise ValueError(f"{column} has vectors that are not names; give each node a text or a whole number")
+            raise ValueError(f"{column} has vectors that are not names; give each node a string or a whole number")
         value = value.index(1)
     if isinstance(value, float):
         if not value.is_integer():
-            raise ValueError(f"{column} is {value} at a node; give each node a text or a whole number")
+            raise ValueError(f"{column} is {value} at a node; give each node a string or a whole number")
         value = int(value)
     return str(value)

@@ -329,11 +329,11 @@ def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> tuple[int,
     accepted = error.interactive_parser.accepts()
     operand = token is not None and token.type in ("NUMBER", "NAME", "LPAR")
     if found == "=" and start == "expression":
-        message = "unexpected '='; an expression has none, and read_equation reads equations"
+        message = "unexpected '=' in an expression; use read_equation for equations"
     elif found == "=" and "$END" in accepted:
-        message = "unexpected second '='; an equation is left = right"
+        message = "unexpected second '='; write an equation as left = right"
     elif not found and "EQUAL" in accepted:
-        message = "the text ends without '='; an equation is left = right"
+        message = "the text ends without '='; write an equation as left = right"
     elif operand:
         message = f"unexpected {found!r} with no operator before it; write {_joined(text[:offset], found)}"
     else:

@@ -100,7 +100,7 @@ def call_pieces(node: Tree) -> list[TextPiece]:
     if name in CONSTANTS or not is_name(name):
         raise ValueError(f"infix cannot write a function named {name!r}: {node!r}")
     if len(arguments) == 1 and name in ("log", "sqrt"):
-        raise ValueError(f"infix reads {name} with one argument as another tree, so it cannot write {node!r}")
+        raise ValueError(f"infix cannot write {node!r}, because it reads {name} with one argument as another tree")
     if name == "log" and arguments[1:] == (EXP1,):
         arguments = arguments[:1]
     pieces: list[TextPiece] = [f"{name}("]

@@ -70,7 +70,7 @@ def read_fields(text: str, label: str, token: str | None, syntax: bool = False) 
     """
     data = load_json(text, numbers_as_text=True)
     if not isinstance(data, dict) or data.get(label) is None:
-        raise ValueError(f"$: found no object with {label!r}, the name of a node")
+        raise ValueError(f"$: found no object with {label!r}, which names a node")
     rows: list[Row] = []
     stack: list[Part] = [("", data)]
     while stack:
@@ -119,7 +119,7 @@ def _node(key: str, value: Any, label: str, token: str | None, syntax: bool) -> 
         own = _text(only[1], quoted=syntax and only[0] == "value")
     if not isinstance(function, str | None) or isinstance(own, dict | list):
         wrong, what = (label, function) if not isinstance(function, str | None) else (token, own)
-        raise ValueError(f"the {wrong!r} is {type(what).__name__}; expected a text")
+        raise ValueError(f"the {wrong!r} is {type(what).__name__}; expected a string")
     if named and not function:
         raise ValueError(f"the {label!r} is empty; expected the name of a node")
     return str(function) if named else key or "object", None if own is None else _text(own, quoted=False), parts

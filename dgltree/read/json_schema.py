@@ -135,7 +135,7 @@ class PathSchema:
         if not self.kinds or {"category", "text"} <= {*self.kinds}:
             raise ValueError(f"{self.path}: the kind is {EITHER.join(self.kinds)!r}; give one, as in 'object or text'")
         if self.ordered and "list" not in self.kinds:
-            raise ValueError(f"{self.path}: only a list is ordered; this is {EITHER.join(self.kinds)!r}")
+            raise ValueError(f"{self.path}: only a list can be ordered; this is {EITHER.join(self.kinds)!r}")
 
     @property
     def there(self) -> int:
@@ -164,14 +164,14 @@ class PathSchema:
             raise ValueError(f'{path}: found {json.dumps(data):.60}; expected an object such as {{"kind": "number"}}')
         for name in data:
             if name not in FIELDS:
-                raise ValueError(f"{path}: {name!r} is none of a path's fields; {nearest(name, FIELDS)}")
+                raise ValueError(f"{path}: {name!r} is not a field of a path; {nearest(name, FIELDS)}")
         for name in ("ordered", "skip"):
             value = data.get(name, False)
             if not isinstance(value, bool):
                 raise ValueError(f"{path}: {name} is {json.dumps(value):.40}; it must be true or false")
         seen = data.get("seen", {})
         if not isinstance(seen, dict) or not all(type(count) is int for count in seen.values()):
-            raise ValueError(f"{path}: seen is {json.dumps(seen):.60}; expected numbers by type")
+            raise ValueError(f"{path}: seen is {json.dumps(seen):.60}; expected a count for each type")
         return cls(
             path,
             tuple(data["kind"].split(EITHER)),
@@ -216,14 +216,14 @@ class Schema:
             steps = steps_of(each.path)
             parent = ROOT + "".join(steps[:-1])
             if steps and parent not in self.paths:
-                raise ValueError(f"{each.path} is there without {parent}, which must come before it")
+                raise ValueError(f"{each.path} occurs without {parent}, which must come first")
             self.paths[each.path] = each
             self._below[each.path] = {}
             self._nested[each.path] = self._last_places(steps)
             if steps:
                 self._below[parent][steps[-1]] = each
         if ROOT not in self.paths:
-            raise ValueError(f"there is no path {ROOT!r}, the document itself")
+            raise ValueError(f"the path {ROOT!r}, which is the document itself, is missing")
 
     def _last_places(self, steps: list[str]) -> dict[str, PathSchema]:
         """The paths of the keys that are as often on a path as they may be: where they are for the last time."""
@@ -443,7 +443,7 @@ def _describe(place: PathSchema) -> str:
     if place.skip:
         parts.append("skipped")
     elif "map" in place.kinds:
-        parts.append('keys that are data: say "skip" or "pairs"')
+        parts.append('keys that are data: set "skip" or "pairs"')
     return ", ".join(parts)
 
 

@@ -73,7 +73,7 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
 
     def refuse(constant: str) -> NoReturn:
         offset = next(match.start() for match in _STRING_OR_CONSTANT.finditer(text) if match[1])
-        raise error_at(text, offset, f"found {constant}, which JSON does not have; expected a finite number")
+        raise error_at(text, offset, f"found {constant}, which is not JSON; expected a finite number")
 
     numbers = WrittenNumber if numbers_as_text else None
     try:
@@ -84,7 +84,7 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
         raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
     except RecursionError:
         raise ValueError(
-            "the JSON nests too deeply for Python's json, which recurses; expected some hundred levels at most"
+            "the JSON is nested too deeply for Python's json; expected at most a few hundred levels"
         ) from None
 
 
@@ -100,19 +100,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
     """Function, token and children of a node."""
     if not isinstance(item, dict):
-        return "leaf", _text(item, "found {}; expected an object, a text or a number"), []
+        return "leaf", _text(item, "found {}; expected an object, a string or a number"), []
     if item.get(keys.label) is None:
-        raise ValueError(f"no {keys.label!r}; expected a text or a number")
-    label = _text(item[keys.label], f"the {keys.label!r} is {{}}; expected a text or a number")
+        raise ValueError(f"no {keys.label!r}; expected a string or a number")
+    label = _text(item[keys.label], f"the {keys.label!r} is {{}}; expected a string or a number")
     token, children = item.get(keys.token), item.get(keys.children)
     if token is not None:
-        token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
+        token = _text(token, f"the {keys.token!r} is {{}}; expected a string or a number")
     if not (children is None or isinstance(children, list)):
         raise ValueError(f"the {keys.children!r} are {shown(children)}; expected a list")
     for key, value in item.items():
         if key not in keys and _holds_nodes(value, keys):
             raise ValueError(
-                f"the key {key!r} holds nodes, too; --keys '{keys.label},*,{keys.token}' takes those of all keys"
+                f"the key {key!r} also holds nodes; give --keys '{keys.label},*,{keys.token}' to read the nodes of "
+                "all keys"
             )
     if not children and token is None:
         return "leaf", label, []
@@ -149,7 +150,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
             function, token, children = _numbered(data, number, keys)
             for child in children:
                 if child in seen:
-                    raise ValueError(f"node {child} is its child for a second time; expected a tree")
+                    raise ValueError(f"node {child} occurs twice as a child; expected a tree")
                 seen.add(child)
         except ValueError as error:
             raise ValueError(f"$[{number}]: {error}") from None
@@ -157,7 +158,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
         stack.extend(reversed(children))
     if len(rows) < len(data):
         left = next(number for number in range(len(data)) if number not in seen)
-        raise ValueError(f"$[{left}]: not a child of any node; expected one tree")
+        raise ValueError(f"$[{left}]: not a child of any node; expected a single tree")
     return trees_of(rows)[0]
 
 
@@ -167,15 +168,15 @@ def _numbered(data: list[Any], number: int, keys: Keys) -> tuple[str, str | None
         found = shown(data[number]) if number < len(data) else "nothing"
         raise ValueError(f"found {found}; expected an object with {keys.label!r}")
     node = data[number]
-    label = _text(node.get(keys.label), f"the {keys.label!r} is {{}}; expected a text")
+    label = _text(node.get(keys.label), f"the {keys.label!r} is {{}}; expected a string")
     token = node.get(keys.token)
     if token is not None:
-        token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
+        token = _text(token, f"the {keys.token!r} is {{}}; expected a string or a number")
     children = node.get(keys.children) or []
     if not label or not isinstance(children, list) or not all(isinstance(c, WrittenNumber) for c in children):
-        raise ValueError(f"expected a name, and a list of numbers of nodes as {keys.children!r}")
+        raise ValueError(f"expected a name and, under {keys.children!r}, a list of node numbers")
     if wrong := [child for child in children if not child.isdecimal()]:
-        raise ValueError(f"a child is {wrong[0]}; expected the number of a node, from 0")
+        raise ValueError(f"a child is {wrong[0]}; expected a node number, from 0")
     return label, token, [int(child) for child in children]
 
 

@@ -75,7 +75,10 @@ def read_xml(text: str) -> Tree:
     parser.CharacterDataHandler = builder.data
 
     def refuse(name: str, *_: Any) -> None:
-        raise ValueError(f"line {parser.CurrentLineNumber}: the text declares the entity {name!r:.60}; expected none")
+        raise ValueError(
+            f"line {parser.CurrentLineNumber}: the text declares the entity {name!r:.60}, which is not allowed; "
+            "remove this declaration"
+        )
 
     parser.EntityDeclHandler = refuse
     try:
@@ -85,7 +88,7 @@ def read_xml(text: str) -> Tree:
             f"line {error.lineno}, column {error.offset + 1}: {expat.ErrorString(error.code)}; expected XML"
         ) from None
     except UnicodeEncodeError as error:
-        raise ValueError(f"found {text[error.start]!r}; expected text that UTF-8 has") from None
+        raise ValueError(f"found {text[error.start]!r}; expected text that UTF-8 can encode") from None
     return trees_of(builder.close())[0]
 
 

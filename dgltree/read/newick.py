@@ -44,7 +44,7 @@ def read_newick(text: str) -> Tree:
     node, before = _Node(), ""
     for place, found, name in _parts(text):
         if before == ";":
-            raise error_at(text, place, f"found {found!r:.40} after the end; a text holds one tree")
+            raise error_at(text, place, f"found {found!r:.40} after the end; expected a single tree")
         if name is not None and before == ":":
             if not _LENGTH.fullmatch(found):
                 raise error_at(text, place, f"the length {found!r:.40} is not a number")
@@ -56,13 +56,13 @@ def read_newick(text: str) -> Tree:
         elif name is not None:
             raise error_at(text, place, f"found {found!r:.40}; expected ',' or ')'; put a name with spaces in quotes")
         elif found == "(" and (node.children is not None or node.name or node.length):
-            raise error_at(text, place, "found '('; expected ',' or ')'; the name of a clade is after its brackets")
+            raise error_at(text, place, "found '('; expected ',' or ')'; write the name of a clade after its brackets")
         elif found == "(":
             above.append((place, []))
         elif found == ":" and node.length:
             raise error_at(text, place, "a second length")
         elif found in ",)" and not above:
-            raise error_at(text, place, f"found {found!r} outside of all brackets")
+            raise error_at(text, place, f"found {found!r} outside all brackets")
         elif found in ",)":
             above[-1][1].append(node.tree())
             node = _Node(above.pop()[1]) if found == ")" else _Node()
@@ -86,7 +86,7 @@ def _parts(text: str) -> Iterator[tuple[int, str, str | None]]:
             place = _end_of_comment(text, place)
             continue
         if match["other"]:
-            why = "this quote is not closed" if match[0] == "'" else f"found {match[0]!r} outside of a comment"
+            why = "this quote is not closed" if match[0] == "'" else f"found {match[0]!r} outside a comment"
             raise error_at(text, place, why)
         if match["quoted"]:
             yield place, match[0], match[0][1:-1].replace("''", "'")

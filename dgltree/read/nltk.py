@@ -29,7 +29,7 @@ def from_nltk(tree: Any) -> Tree:
             rows.append(("word", node, 0))
             continue
         if not is_nltk(node):
-            raise ValueError(f"found {node!r:.40} in an nltk.Tree; expected texts and trees")
+            raise ValueError(f"found {node!r:.40} in an nltk.Tree; expected strings and trees")
         label = _label(node)
         if not label:
             raise ValueError("a node of an nltk.Tree has no label; expected a name")

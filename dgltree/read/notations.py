@@ -69,12 +69,12 @@ FOREIGN = (
     ),
     UnsupportedNotation(
         "S-expressions with Lisp's symbols in bars, |a b|, which are not supported; write such a symbol as "
-        'a text, "a b", or as one word',
+        'a string, "a b", or as one word',
         re.compile(r"\s*\((?s:.*[\s(])?\|[^|()\s]+[ \t][^|()\"\n]*\|[\s)]").match,
     ),
     UnsupportedNotation(
-        "treebank trees in which brackets without a label hold several trees; give these brackets a label, "
-        "(ROOT (S ...) (. .)), or name the notation: --notation sexpr reads them, and finds no labels",
+        "treebank trees in which brackets without a label hold several trees; give these brackets a label, (ROOT (S "
+        "...) (. .)), or name the notation: --notation sexpr reads the trees without labels",
         _several,
     ),
     UnsupportedNotation(
@@ -227,14 +227,14 @@ def detect(texts: Sequence[str]) -> str:
     if counts[best] and 2 * counts[best] >= len(texts):
         return best
     if counts[best]:
-        raise ValueError(f"no detectable notation reads half of {len(texts)} trees: {count_readable(texts)}")
+        raise ValueError(f"no detectable notation can read half of {len(texts)} trees: {count_readable(texts)}")
     if len(texts) == 1 and _reads(NOTATIONS["json_object"], texts[0]):
         raise ValueError(
             "a lone JSON object: if it is one document, name --notation json_object; if it has the records in one of "
             "its keys, give a file with these alone"
         )
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
-    found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
+    found = f"none of {len(texts)} strings is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
 
 

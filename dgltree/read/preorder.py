@@ -28,7 +28,7 @@ _MISSING = "#"
 _ONE_NAME = {("One", "1"): ("Integer", "1"), ("Rational", "0"): ("Integer", "0")}
 _VARIABLE = re.compile(r"var_([0-9]+)")
 _HOLE = (_MISSING,) * 4
-_JSON_KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
+_JSON_KINDS: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
 
 
 class BlankExample(NamedTuple):
@@ -122,21 +122,23 @@ def read_candidates(path: str | Path) -> list[Candidate]:
 def _build(funcs: list[str], vars: list[str], blank: int | None = None) -> tuple[Tree, Tree | None]:
     """The tree of two preorders, and the node at position ``blank`` (from 0), which ``BLANK`` replaces in the tree."""
     if len(funcs) != len(vars):
-        raise ValueError(f"'func' has {len(funcs)} items and 'vars' has {len(vars)}; expected equally many")
+        raise ValueError(f"'func' has {len(funcs)} items, but 'vars' has {len(vars)}; expected equal numbers")
     filler: Tree | None = None
     stack: list[Tree | None] = []
     for position in range(len(funcs) - 1, -1, -1):  # from the right, so that children come before their parents
         func, var = funcs[position], vars[position]
         if func == _MISSING or var == _MISSING:
             if func != var:
-                raise _item_error(position, f"'func' has {func!r} and 'vars' has {var!r}", "'#' in both or in neither")
+                raise _item_error(position, f"'func' has {func!r}, but 'vars' has {var!r}", "'#' in both or in neither")
             stack.append(None)
             continue
         if len(stack) < 2:
             raise _misfit(funcs)
         left, right = stack.pop(), stack.pop()
         if left is None and right is not None:
-            raise _item_error(position, f"{func!r} has a second child and no first", "an only child to come first")
+            raise _item_error(
+                position, f"{func!r} has a second child but no first child", "an only child to come first"
+            )
         if not func or bool(left) == bool(var):
             raise _item_error(
                 position,
@@ -193,8 +195,9 @@ def _check_writable(node: Tree) -> str:
         or any(not text or text == _MISSING or "," in text for text in texts)
     ):
         raise ValueError(
-            f"{node.replace(children=())} with {len(node.children)} children cannot be written in a preorder; it has "
-            "room for two children, a function, and a token on leaves only, neither empty nor '#' nor with a comma"
+            f"{node.replace(children=())} with {len(node.children)} children cannot be written in a preorder. A node "
+            "may have a function and two children, and a leaf a token; names must not be empty, '#' or contain a "
+            "comma"
         )
     return token
 
@@ -205,7 +208,7 @@ def _blank_example(depth: int, example: Any) -> BlankExample:
     numbers = _field(record, "nodeNum", str).split(",")
     blank = _field(example, "blankNodeNum", str)
     if len(numbers) != len(funcs):
-        raise ValueError(f"'nodeNum' has {len(numbers)} items and 'func' has {len(funcs)}; expected equally many")
+        raise ValueError(f"'nodeNum' has {len(numbers)} items, but 'func' has {len(funcs)}; expected equal numbers")
     # Looked up, not counted: some published records number their nodes level by level.
     start = numbers.index(blank) if blank in numbers else 0
     tree, filler = _build(funcs, vars, start)

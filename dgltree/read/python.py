@@ -86,9 +86,11 @@ def _parse(source: str) -> ast.Module:
         where = "" if error.lineno is None else f"line {error.lineno}, column {error.offset or 1}: "
         raise ValueError(f"{where}{error.msg}; expected Python source") from None
     except UnicodeEncodeError as error:
-        raise error_at(source, error.start, f"found {source[error.start]!r}; expected text that UTF-8 has") from None
+        raise error_at(
+            source, error.start, f"found {source[error.start]!r}; expected text that UTF-8 can encode"
+        ) from None
     except (RecursionError, MemoryError):
-        raise ValueError("the source nests too deeply for Python's own parser; expected less depth") from None
+        raise ValueError("the source is nested too deeply for Python's parser; reduce the depth") from None
 
 
 def _convert(module: ast.AST) -> tuple[list[Tree], list[_Function]]:

@@ -127,6 +127,6 @@ def _head(node: Tree) -> str:
 def _unsayable(node: Tree) -> ValueError:
     at = f"{node.replace(children=())} with {len(node.children)} children"
     return ValueError(
-        f"{at} cannot be written as an S-expression; this form has functions and atoms of one word, without brackets, "
-        "'\"' or ';'; tokens on 'atom' and 'string' leaves only; no values and no labels"
+        f"{at} cannot be written as an S-expression; this form allows functions and atoms of one word, without "
+        "brackets, '\"' or ';'; tokens on 'atom' and 'string' leaves only; no values and no labels"
     )

@@ -85,7 +85,7 @@ def _canonical(chem: Any, mol: Any) -> Any:
     written = chem.MolToSmiles(mol)
     read = chem.MolFromSmiles(written)
     if read is None:
-        raise ValueError(f"{written!r:.80} is what RDKit writes for the molecule, and it cannot read that")
+        raise ValueError(f"RDKit writes the molecule as {written!r:.80}, but cannot read this SMILES string")
     return read
 
 

@@ -104,7 +104,7 @@ def _from_expression(expr: Any) -> Tree:
         else:
             name = _function(node)
             if name not in CHILDREN:
-                raise ValueError(f"no tree stands for SymPy's {name} ({nearest(name, CHILDREN)})")
+                raise ValueError(f"there is no tree for SymPy's {name} ({nearest(name, CHILDREN)})")
             stack.append((node, True))
             stack.extend((child, False) for child in node.args)
     return trees[id(expr)]
@@ -119,7 +119,7 @@ def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if name == "log" and len(children) == 1:
         children = [*children, EXP1]
     if len(children) != CHILDREN[name]:
-        raise ValueError(f"no tree stands for SymPy's {name} of {len(children)} arguments: {expr}")
+        raise ValueError(f"there is no tree for SymPy's {name} of {len(children)} arguments: {expr}")
     return Tree(name, children)
 
 
@@ -141,7 +141,7 @@ def _from_leaf(expr: Any) -> Tree:
     if isinstance(expr, sympy.Float):
         return number(_float_text(expr))
     if type(expr) is not sympy.Symbol:
-        raise ValueError(f"no leaf stands for SymPy's {type(expr).__name__} {expr}")
+        raise ValueError(f"there is no leaf for SymPy's {type(expr).__name__} {expr}")
     leaf = make_leaf(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
     leaf_text(leaf)  # raises for a symbol whose name is not a name
     return leaf

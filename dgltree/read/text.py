@@ -44,8 +44,8 @@ def check_unfolded(tree: Tree) -> None:
     """``ValueError`` for a tree whose text would have no end: shared objects are written once for each parent."""
     if tree.size > MOST_WRITTEN:
         raise Refusal(
-            f"the tree has {tree.size:,} nodes, a shared one counted once for each of its parents; texts of at most "
-            f"{MOST_WRITTEN:,} nodes are written (pickle and to_networkx keep what is shared)"
+            f"the tree has {tree.size:,} nodes, counting a shared node once per parent; at most {MOST_WRITTEN:,} "
+            "nodes can be written as a string. Use pickle or to_networkx, which keep shared nodes"
         )
 
 

@@ -84,7 +84,9 @@ def read_word_trees(path: Path) -> tuple[list[Tree], int]:
     """
     files = sorted(path.glob("*.mrg")) if path.is_dir() else [path]
     if not files:
-        raise FileNotFoundError(f"{path}: no *.mrg in this folder; give a folder of a treebank, or one bracketed file")
+        raise FileNotFoundError(
+            f"{path}: no *.mrg file in this folder; give the folder of a treebank, or one bracketed file"
+        )
     trees = [word_tree(tree) for file in files for tree in _trees(file)]
     kept = [tree for tree in trees if tree is not None]
     if not kept:

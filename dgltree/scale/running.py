@@ -269,7 +269,7 @@ def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
             known = known or bool((targets != UNSEEN).any())
             metrics.update(answers, targets)
     if not rows:
-        raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
+        raise ValueError(f"no example can be used: none of {left_out} has a label ({where(job.reading)})")
     if not known:
         check_known(some, objective.classes)
     return Outcome(rows, left_out, metrics.found())
@@ -304,7 +304,7 @@ def resources(device: str | None) -> tuple[int, int]:
     if device == "cuda" and not gpus:
         raise ValueError("--device cuda: the cluster has no GPU")
     if cpus < (MIN_WORKERS if not gpus else 1):
-        raise ValueError(f"the cluster has {cpus} CPUs; it needs {MIN_WORKERS} at least, or one and a GPU")
+        raise ValueError(f"the cluster has {cpus} CPUs; it needs at least {MIN_WORKERS}, or one CPU and a GPU")
     return cpus, gpus
 
 
@@ -473,15 +473,14 @@ def _start(address: str) -> None:
     if address != LOCAL:
         if os.environ.get(ANY_ADDRESS) == "0":
             raise ValueError(
-                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for this machine's own "
-                f"cluster, "
-                f"which was started first); connect to {address} in a new process"
+                "this process started its own Ray cluster first, so Ray listens on this machine alone "
+                f"({ANY_ADDRESS}=0); connect to {address} in a new process"
             )
         _check(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, RuntimeError) as error:
-            raise ValueError(f"no Ray cluster answers at {address}: {' '.join(str(error).split())}") from None
+            raise ValueError(f"no Ray cluster responds at {address}: {' '.join(str(error).split())}") from None
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # The model, the reader and the writer wait most of the time: they are one process more than there are cores.
@@ -521,8 +520,8 @@ def _check(address: str) -> None:
         socket.create_connection((host, int(port)), WAIT).close()
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"no Ray cluster answers at {address}: {error}; give HOST:PORT of one that 'ray start --head' started, or "
-            "--ray alone to use this machine"
+            f"no Ray cluster responds at {address}: {error}; give HOST:PORT of a cluster that 'ray start --head' "
+            "started, or --ray alone to use this machine"
         ) from None
 
 

@@ -69,7 +69,7 @@ class RowGroups(NamedTuple):
                 if size > MAX_BLOCK_BYTES + max_line:
                     raise ValueError(
                         f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than "
-                        f"{MAX_BLOCK_BYTES:,} bytes; leave long ones out (--max-line), or write the file in smaller "
+                        f"{MAX_BLOCK_BYTES:,} bytes; leave out long rows (--max-line), or write the file in smaller "
                         "row groups"
                     )
                 while blocks and len(held) >= blocks[0][1]:
@@ -183,8 +183,8 @@ def open_tables(path: str) -> Tables:
         if set(file.columns) != set(files[0].columns):
             names = [one_line(", ".join(map(repr, each.columns))) for each in (files[0], file)]
             raise ValueError(
-                f"{path}: {files[0].name} has the columns {names[0]}, and {file.name} {names[1]}; the files of a "
-                "folder have the same ones"
+                f"{path}: {files[0].name} has the columns {names[0]}, but {file.name} has {names[1]}; all files of a "
+                "folder must have the same columns"
             )
     return Tables(path, files)
 

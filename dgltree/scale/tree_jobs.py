@@ -195,7 +195,7 @@ class Predict(TreeJob):
         super().__init__(model, device, cell, **reading)
         for name in BESIDE:
             if name in self.model.classes:
-                raise ValueError(f"a class of the model is called {name!r}, like a column of the answers")
+                raise ValueError(f"a class of the model is called {name!r}, like a column of the predictions")
 
     def _beside(self, block: RecordBlock) -> "pyarrow.Table":
         import pyarrow

@@ -31,7 +31,7 @@ SYNONYMS = {
     "fp16": "precision",
 }
 """Names of options in other libraries, which share no letters with ours."""
-KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", dict: "a mapping"}
+KINDS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false", dict: "a mapping"}
 
 
 def check_size(name: str, size: int) -> None:

@@ -49,7 +49,7 @@ def replacing(path: str | Path, rights: int = ALL, links: bool = True) -> Iterat
     path = Path(os.path.realpath(path)) if links and Path(path).is_symlink() else Path(path)
     old = _mode(path)
     if old is not None and links and not (stat.S_ISREG(old) or stat.S_ISDIR(old)):
-        raise OSError(f"{path} cannot be written: it is a device or a pipe, and no regular file")
+        raise OSError(f"{path} cannot be written: it is a device or a pipe, not a regular file")
     kept = stat.S_IMODE(old) & rights if old is not None and stat.S_ISREG(old) else None
     _sweep(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")

@@ -69,7 +69,7 @@ def result_of(work: "Future[Any]", what: str) -> Any:
         return work.result()
     except BrokenProcessPool:
         raise MemoryError(
-            f"a process that {what} ended, probably for lack of memory; --processes 1 needs less"
+            f"a process that {what} ended, probably for lack of memory; try --processes 1, which needs less memory"
         ) from None
 
 

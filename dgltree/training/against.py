@@ -66,7 +66,7 @@ def unseen(each: Contender) -> np.ndarray:
     """
     if not (each.folder / SPLIT_FILE).exists():
         raise ValueError(
-            f"{each.folder}: no {SPLIT_FILE} in it, so the examples that the model was trained on are not known"
+            f"{each.folder}: there is no {SPLIT_FILE} in this folder, so the training examples of the model are unknown"
         )
     known = EarlierSplit.of(each.folder).known(each.data)
     return np.array([name in (None, "test") for name in known])
@@ -92,7 +92,7 @@ def compare(new: Contender, old: Contender) -> PairedDifferences:
     rows = [place for place in both if all(place in of for of in free)]
     if not rows:
         raise ValueError(
-            f"no example is left: one model was trained on or selected with each of the {len(both):,} examples"
+            f"no example is left: each of the {len(both):,} examples was used to train or select one of the models"
         )
     chosen = []
     for each, of in zip(known, places, strict=True):

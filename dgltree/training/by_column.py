@@ -63,8 +63,8 @@ def values_of(groups: Sequence[str | None]) -> list[str]:
         raise ValueError("no example has a value in the column of --by")
     if len(different) > MAX_VALUES:
         raise ValueError(
-            f"the column of --by has {len(different):,} different values, such as {min(different)!r:.60}; up to "
-            f"{MAX_VALUES} make a table: take a part of them by COLUMN:REGEX"
+            f"the column of --by has {len(different):,} different values, such as {min(different)!r:.60}; a table "
+            f"takes at most {MAX_VALUES} values: group the values by COLUMN:REGEX"
         )
     return values
 

@@ -152,10 +152,12 @@ def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:
 def with_refused(what: str, found: Evaluation, refused: int) -> str:
     """The line about all rows, of which some were refused because the model does not know their names."""
     rows = found.examples + refused
-    line = f"{what}, all {rows} rows: {refused} are refused for names that the model does not know"
+    line = f"{what}, all {rows} rows: {refused} are rejected for names unknown to the model"
     if "accuracy" not in found.metrics:
-        return f"{line}, and have no answer; the metrics are those of the others"
-    return f"{line}; with these as errors accuracy {found.metrics['accuracy'] * found.examples / rows:.4f}"
+        return f"{line}, and have no prediction; the metrics are those of the other rows"
+    return (
+        f"{line}; accuracy with these rows counted as errors: {found.metrics['accuracy'] * found.examples / rows:.4f}"
+    )
 
 
 def never_predicted(compared: Compared, options: FitOptions) -> list[str]:
@@ -169,7 +171,9 @@ def never_predicted(compared: Compared, options: FitOptions) -> list[str]:
         return []
     have = "1 class is" if len(missed) == 1 else f"{len(missed):,} classes are"
     ways = [] if options.class_weights else ["--class-weights balanced gives all classes the same weight"]
-    ways.append(f"--threshold '{one_line(missed[0])}=f1' of fit predicts it above the probability with the best F1")
+    ways.append(
+        f"--threshold '{one_line(missed[0])}=f1' of fit predicts this class above the probability with the best F1"
+    )
     return [f"{have} never predicted in validation ({first_of(missed)}): {'; '.join(ways)}"]
 
 
@@ -182,16 +186,21 @@ def no_better(compared: Compared, objective: Objective) -> list[str]:
         return []
     parts = "network, baseline and average are" if who == "average" else "the network is"
     return [
-        f"in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
-        f"to {high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what decides"
+        f"in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} to "
+        f"{high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what determines "
+        "the labels"
     ]
 
 
 def describe_parts(average: Average, how: str) -> str:
     """The message that says which parts an average consists of, and how these were chosen."""
     if average.weight == 0:
-        return f"the baseline alone is best {how}, and is what the model answers; the network adds nothing"
+        return (
+            f"the baseline alone is best {how}, so the model predicts with the baseline only; the network adds nothing"
+        )
     if average.weight == 1:
-        return f"the network alone is best {how}, and is what the model answers; the baseline adds nothing"
+        return (
+            f"the network alone is best {how}, so the model predicts with the network only; the baseline adds nothing"
+        )
     shares = f"{average.weight:.0%} network and {1 - average.weight:.0%} baseline"
-    return f"the answers are an average of {shares}, the best {how}"
+    return f"the predictions are an average of {shares}, the best {how}"

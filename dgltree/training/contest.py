@@ -170,7 +170,7 @@ def check_contest(encoders: Sequence[str], seeds: int, grids: Grids, ablation: b
         if name not in known:
             raise ValueError(f"no encoder {name!r}; {nearest(name, known)}")
     if len(encoders) < (1 if ablation else 2) or len({*encoders}) < len(encoders):
-        raise ValueError(f"encoders are {', '.join(encoders)!r}; give two or more, each once")
+        raise ValueError(f"encoders are {', '.join(encoders)!r}; give two or more different encoders")
     if seeds < 1:
         raise ValueError(f"seeds is {seeds}; it must be 1 or more")
     for name, grid in grids.items():
@@ -180,7 +180,9 @@ def check_contest(encoders: Sequence[str], seeds: int, grids: Grids, ablation: b
                 f'encoder, such as {{"{encoders[0]}": {{"hidden_size": [32, 64]}}}}'
             )
         if not isinstance(grid, Mapping) or any(values == [] for values in grid.values()):
-            raise ValueError(f"the options of {name} are {grid!r:.80}; give values, or lists of values, by their names")
+            raise ValueError(
+                f"the options of {name} are {grid!r:.80}; give a value or a list of values for each option name"
+            )
 
 
 def compare_encoders(
@@ -265,13 +267,13 @@ def _parts(
 ) -> dict[str, TreeDataset]:
     """The splits, which are the same for all encoders."""
     if (validation is None) != (test is None):
-        raise ValueError("give --validation and --test, or neither")
+        raise ValueError("give both --validation and --test, or neither")
     if validation is not None and test is not None:
         return {"train": data, "validation": validation, "test": test}
     data = keep_labelled(data, settings)
     parts = split(data, settings.seed)
     if "test" not in parts:
-        raise ValueError("encoders are compared by their test set; the column of splits names none")
+        raise ValueError("encoders are compared on a test set, but the split column marks no test examples")
     for part in parts.values():
         part.splits = [None] * len(part)
     return parts
@@ -309,7 +311,7 @@ def _tested(
     places = [set(zip(data.files, data.lines, strict=True)) for of in known for data in of]
     common = set.intersection(*places)
     if not common:
-        raise ValueError("no test example is read by all encoders")
+        raise ValueError("no test example can be read by all encoders")
     scores = [
         [_score(model, _only(data, common)) for model, data in zip(of, each, strict=True)]
         for of, each in zip(models, known, strict=True)

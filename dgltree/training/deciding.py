@@ -147,7 +147,7 @@ def decide(
     readout, model = _readout(settings)
     kind = OBJECTIVES[readout.gives]
     if settings.nodes and not present(files["train"]):
-        raise ValueError("nodes learns the labels of all nodes and is measured at roots, none of which has a label")
+        raise ValueError("nodes learns the labels of all nodes but is measured at roots, and no root has a label")
     labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
     unread = _unread(labelled, settings)
     for name, bad in unread.items():
@@ -169,7 +169,7 @@ def decide(
     objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
     if settings.threshold is not None:
         if not objective.classes:
-            raise ValueError("threshold is for classes; the labels are numbers")
+            raise ValueError("threshold is for classes, but the labels are numbers")
         ThresholdRule.of(settings.threshold).place(objective.classes)
 
     features = _features(splits["train"], settings)
@@ -214,26 +214,28 @@ def infer_task(data: TreeDataset) -> InferredTask:
     except ValueError:
         return InferredTask("classify")
     if any(isfinite(value) and not value.is_integer() for value in values):
-        why = f"the labels are {len(labels):,} different numbers, some not whole: learnt as numbers"
+        why = f"the labels are {len(labels):,} different numbers, some not whole, and are learned as numbers"
         return InferredTask("regress", why if len(labels) > 1 else "")
     if not values or not all(map(isfinite, values)) or len(labels) <= MIN_WHOLE_NUMBERS:
         return InferredTask("classify")
     what = f"the labels are {len(labels):,} different whole numbers"
     if len(values) > MOST_CLASSES:
         return InferredTask(
-            "regress", f"{what}, over {MOST_CLASSES}: learnt as numbers; --task classify learns classes"
+            "regress", f"{what}, more than {MOST_CLASSES}, and are learned as numbers; --task classify learns classes"
         )
-    return InferredTask("classify", f"{what}, up to {MOST_CLASSES}: learnt as classes; --task regress learns numbers")
+    return InferredTask(
+        "classify", f"{what}, at most {MOST_CLASSES}, and are learned as classes; --task regress learns numbers"
+    )
 
 
 def check_classes(labels: Sequence[str | None]) -> None:
     """``ValueError`` if every training example has a label of its own, like an id."""
     names = {label for label in labels if label is not None}
     if len(names) > MOST_CLASSES and len(names) == len(labels):
-        numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
+        numbers = ", or learn numbers with --task regress" if all(number(name) is not None for name in names) else ""
         raise ValueError(
-            f"all {len(names):,} training examples have different labels, such as {min(names)!r:.40}, like ids: "
-            f"no class can be learnt; name the column of the label (--label){numbers}"
+            f"all {len(names):,} training examples have different labels, such as {min(names)!r:.40}, like ids, so no "
+            f"class can be learned; name the label column with --label{numbers}"
         )
 
 
@@ -243,8 +245,8 @@ def _check_readable(data: TreeDataset) -> None:
     if data.detected_in is not None and bad > MOST_BAD * count:
         raise ValueError(
             f"{data.detected_in}: {bad:,} of {count:,} records ({bad / count:.1%}) could not be read as "
-            f"{data.reading.notation}, which was detected; first {data.bad[0].where}: {data.bad[0].message}. "
-            f"Name the right notation, or --notation {data.reading.notation} to leave these records out"
+            f"{data.reading.notation}, the detected notation; first {data.bad[0].where}: {data.bad[0].message}. Name "
+            f"the right notation, or give --notation {data.reading.notation} to leave these records out"
         )
 
 
@@ -258,8 +260,8 @@ def _check_schemas(splits: Mapping[str, TreeDataset]) -> None:
     for name, data in splits.items():
         if data.reading.schema != train.reading.schema:
             raise ValueError(
-                f"the documents for {name} were read by another schema than those of the training set: read them with "
-                "schema=train.reading.schema"
+                f"the documents for {name} were read by a different schema from the training documents: read all "
+                "documents with schema=train.reading.schema"
             )
         unseen = find_unseen(data)
         if unseen:
@@ -324,11 +326,13 @@ def _splits(files: dict[str, TreeDataset], settings: FitOptions) -> dict[str, Tr
     data = files["train"]
     given = {name: dataset for name, dataset in files.items() if name != "train"}
     if any(dataset.each != data.each for dataset in given.values()):
-        raise ValueError("some files hold trees and others pairs of trees")
+        raise ValueError("some files hold single trees and others pairs of trees; give one kind")
     if settings.split_of is not None:
         if given or any(data.splits):
             others = "a split column" if any(data.splits) else "files for validation or tests"
-            raise ValueError(f"split_of takes over a split, and the data has {others}: leave one of them out")
+            raise ValueError(
+                f"split_of takes over an earlier split, but the data has {others}: leave out one of the two"
+            )
         return EarlierSplit.of(Path(settings.split_of)).continued(data)
     if "validation" in given and not any(data.splits):
         return {"train": data, **given}
@@ -364,11 +368,11 @@ def _check(train: TreeDataset, options: FitOptions) -> None:
             f"the task is {options.task!r}, but an example has {train.each} {'tree' if train.each == 1 else 'trees'}"
         )
     if options.nodes and train.each != 1:
-        raise ValueError("nodes learns the labels of the nodes of single trees; these are pairs")
+        raise ValueError("nodes learns the node labels of single trees, but the examples are pairs")
     if options.nodes and train.weights is not None:
-        raise ValueError("weights are of examples, and nodes learns the labels of nodes, which have none")
+        raise ValueError("weights are for examples, but nodes learns the labels of nodes, which have no weights")
     if options.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is cuda, and this torch sees no CUDA device")
+        raise ValueError("device is cuda, but torch finds no CUDA device")
     if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
 
@@ -379,7 +383,7 @@ def _features(train: TreeDataset, settings: FitOptions) -> FeatureColumns | None
     if not names:
         return None
     if settings.nodes:
-        raise ValueError("features are of examples, and nodes learns the labels of nodes: leave one of them out")
+        raise ValueError("features describe examples, but nodes learns node labels: leave out features or nodes")
     table = train.feature_table(names)
     found = FeatureColumns.of(names, table)
     say(f"columns read next to the trees: {', '.join(column.described for column in found.columns)}")
@@ -413,8 +417,8 @@ def _warnings(decision: Decision) -> Iterator[str]:
         )
     for place in id_places(decision.as_split["train"].as_read()):
         yield (
-            f"{one_line(place)} is different in every training example, as an id is: if it is one, leave it out of the "
-            "trees, because nothing of it holds for another example"
+            f"{one_line(place)} is different in every training example, like an id; if it is an id, leave it out of "
+            "the trees, because other examples will not share it"
         )
     for name, count in count_shared_examples(splits).items():
         if count:
@@ -430,14 +434,16 @@ def _warnings(decision: Decision) -> Iterator[str]:
     together = ""
     if different < examples and sum(map(len, units)) == different:
         together = (
-            f" (of {examples:,} examples {different:,} have different trees or groups; equal ones stay in one split)"
+            f" ({examples:,} examples have only {different:,} different trees or groups, and equal trees stay in one "
+            "split)"
         )
     for name, data in splits.items():
         labels = {label for label in data.labels if label is not None}
         if name != "train" and len(labels) == 1 and not decision.options.nodes:
             yield (
-                f"all {len(data):,} {name} examples have the label {one_line(min(labels), 60)!r}, so the results there "
-                f"say little{together}: --folds tests every example, and a column split says which are held out"
+                f"all {len(data):,} {name} examples have the label {one_line(min(labels), 60)!r}, so these results "
+                f"mean little{together}: use --folds to test every example, or choose the held-out examples in a "
+                "split column"
             )
 
 
@@ -474,7 +480,7 @@ def choose_notation(trees: Mapping[str, Mapping[str, TreeDataset]], settings: Fi
     if math.isfinite(scores[best]):
         listed = ", ".join(f"{TREES[name]} {scores[name]:.3f}" for name in TREES)
         say(
-            f"molecules are read as trees of {TREES[best]}, from which a baseline predicts best in cross-validation "
-            f"({listed}); --notation {' or '.join(TREES)} sets it"
+            f"molecules are read as trees of {TREES[best]}, which gave a baseline its best cross-validation score "
+            f"({listed}); --notation {' or '.join(TREES)} sets this"
         )
     return best

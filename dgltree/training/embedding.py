@@ -79,9 +79,11 @@ def embed(
     """
     settings = {name: value for name, value in locals().items() if name not in ("data", "out", "epochs")}
     if data.each != 1:
-        raise ValueError("the file has pairs of trees; vectors are learnt of single trees")
+        raise ValueError("the file has pairs of trees, but vectors are learned for single trees")
     if len(data) < 2:
-        raise ValueError("the file has one tree; vectors are learnt from how trees differ: give two or more")
+        raise ValueError(
+            "the file has only one tree; vectors are learned from differences between trees: give two or more trees"
+        )
     if encoder is None and data.reading.notation == "words":
         encoder = SENTENCES[0]
     with kept_generators(), TemporaryDirectory() as nowhere:
@@ -93,7 +95,7 @@ def embed(
         size = max(2, batch_nodes * len(known) // known.num_nodes)
         folder = Path(nowhere if out is None else out)
         if (folder / SETTINGS_FILE).exists():
-            raise ValueError(f"{folder} holds a training of 'dgltree fit'; give another --out")
+            raise ValueError(f"{folder} holds a training run of 'dgltree fit'; give another --out")
         with lock_folder(folder):
             claim(folder / UNLABELLED, {"options": settings, "data": digest_of({"train": data})})
             with _leaving(folder):
@@ -218,8 +220,8 @@ def autoencoding(
     made = choice.made()
     if not isinstance(made, TreeEncoder):
         raise ValueError(
-            f"the encoder is {choice.name!r}, which has no vectors for parts; name a cell such as tree_lstm, or for "
-            f"sentences {' or '.join(SENTENCES)}"
+            f"the encoder is {choice.name!r}, which computes no vectors for parts of a tree; name a cell such as "
+            f"tree_lstm, or {' or '.join(SENTENCES)} for sentences"
         )
     known = choice.read(data).within(made.vocabulary)
     down = DownwardTreeLSTM.matching(made.cell, reads_up=False)

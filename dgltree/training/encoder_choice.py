@@ -150,7 +150,7 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     for name in ("encoder", "hidden_size", "input_size", "options", "vectors", "token_range"):
         if getattr(settings, name) is not None:
             raise ValueError(
-                f"{name} is {getattr(settings, name)!r}; leave it out: --from (from_) takes it from the folder"
+                f"{name} is {getattr(settings, name)!r}; leave out {name}, which --from (from_) takes from the folder"
             )
     check_model(folder, "embed")
     read_reading(folder)
@@ -182,8 +182,8 @@ class _EncoderBuilder:
             raise ValueError("nodes predicts the label of each node from its own state, so it takes no pooling")
         if self.given.get("context") and self.given.get("rounds", 1) == 1 and not settings.nodes:
             raise ValueError(
-                "context describes what surrounds a node, and nothing surrounds a root: use it with nodes, or with "
-                "rounds=2"
+                "context describes what surrounds a node, but nothing surrounds a root: use context with nodes, or "
+                "with rounds=2"
             )
         words = self.given.get("in_context") and self.given.get("order") == "leaves"
         if self.cell is None and (settings.input_size or (settings.nodes and not words)):
@@ -198,7 +198,7 @@ class _EncoderBuilder:
         if self.cell is None and train.reading.schema is not None and train.has_numbers:
             raise ValueError(
                 f"{name} reads sequences, which cannot represent the numbers and dates of documents: read these as "
-                'texts (--no-numbers --no-dates, or the kind "category" in a schema), or name a cell'
+                'strings (--no-numbers --no-dates, or the kind "category" in a schema), or name a cell'
             )
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
         by_place = "number_scale" not in self.given and known is None
@@ -363,7 +363,7 @@ def token_vectors(encoder: Encoder) -> list[nn.Parameter]:
     """
     if isinstance(encoder, TreeEncoder):
         if encoder.cell.input_size is None:
-            raise ValueError("token_range and frozen are about the vectors of inputs; give an input_size")
+            raise ValueError("token_range and frozen concern input vectors; give an input_size")
         return [cell.input_embedding.weight for cell in encoder.cells]
     assert isinstance(encoder, SequenceEncoder)
     return [encoder.core.get_parameter(encoder.core.embedding_name)]

@@ -201,7 +201,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"all {len(labels)} trees have the class {self.classes_.tolist()[0]!r}; at least two classes are needed"
+                f"all {len(labels)} trees have the class {self.classes_.tolist()[0]!r}; give at least two classes"
             )
         weights = sample_weight
         if self.class_weight is not None:

@@ -120,7 +120,7 @@ def _explained(
     size = sum(tree.size for tree in trees)
     if size > MOST_NODES:
         where = example.bad_at(0, "").where
-        raise ValueError(f"{where}: {size:,} nodes; trees of up to {MOST_NODES:,} are explained")
+        raise ValueError(f"{where}: the tree has {size:,} nodes; explain takes trees of up to {MOST_NODES:,} nodes")
     places = [(side, *place) for side, tree in enumerate(trees) for place in _places(tree)]
     every = [trees, *(_hidden(trees, side, path, known) for side, _, _, _, path in places)]
     spans = [] if features is None or example.feature_rows is None else list(features.spans)

@@ -32,7 +32,7 @@ from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
 
 EQUAL_VECTORS = (
-    "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr or "
+    "warning: all vectors of the validation set are equal, so all trees get the same prediction; try a lower --lr or "
     "another --encoder"
 )
 MIN_CERTAIN_EXAMPLES = 30
@@ -63,7 +63,10 @@ def finish(
     calibration = None
     if len(objective.classes) > MOST_OF_A_BASELINE:
         if not decision.options.no_baseline:
-            say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
+            say(
+                f"no baseline: there are {len(objective.classes):,} classes, and a baseline takes at most "
+                f"{MOST_OF_A_BASELINE:,}"
+            )
         compared = _many(trained, splits, targets)
     else:
         answers, temperature = _answers(decision, trained, targets)
@@ -171,7 +174,7 @@ def _choose_threshold(
     if threshold is None:
         missing = f"example of {rule.name!r:.60}"
         if rule.by == "precision":
-            missing = f"threshold of {rule.name!r:.60} with a precision of {rule.number:g} or more"
+            missing = f"threshold at which {rule.name!r:.60} has a precision of {rule.number:g} or more"
         say(f"no threshold: validation has no {missing}")
         return
     trained.predict_from(threshold)
@@ -186,8 +189,10 @@ def _choose_threshold(
         few, of_them = int((used["validation"][:, threshold.place] >= threshold.probability).sum()), "reach it"
     doubt = ""
     if few < MIN_CERTAIN_EXAMPLES and rule.by != "given":
-        doubt = f"; {few} validation examples {of_them}, so it is uncertain"
-    say_result(f"{rule.name!r:.60} is predicted from a probability of {threshold.probability:.4g} on, {why}{doubt}")
+        doubt = f"; this threshold is uncertain, because only {few} validation examples {of_them}"
+    say_result(
+        f"{rule.name!r:.60} is predicted if its probability is at least {threshold.probability:.4g}, {why}{doubt}"
+    )
 
 
 def _many(trained: TrainedModel, splits: Mapping[str, TreeDataset], targets: Mapping[str, Tensor]) -> Compared:

@@ -48,7 +48,7 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
         write(file, write_json({**settings, **kept}, indent=1) + "\n")
         return False
     if found != settings:
-        raise ValueError(f"{folder} holds another training ({_other(found, settings)}); give another --out")
+        raise ValueError(f"{folder} holds another training run ({_other(found, settings)}); give another --out")
     if not (folder / CARD).exists():
         return False
     before = _read(folder / CARD).get("options", {})
@@ -104,14 +104,14 @@ def give_up(folder: Path) -> str:
     """Leave the folder of a training that cannot continue to the next command, and say what is in it."""
     file = folder / SETTINGS_FILE
     write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
-    has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"
-    return f"stopped: {folder} has {has}; a command with other settings starts over there"
+    has = "the best model of the earlier epochs" if (folder / EPOCHS).exists() else "no model"
+    return f"stopped: {folder} contains {has}; a command with other settings starts over in this folder"
 
 
 def read_interrupted_state(folder: Path) -> str:
     """The state that an interrupted training leaves, and how it continues."""
     if (folder / EPOCHS).exists():
-        return f"stopped: {folder} has the best model so far, and the same command continues the training"
+        return f"stopped: {folder} contains the best model so far, and the same command continues the training"
     if (folder / WEIGHTS).exists():
         return (
             f"stopped in the first epoch: the model in {folder} is unfinished and was not validated; "

@@ -63,9 +63,9 @@ def measure_sensitivity(encoder: Encoder, data: TreeDataset) -> InputSensitivity
         (
             seen(_renamed(encoder.vocabulary, inner)),
             "functions",
-            f"which of {len(inner):,} functions an inner node has",
+            f"the function of an inner node (one of {len(inner):,})",
         ),
-        (seen(_renamed(encoder.vocabulary, leaves, 0)), "", f"which of {len(leaves):,} functions a leaf has"),
+        (seen(_renamed(encoder.vocabulary, leaves, 0)), "", f"the function of a leaf (one of {len(leaves):,})"),
         (of_tokens, "tokens", "tokens"),
         (seen(_moved), "numbers", "numbers"),
         (seen(_flipped) if is_in_order else None, "the order of children", "the order of children"),

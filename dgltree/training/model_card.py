@@ -99,7 +99,7 @@ def markdown(card: dict[str, Any]) -> str:
     lines = [
         f"# A {card['options']['encoder']} model: {card['task']}",
         "",
-        f"Made {card['made']} by {_code(card['command'])} in {in_seconds(card['seconds'])} s of training.",
+        f"Trained on {card['made']} by {_code(card['command'])} in {in_seconds(card['seconds'])} s.",
         "",
         f"| split | {' | '.join(names)} |",
         f"| --- |{' ---: |' * len(names)}",
@@ -113,7 +113,7 @@ def markdown(card: dict[str, Any]) -> str:
         *_average(card),
         f"- Classes: {_class_names(card['classes'])}"
         if card["classes"]
-        else "- Gives numbers, in the unit of the labels.",
+        else "- Predicts numbers, in the unit of the labels.",
         f"- Data: sha256 {card['data']['sha256']}; examples: {_listed(card['data']['examples'])}; left out: "
         f"{_listed(card['data']['left out'])}",
         f"- Vocabulary: {card['vocabulary']['functions']} functions, {card['vocabulary']['tokens']} tokens",
@@ -157,7 +157,7 @@ def _probabilities(card: dict[str, Any]) -> Iterator[str]:
         yield f"- Probabilities, {split}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}"
     if card["threshold"]:
         name, number = _escaped(card["threshold"]["class"]), card["threshold"]["probability"]
-        yield f"- Threshold: {name} is predicted from a probability of {number:.4g} on"
+        yield f"- Threshold: {name} is predicted if its probability is at least {number:.4g}"
 
 
 def _classes(card: dict[str, Any]) -> Iterator[str]:
@@ -181,8 +181,8 @@ def _average(card: dict[str, Any]) -> list[str]:
     chosen = "" if card["options"].get("baseline") == "fast" else ", chosen by cross-validation on the training set"
     return [
         f"- Baseline: {average['baseline']}{chosen}",
-        f"- Answers: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss in "
-        f"{'cross-fitting' if card['cross-fitting'] else 'validation'}",
+        f"- Predictions: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss "
+        f"in {'cross-fitting' if card['cross-fitting'] else 'validation'}",
     ]
 
 

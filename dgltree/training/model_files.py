@@ -41,12 +41,13 @@ def check_model(folder: str | Path, command: str = "fit") -> None:
     for name in (WEIGHTS, READING):
         if begun and not (folder / name).exists():
             raise FileNotFoundError(
-                f"{folder}: no model in it yet; its training is in its first epoch or was stopped there, and the same "
-                f"'dgltree fit' "
-                "command continues it"
+                f"{folder}: this folder contains no model yet; its training is in the first epoch, or was stopped "
+                "there. The same 'dgltree fit' command continues the training"
             )
         if not (folder / name).exists():
-            raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree {command} --out' wrote")
+            raise FileNotFoundError(
+                f"{folder}: there is no {name} in this folder; give the folder that 'dgltree {command} --out' wrote"
+            )
 
 
 def write_reading(folder: Path, reading: Mapping[str, Any]) -> None:
@@ -68,11 +69,13 @@ def read_reading(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{file}: {error}") from None
     saved = found.pop(DIGESTS, None) if isinstance(found, dict) else None
     if not isinstance(saved, dict):
-        raise ValueError(f"{file}: it has no digests of the model's other files; copy it again, or train again")
+        raise ValueError(
+            f"{file}: the digests of the model's other files are missing; copy this file again, or train again"
+        )
     digests = _digests(folder)
     for name in (WEIGHTS, *FURTHER):
         if saved.get(name) != digests.get(name):
-            what = "is not the file that was saved with the model" if name in digests else "is missing"
+            what = "was not saved with the other files of the model" if name in digests else "is missing"
             raise ValueError(f"{folder / name}: {what}; copy all files of one model together, or train again")
     return found
 
@@ -90,4 +93,6 @@ def check_answers(folder: str | Path) -> None:
     """:func:`check_model`, and ``ValueError`` for the folder of a model that learnt no labels."""
     check_model(folder)
     if (Path(folder) / UNLABELLED).exists():
-        raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
+        raise ValueError(
+            f"{folder}: a model of 'dgltree embed' has no labels to predict; use encode or similar, or fit a model"
+        )

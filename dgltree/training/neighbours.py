@@ -26,7 +26,7 @@ def nearest(model: TrainedModel, data: TreeDataset, queries: Examples, count: in
     Raises ``ValueError`` for a model of pairs, for ``count`` below 1, and as :meth:`TrainedModel.encode`.
     """
     if model.each != 1:
-        raise ValueError("a model of pairs compares two trees by itself: use predict")
+        raise ValueError("a model of pairs already compares two trees: use predict")
     if count < 1:
         raise ValueError(f"top is {count}; it must be 1 or more")
     return nearest_vectors(model.encode(data), model.encode(queries), count)
@@ -53,7 +53,7 @@ def nearest_parts(model: TrainedModel, data: TreeDataset, queries: Examples, cou
         count: 1 or more.
     """
     if model.each != 1:
-        raise ValueError("a model of pairs compares two trees by itself: use predict")
+        raise ValueError("a model of pairs already compares two trees: use predict")
     if count < 1:
         raise ValueError(f"top is {count}; it must be 1 or more")
     trees = data.trees

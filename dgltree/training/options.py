@@ -209,13 +209,13 @@ class FitOptions:
             if number is not None and number <= 0:
                 raise ValueError(f"{name} is {number}; it must be above 0")
         if self.token_range is not None and self.vectors is not None:
-            raise ValueError("token_range and vectors both say how token vectors begin; give one of them")
+            raise ValueError("token_range and vectors both set the initial token vectors; give only one of the two")
         if self.batch_words is not None and self.batch_size is None:
-            raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
+            raise ValueError(f"batch_words is {self.batch_words}, but there is no batch_size; give one")
         if self.schedule != "plateau" and self.epochs is None:
             raise ValueError(
-                f"schedule is {self.schedule}, which needs epochs, because the rate reaches 0 at the end of the last "
-                f"one"
+                f"schedule is {self.schedule}; also give epochs, because the learning rate reaches 0 at the end of "
+                "the last epoch"
             )
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
@@ -228,11 +228,13 @@ class FitOptions:
         if self.threshold is not None:
             parse_threshold(self.threshold)
             if self.task == "regress":
-                raise ValueError("threshold is for classes; the task is 'regress'")
+                raise ValueError("threshold is for classes, but the task is 'regress'")
         if self.class_weights and self.task == "regress":
-            raise ValueError("class_weights are for classes; the task is 'regress'")
+            raise ValueError("class_weights are for classes, but the task is 'regress'")
         if self.no_baseline and self.baseline != "full":
-            raise ValueError(f"baseline is {self.baseline!r}, but no_baseline leaves it out: give one of them")
+            raise ValueError(
+                f"baseline is {self.baseline!r}, but no_baseline leaves the baseline out: give only one of the two"
+            )
         for name in ("dropout", "input_dropout", "beta1", "averaging"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:

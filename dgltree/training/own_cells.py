@@ -21,10 +21,10 @@ def register(cell: type[Cell] | str) -> str:
     """
     found = _loaded(cell) if isinstance(cell, str) else cell
     if not (isinstance(found, type) and issubclass(found, Cell)):
-        raise ValueError(f"{cell} is not a class of a cell; it must be derived from dgltree.cells.Cell or SumCell")
+        raise ValueError(f"{cell} is not a cell class; derive it from dgltree.cells.Cell or SumCell")
     name = found.__name__
     if name in CELLS and CELLS[name].__module__ != found.__module__:
-        raise ValueError(f"there is another cell called {name!r}; give the class another name")
+        raise ValueError(f"another cell is already called {name!r}; give the class another name")
     CELLS[name] = found
     return name
 
@@ -48,5 +48,5 @@ def _loaded(text: str) -> object:
     sys.modules[module_name] = module  # dataclasses in it look themselves up there
     spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise ValueError(f"{path}: no class {name!r} in it")
+        raise ValueError(f"{path}: there is no class {name!r} in this file")
     return getattr(module, name)

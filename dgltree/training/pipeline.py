@@ -59,7 +59,7 @@ def train(
     loggers = _listed("logger", logger, Logger)
     check_started(settings.devices, settings.machines)
     if out is None and settings.devices * settings.machines > 1:
-        raise ValueError("several processes train into one shared folder: give out")
+        raise ValueError("several processes train into one shared folder; name it with out")
     data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     files = {name: each for name, each in given.items() if each is not None}
@@ -95,7 +95,7 @@ def _listed(name: str, given: Any, kind: Any) -> list[Any]:
     """One object or several of Lightning's."""
     found = [given] if isinstance(given, kind) else list(given) if isinstance(given, list | tuple) else None
     if found is None or not all(isinstance(each, kind) for each in found):
-        raise ValueError(f"{name} is {given!r}; give a lightning {kind.__name__} or a list of them")
+        raise ValueError(f"{name} is {given!r}; give a Lightning {kind.__name__} or a list of {kind.__name__} objects")
     return found
 
 
@@ -105,7 +105,7 @@ def print_summary(decision: Decision, module: TreeTraining) -> None:
     found = measure_sensitivity(module.encoder, splits["train"])
     say(f"the encoder reads {found}")
     for what in found.unseen:
-        say(f"warning: the encoder ignores {what}: trees that differ only in this get the same vector")
+        say(f"warning: the encoder ignores {what}: trees that differ only in this have equal vectors")
     counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
     say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {count_weights(module.model)}")
     if (scales := module.encoder.vocabulary.scales) is not None and len(scales.narrowest) > 1:
@@ -123,7 +123,7 @@ def _of_places(scales: NumberScales) -> str:
     """Which places have a scale of their own, and what their numbers are."""
     each = [f"{one_line(place.name)} ({_range(place.low, place.high)})" for place in scales.narrowest]
     more = f" and {len(each) - MAX_LISTED_PLACES:,} more" if len(each) > MAX_LISTED_PLACES else ""
-    return f"numbers have their own scale at {len(each):,} places: " + (", ".join(each[:MAX_LISTED_PLACES]) + more)
+    return f"numbers in {len(each):,} fields have their own scale: " + (", ".join(each[:MAX_LISTED_PLACES]) + more)
 
 
 def _range(low: float, high: float) -> str:

@@ -159,12 +159,14 @@ def _changed(random: Random, _: bool) -> Tree:
 
 PROBES: tuple[ProbeSet, ...] = (
     ProbeSet(name="select", asks="the color of the pair that the first child names", draw=_select),
-    ProbeSet(name="count", asks="how many of up to nine letters are a", draw=_count),
+    ProbeSet(name="count", asks="how often the letter a occurs among up to nine letters", draw=_count),
     ProbeSet(name="maximum", asks="the largest of some numbers below 20", draw=_maximum),
-    ProbeSet(name="sort", asks="the middle one of five letters in their order", draw=_median),
+    ProbeSet(name="sort", asks="the middle letter of five letters in alphabetical order", draw=_median),
     ProbeSet(name="depth", asks="a sum modulo 3, trained up to depth 4, tested at 6 to 9", draw=_depth),
     ProbeSet(name="width", asks="the more frequent letter, trained up to 9 children, tested at 17 to 25", draw=_width),
-    ProbeSet(name="order", asks="the value of nested lists, each its first or its last", draw=_order),
+    ProbeSet(
+        name="order", asks="the value of nested lists, each of which means its first or its last item", draw=_order
+    ),
     ProbeSet(name="changed", asks="whether one of six leaves differs between two sides", draw=_changed),
 )
 

@@ -41,8 +41,8 @@ def check_started(devices: int, machines: int) -> None:
         each, every = (int(os.environ[name]) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
         if (devices, devices * machines) != (each, every):
             raise ValueError(
-                f"devices is {devices} and machines {machines}, but torchrun started {every} processes, {each} of them "
-                f"on this machine; give --devices {each} --machines {every // each}"
+                f"devices is {devices} and machines is {machines}, but torchrun started {every} processes, {each} on "
+                f"this machine; give --devices {each} --machines {every // each}"
             )
 
 

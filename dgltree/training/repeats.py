@@ -150,12 +150,12 @@ def fit_seeds(
             parts = EarlierSplit.of(Path(settings.split_of)).continued(data)
             options = {**options, "split_of": None}
         if "test" not in parts:
-            raise ValueError("trainings are compared on their test set; the split column names none")
+            raise ValueError("training runs are compared on a test set, but the split column marks no test examples")
         data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}
         for part in (data, *files.values()):
             part.splits = [None] * len(part)
     elif len(files) < 2:
-        raise ValueError("trainings are compared on their test set; give both --validation and --test, or neither")
+        raise ValueError("training runs are compared on a test set; give both --validation and --test, or neither")
     seeds = range(settings.seed, settings.seed + count)
     trainings = {
         f"seed-{seed}": partial(fit, data, out=Path(out) / f"seed-{seed}", **{**options, **files, "seed": seed})
@@ -215,7 +215,7 @@ def _processes(given: int | None, trainings: int, data: TreeDataset, settings: F
     if given < 1:
         raise ValueError(f"processes is {given}; it must be 1 or more")
     if given > 1 and settings.devices * settings.machines > 1:
-        raise ValueError("give --processes for parallel trainings, or --devices and --machines for each training")
+        raise ValueError("give --processes to train in parallel, or --devices and --machines for each training run")
     return min(given, trainings)
 
 

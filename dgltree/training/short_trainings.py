@@ -51,7 +51,7 @@ def with_scale(decision: Decision, folder: Path) -> Decision:
     objective, asked = decision.objective, decision.options.label_scale
     if not isinstance(objective, Numbers) or not issubclass(decision.readout, NumberReadout):
         if asked not in (None, "none"):
-            raise ValueError(f"label_scale is {asked!r}, which is for the task regress and the readout number")
+            raise ValueError(f"label_scale is {asked!r}; it works only with the task regress and the readout number")
         return decision
     labels = objective.targets(decision.splits["train"].labels)
     name = asked or scale_of(folder, decision.options, decision.digest) or _best_scale(decision, labels)
@@ -73,9 +73,9 @@ def _best_scale(decision: Decision, labels: Tensor) -> LabelScaleName:
     best = max(names, key=lambda name: scores[name])
     listed = ", ".join(f"{name} {scores[name]:.3f}" for name in names)
     say(
-        f"some labels are far from all others (from {float(labels.min()):g} to {float(labels.max()):g}, half of them "
-        f"within {spread(labels) * SPREAD:g}): learnt on the scale {best!r}, the best in short trainings "
-        f"(mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
+        f"some labels are far from all others: labels go from {float(labels.min()):g} to {float(labels.max()):g}, and "
+        f"half of all labels lie within {spread(labels) * SPREAD:g}. They are learned on the scale {best!r}, the best "
+        f"in short training runs (mean of R2 and rank correlation in validation: {listed}); --label-scale sets it"
     )
     return best
 
@@ -191,7 +191,7 @@ def cross_fit(decision: Decision) -> Decision:
     found = _out_of_fold(decision)
     say(
         f"cross-fitting of {len(found.targets)} training documents in {FOLDS} folds chooses {found.epochs} epochs "
-        f"(loss of the network {found.loss:.3f}), and the average with a baseline"
+        f"(network loss {found.loss:.3f}) and the weight of the baseline"
     )
     options = replace(decision.options, epochs=found.epochs, patience=found.epochs, halve_after=0)
     return replace(decision, options=options, crossed=found)

@@ -91,7 +91,7 @@ class EarlierSplit:
         found = {name: [i for i, unit in enumerate(keys.tolist()) if parts[unit] == name] for name in SPLITS}
         for name in SPLITS[:2]:
             if not found[name]:
-                raise ValueError(f"the earlier split leaves no examples for a {name} set of these {len(data)}")
+                raise ValueError(f"the earlier split puts none of these {len(data)} examples into the {name} set")
         return {name: data.select(rows) for name, rows in found.items() if rows}
 
 
@@ -108,13 +108,14 @@ def select_split(data: TreeDataset, folder: Path, name: str) -> TreeDataset:
     name = SYNONYMS.get(name, name)
     names = list(dict.fromkeys(split for split, *_ in rows))
     if name not in names:
-        raise ValueError(f"{folder / SPLIT_FILE} has no split {name!r:.60}; it has {', '.join(names)}")
+        raise ValueError(f"{folder / SPLIT_FILE} has no split {name!r:.60}; its splits are {', '.join(names)}")
     kept = {(int(key, 16), id_ or line) for split, key, _, id_, line in rows if split == name}
     keys = zip(tree_keys(data).tolist(), data.ids, data.lines, strict=True)
     found = [i for i, (key, id_, line) in enumerate(keys) if (key, id_ or str(line)) in kept]
     if not found:
         raise ValueError(
-            f"none of the {len(data):,} examples is in the {name} split of {folder}; give the file of its training"
+            f"none of the {len(data):,} examples is in the {name} split of {folder}; give the file that the model was "
+            "trained on"
         )
     return data.select(found)
 
@@ -183,7 +184,7 @@ def also_trained_on(data: TreeDataset, folder: Path) -> int:
     try:
         kept = np.load(file, allow_pickle=False)
         if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
-            raise ValueError(f"digests of type {kept.dtype} and shape {kept.shape}")
+            raise ValueError(f"the digests have type {kept.dtype} and shape {kept.shape}")
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without this check") from None
     digests = set(map(tuple, kept.tolist()))

@@ -84,7 +84,7 @@ class TrainedModel:
         self.model, self.reading, self.average, self.features = model.eval(), reading, average, features
         gives = model.readout.gives if isinstance(model.readout, Readout) else None
         if gives is None or (gives == "classes" and not model.classes):
-            raise ValueError("it has neither classes nor numbers, unlike a model of 'dgltree fit'")
+            raise ValueError("the model predicts neither classes nor numbers, unlike a model of 'dgltree fit'")
         self.objective = OBJECTIVES[gives].with_classes(model.classes)
 
     @classmethod
@@ -120,13 +120,13 @@ class TrainedModel:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{folder / READING}: {error}") from None
         if begun and not (folder / CARD).exists():
-            which = "best epoch so far" if (folder / EPOCHS).exists() else "model of a part of the first epoch"
+            which = "best epoch so far" if (folder / EPOCHS).exists() else "model of an unfinished first epoch"
             warnings.warn(f"{folder}: its training is not finished; this is the {which}", stacklevel=2)
         try:
             model = load_model(folder / WEIGHTS)
         except ValueError as error:
             if "cell with a" in str(error) and cell is None:
-                raise ValueError(f"{error}; a cell of your own is given as FILE.py:CLASS (cell=, --cell)") from None
+                raise ValueError(f"{error}; give your own cell as FILE.py:CLASS (cell=, --cell)") from None
             raise
         try:
             found = cls(model.to(device), reading)
@@ -188,7 +188,7 @@ class TrainedModel:
         Probabilities are what they were.
         """
         if not isinstance(self.objective, Classes):
-            raise ValueError("a threshold is for classes; the model gives numbers")
+            raise ValueError("a threshold is for classes, but the model predicts numbers")
         self.objective = self.objective.with_threshold(threshold)
 
     def __repr__(self) -> str:
@@ -257,7 +257,7 @@ class TrainedModel:
         """``ValueError`` for pairs if the model reads trees, and the other way round."""
         if dataset.each != self.each:
             kinds = {1: "single trees", 2: "pairs of trees"}
-            raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
+            raise ValueError(f"the model reads {kinds[self.each]}, but these examples are {kinds[dataset.each]}")
 
     def predict_proba(self, trees: Examples) -> Tensor:
         """(E, classes) float32 probabilities, in the order of ``classes``. Examples and errors as in :meth:`predict`.
@@ -265,7 +265,7 @@ class TrainedModel:
         Raises ``ValueError`` as well for a model of numbers.
         """
         if not self.classes:
-            raise ValueError("a model of numbers has no probabilities; predict gives its numbers")
+            raise ValueError("a model of numbers has no probabilities; predict returns its numbers")
         return self.answers_to(trees)
 
     def predict(self, trees: Examples) -> list[str] | Tensor:
@@ -286,7 +286,7 @@ class TrainedModel:
         for a model of numbers.
         """
         if not self.classes:
-            raise ValueError("a model of numbers has no classes; predict gives its numbers")
+            raise ValueError("a model of numbers has no classes; predict returns its numbers")
         return [self.classes[i] for i in self.objective.predicted(probabilities).tolist()]
 
     def answers_to(self, trees: Examples) -> Tensor:
@@ -378,8 +378,8 @@ class TrainedModel:
         if wrong.any():
             k = int(wrong.nonzero()[0])
             raise ValueError(
-                f"the network gives {found[k].tolist()} for example {k + 1} of a batch of {len(found)}: "
-                f"its weights, or the numbers of the example, are too large for {found.dtype}"
+                f"the network returns {found[k].tolist()} for example {k + 1} of a batch of {len(found)}: its "
+                f"weights, or the numbers of the example, are too large for {found.dtype}"
             )
         return found
 
@@ -388,8 +388,8 @@ class TrainedModel:
         if self.features is not None and rows is None:
             names = ", ".join(map(repr, self.features.names))
             raise ValueError(
-                f"the model reads {names} next to the trees; give a file or a table of pandas or polars with these "
-                "columns, or TreeDataset(trees, features={...})"
+                f"the model also reads the columns {names}; give a file or a pandas or polars table with these "
+                f"columns, or TreeDataset(trees, features={{...}})"
             )
 
     def roots(self, part: Labelled) -> Tensor:

@@ -62,7 +62,9 @@ class UnlabelledModel(NamedTuple):
         assert isinstance(encoder.core, SequenceEasyFirst)
         sentence, place = nodes_of(trees).unbind(1)
         if bool((place == NO_WORD).any()):
-            raise ValueError("a tree has inner nodes under its root; only words of sentences have vectors in context")
+            raise ValueError(
+                "a tree has inner nodes below its root; only the words of plain sentences have vectors in context"
+            )
         sequences = encoder.plan(trees, share=False)
         found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)
         down = propagate(found.batch, self.down, direction="down", up=found.up)
@@ -83,7 +85,9 @@ class UnlabelledModel(NamedTuple):
         """Read what :func:`embed` wrote. Raises ``FileNotFoundError`` and ``ValueError`` as ``TrainedModel.load``."""
         path = Path(folder) / CONTEXT
         if not path.exists():
-            raise FileNotFoundError(f"{folder}: no {CONTEXT} in it; give the folder that 'dgltree embed --out' wrote")
+            raise FileNotFoundError(
+                f"{folder}: there is no {CONTEXT} in this folder; give the folder that 'dgltree embed --out' wrote"
+            )
         with reading(path) as (header, tensors):
             kind = SWEEPS[header.get("cells", OF_TREES)][1]
             down = kind(Vocabulary.from_json(header["vocabulary"]), **header["options"])

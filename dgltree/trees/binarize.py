@@ -48,7 +48,7 @@ def unbinarize(tree: Tree) -> Tree:
     token, value or label, next to another one, or with more or fewer than two children.
     """
     if _is_intermediate(tree):
-        raise ValueError(f"the root is an intermediate node, {tree.function!r}; expected the node that it is part of")
+        raise ValueError(f"the root is the intermediate node {tree.function!r}; expected a complete node as the root")
     restored: dict[int, Tree] = {}
     for node in tree.distinct():
         _check(node)

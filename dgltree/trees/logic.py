@@ -47,8 +47,8 @@ class TruthTables:
     def __init__(self, variables: Sequence[str]) -> None:
         if len(variables) > MOST_VARIABLES:
             raise ValueError(
-                f"{len(variables)} variables; a truth table is for at most {MOST_VARIABLES}, as it has a bit for each "
-                "assignment"
+                f"{len(variables)} variables; a truth table takes at most {MOST_VARIABLES} variables, because it has "
+                "a bit for each assignment"
             )
         assignments = 2 ** len(variables)
         self.always = 2**assignments - 1
@@ -56,7 +56,7 @@ class TruthTables:
         self.of_variables: dict[str, int] = {}
         for k, name in enumerate(variables):
             if name in CONNECTIVES or name in self.of_variables:
-                raise ValueError(f"variable {k} is {name!r}; variables are different words, none of them a connective")
+                raise ValueError(f"variable {k} is {name!r}; variables must be different words, and no connectives")
             rows = (1 << row for row in range(assignments) if row >> k & 1)
             self.of_variables[name] = sum(rows)
 
@@ -65,7 +65,7 @@ class TruthTables:
 
         def apply(node: Tree, children: list[_Meaning]) -> _Meaning:
             if children and node.token is not None:
-                raise ValueError(f"found the word {node.token!r} above other words; every word is a leaf")
+                raise ValueError(f"found the word {node.token!r} above other words; every word must be a leaf")
             match children:
                 case []:
                     return self._of_word(node.token)

@@ -42,7 +42,7 @@ class ObjectFields:
         for name, how in vars(self).items():
             left_out = how is None and name == "token"
             if not (left_out or isinstance(how, str) or callable(how)):
-                raise TypeError(f"{name} is {how!r:.60}; give a function of an object, or the name of its attribute")
+                raise TypeError(f"{name} is {how!r:.60}; give a function of an object, or the name of an attribute")
 
 
 def build(
@@ -105,7 +105,7 @@ def _children(fields: ObjectFields, path: list[_Unfinished[T]]) -> list[Any]:
     children = list(given)
     for i, child in enumerate(children):
         if child is None:
-            raise ValueError(f"child {i} of {_position(path)} is None; leave out a child that there is not")
+            raise ValueError(f"child {i} of {_position(path)} is None; leave out missing children")
     return children
 
 
@@ -123,8 +123,8 @@ def _read(
     except AttributeError:
         kind = type(source).__name__
         raise ValueError(
-            f"{_position(path)}, of type {kind}, has no attribute {how!r} for its {name}; give the name of one that "
-            f"each object has, or a function"
+            f"{_position(path)}, of type {kind}, has no attribute {how!r} for its {name}; name an attribute that each "
+            "object has, or give a function"
         ) from None
 
 

@@ -75,19 +75,19 @@ class Tree:
         hashes = []
         for child in children:
             if not isinstance(child, Tree):
-                raise TypeError(f"a child of {function!r} is {child!r}; children are Trees")
+                raise TypeError(f"a child of {function!r} is {child!r}; children must be Trees")
             hashes.append(child._hash)
             size += child.size
             if child.depth >= depth:
                 depth = child.depth + 1
         if not isinstance(function, str) or not (token is None or isinstance(token, str)):
-            raise TypeError(f"function and token must be text, not {function!r} and {token!r}")
+            raise TypeError(f"function and token must be strings, not {function!r} and {token!r}")
         if not function:
             raise ValueError("a node's function is empty; name what the node computes")
         if value is not None:
             value = float(value)
             if not math.isfinite(value):
-                raise ValueError(f"the value of a {function!r} node is {value}; a number leaf holds a finite number")
+                raise ValueError(f"the value of a {function!r} node is {value}; it must be a finite number")
         put = object.__setattr__
         put(self, "function", function)
         put(self, "children", children)
@@ -274,7 +274,7 @@ def flat_trees(trees: Iterable[Tree | tuple[Tree, ...]]) -> Iterator[Tree]:
     Raises ``TypeError`` for anything else, with its position in the list, from 1.
     """
     if isinstance(trees, Tree | str) or not isinstance(trees, Iterable):
-        raise TypeError(f"trees come as a list, not as a {type(trees).__name__}")
+        raise TypeError(f"trees must be a list, not a {type(trees).__name__}")
     for i, item in enumerate(trees, 1):
         members: Any = item
         if isinstance(item, Tree | str) or not isinstance(item, Iterable):

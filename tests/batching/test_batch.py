@@ -41,17 +41,23 @@ def test_unbatch_gives_the_trees_back(trees: list[Tree]) -> None:
         (lambda v, t: batch(["x + y"], v), "tree 1 is a str; read it first, for example by dgltree.read_infix"),
         (lambda v, t: batch([t, (t, 3)], v), "tree 2 is a int"),
         (lambda v, t: batch([t, 3], v), "tree 2 is a int"),
-        (lambda v, t: batch("x + y", v), "trees come as a list, not as a str"),
-        (lambda v, t: batch(t, v), "trees come as a list, not as a Tree"),
+        (lambda v, t: batch("x + y", v), "trees must be a list, not a str"),
+        (lambda v, t: batch(t, v), "trees must be a list, not a Tree"),
         (lambda v, t: batch(v, [t]), r"the trees come first: dgltree.batch\(trees, vocabulary\)"),
         (lambda v, t: batch([t], None), "the vocabulary is of type NoneType; make one by"),
-        (lambda v, t: batch([t], v, [[0.5], [0.5]]), r"x is list; expected a tensor \(N, d\)"),
+        (
+            lambda v, t: batch([t], v, [[0.5], [0.5]]),
+            r"x is list; expected a floating-point tensor \(N, d\), one row per node",
+        ),
         (lambda v, t: batch([t], v, torch.zeros(2)), r"x is torch.float32 of shape \(2,\); expected"),
         (lambda v, t: batch([t], v, torch.zeros(2, 1, dtype=torch.long)), "x is torch.int64 of shape"),
         (lambda v, t: Vocabulary.from_trees(["x"]), "tree 1 is a str"),
-        (lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)), "propagate takes a batch, then a cell, but got a Tree"),
-        (lambda v, t: propagate("x + y", TreeLSTM(v, 4)), "propagate takes a batch, but got a str"),
-        (lambda v, t: plan(TreeLSTM(v, 4), batch([t], v)), "plan takes a batch first, but got a TreeLSTM"),
+        (
+            lambda v, t: propagate(TreeLSTM(v, 4), batch([t], v)),
+            "propagate takes a batch and a cell, but the cell is a Tree",
+        ),
+        (lambda v, t: propagate("x + y", TreeLSTM(v, 4)), "propagate takes a batch, not a str"),
+        (lambda v, t: plan(TreeLSTM(v, 4), batch([t], v)), "plan must be a batch, not a TreeLSTM"),
     ],
 )
 def test_what_is_no_tree_and_swapped_arguments_are_refused_by_name(call: Callable[..., Any], message: str) -> None:
@@ -125,7 +131,7 @@ def test_labels_never_reach_a_cell() -> None:
             "tree 2, node 1 in preorder: unknown function 'sni'; nearest known: sin",
         ),
         ([Tree("sin", (Tree("var", token="q"),))], "tree 1, node 2 in preorder: unknown token 'q'"),
-        ([Tree("sin", (FOREST[0], FOREST[0]))], "'sin' has 2 children here; this model knows it with 1"),
+        ([Tree("sin", (FOREST[0], FOREST[0]))], "'sin' has 2 children here; in this vocabulary it has 1"),
         ([Tree("var", token="x", label="NP")], "label 'NP' .* is not a class number"),
         ([Tree("var", token="x", label=-1)], "label -1 .* is not a class number"),
     ],
@@ -136,7 +142,7 @@ def test_bad_trees_are_named(trees: list[Tree], message: str) -> None:
 
 
 def test_inputs_of_another_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="x has 2 rows; the batch has 1 nodes"):
+    with pytest.raises(ValueError, match="x has 2 rows, but the batch has 1 nodes"):
         batch([FOREST[0]], VOCABULARY, x=torch.zeros(2, 3))
 
 
@@ -198,7 +204,7 @@ def test_labels_that_are_numbers_are_refused_by_name(dgl) -> None:
     graph = batch(FOREST, VOCABULARY).graph
     graph.ndata["label"] = torch.rand(graph.num_nodes())
     with pytest.raises(
-        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch are class numbers'
+        ValueError, match=r'the graph\'s "label" is torch\.float32; labels of a batch must be class numbers'
     ):
         TreeBatch.from_graph(graph, VOCABULARY)
 
@@ -228,7 +234,7 @@ def make(dgl, child, parent, slot, function, nodes):
             "no node has two children, .* reverse=True",
         ),
         ([1, 2], [0, 0], [0, 0], [0, 0, 0], 3, "node 0 has two children in slot 0"),
-        ([1, 2], [0, 0], [0, 2], [0, 0, 0], 3, "node 0 has a child in slot 2 but none in slot 1"),
+        ([1, 2], [0, 0], [0, 2], [0, 0, 0], 3, "node 0 has a child in slot 2 but no child in slot 1"),
         ([1, 0, 2], [0, 1, 0], [0, 0, 1], [0, 0, 0], 3, "cycle through node [01];"),
         ([0, 1, 2, 3], [1, 2, 3, 1], [0, 0, 0, 1], [0] * 4, 4, "cycle through node [123];"),
     ],
@@ -242,7 +248,7 @@ def test_a_users_graph_is_checked_against_the_cell(dgl) -> None:
     cell = TreeRNN(VOCABULARY, 4)
     graph = make(dgl, [1], [0], [0], [4, 0], 2)  # add, with one child
     graph.ndata["token"] = torch.tensor([-1, 0])
-    with pytest.raises(ValueError, match=r"tree 1, node 1 \('add'\) has 1 children; this model knows it with 2"):
+    with pytest.raises(ValueError, match=r"tree 1, node 1 \('add'\) has 1 children; in this vocabulary it has 2"):
         propagate(graph, cell)
     graph.ndata["function"] = torch.tensor([2, 99])
     with pytest.raises(ValueError, match="tree 1, node 2 has function id 99"):
@@ -385,12 +391,12 @@ def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
 @pytest.mark.parametrize(
     ("function", "token", "message"),
     [
-        ([4, 0], [-1, 0], r"tree 1, node 1 \('add'\) has 1 children; this model knows it with 2"),
-        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 2 has function id {len(VOCABULARY.functions)};"),
-        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 2 has token id {len(VOCABULARY.tokens)};"),
-        ([2, 99], [-1, 0], "node 2 has function id 99; the vocabulary has ids 0 to "),
+        ([4, 0], [-1, 0], r"tree 1, node 1 \('add'\) has 1 children; in this vocabulary it has 2"),
+        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 2 has function id {len(VOCABULARY.functions)}, but"),
+        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 2 has token id {len(VOCABULARY.tokens)}, but"),
+        ([2, 99], [-1, 0], "node 2 has function id 99, but the vocabulary has ids from 0 to "),
         ([2, -1], [-1, 0], "node 2 has function id -1"),
-        ([2, 0], [-1, 99], "node 2 has token id 99; the vocabulary has ids 0 to "),
+        ([2, 0], [-1, 99], "node 2 has token id 99, but the vocabulary has ids from 0 to "),
         ([2, 0], [-1, -7], "node 2 has token id -7"),
     ],
 )
@@ -405,5 +411,8 @@ def test_edges_from_parents_to_children_are_read_on_request_and_named_otherwise(
     flat = batch(FOREST[:3], VOCABULARY)
     turned = dgl.reverse(flat.graph, copy_edata=True)
     assert unbatch(TreeBatch.from_graph(turned, VOCABULARY, reverse=True)) == FOREST[:3]
-    with pytest.raises(ValueError, match="if these lead from parents to children, give reverse=True"):
+    with pytest.raises(
+        ValueError,
+        match="edges must lead from children to parents: if your edges lead from parents to children, give",
+    ):
         TreeBatch.from_graph(turned, VOCABULARY)

@@ -95,14 +95,14 @@ def test_numbers_and_a_field_of_slots_are_positions() -> None:
 def test_what_is_no_batch_of_trees_is_refused() -> None:
     graph = pair(1)
     with pytest.raises(
-        ValueError, match=r'the edge type \'left\' is not a position: name edge types "0", "1", .*positions='
+        ValueError, match=r'the edge type \'left\' is not a child index: name the edge types "0", "1", .*positions='
     ):
         TreeBatch.from_graph(graph)
-    with pytest.raises(ValueError, match="the edge type 'right' is not a position"):
+    with pytest.raises(ValueError, match="the edge type 'right' is not a child index"):
         TreeBatch.from_graph(graph, positions=["left"])
     with pytest.raises(ValueError, match="unknown function 'add'; "):
         TreeBatch.from_graph(graph, Vocabulary([("number", 0)], []), positions=["left", "right"])
-    with pytest.raises(ValueError, match="has a child in slot 1 but none in slot 0"):
+    with pytest.raises(ValueError, match="has a child in slot 1 but no child in slot 0"):
         TreeBatch.from_graph(dgl.heterograph({("leaf", "1", "sum"): ([0], [0])}))
     empty = dgl.heterograph({("leaf", "0", "sum"): ([], [])}, num_nodes_dict={"leaf": 0, "sum": 0})
     with pytest.raises(ValueError, match="an empty graph: give at least one node"):

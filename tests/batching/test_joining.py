@@ -26,9 +26,9 @@ def test_indices_slices_and_tensors_choose_as_lists_do() -> None:
 
 def test_what_is_not_there_is_refused() -> None:
     for i in (5, -6):
-        with pytest.raises(IndexError, match=f"there is no tree {i}: the batch has 5"):
+        with pytest.raises(IndexError, match=f"there is no tree {i}; the length of the batch is 5"):
             WHOLE[i]
-    with pytest.raises(ValueError, match="no trees: give the number of at least one"):
+    with pytest.raises(ValueError, match="no trees: give at least one tree number"):
         WHOLE[5:]
     with pytest.raises(TypeError, match="these trees are a batch already"):
         batch(WHOLE, VOCABULARY)  # type: ignore[arg-type]
@@ -57,9 +57,9 @@ def test_batches_that_do_not_fit_together_are_refused() -> None:
     for parts, message in (
         ([], "no batches: give at least one"),
         ([WHOLE, other], "batch 1 has a different vocabulary from batch 0"),
-        ([WHOLE, wide], "batch 1 has x of width 3 and torch.float32, batch 0 of no node"),
-        ([wide, narrow], "batch 1 has x of width 2 and torch.float32, batch 0 of width 3"),
-        ([WHOLE, WHOLE.map(lambda tensor: tensor.to("meta"))], "batch 1 is on meta, batch 0 on cpu"),
+        ([WHOLE, wide], "batch 1 has x of width 3 and torch.float32, but batch 0 has x of no node"),
+        ([wide, narrow], "batch 1 has x of width 2 and torch.float32, but batch 0 has x of width 3"),
+        ([WHOLE, WHOLE.map(lambda tensor: tensor.to("meta"))], "batch 1 is on meta, but batch 0 is on cpu"),
     ):
         with pytest.raises(ValueError, match=message):
             join(parts)
@@ -83,9 +83,9 @@ def test_words_in_x_of_a_graph_are_tokens() -> None:
     vectors = torch.ones(3, 5)
     assert torch.equal(TreeBatch.from_graph(graph(x=vectors)).x, vectors)
     for fields, message in (
-        ({"x": torch.ones(3)}, r'"x" has shape \(3,\) and is torch.float32; it must be \(N, d\) input vectors'),
+        ({"x": torch.ones(3)}, r'"x" has shape \(3,\) and is torch.float32; it must be \(N, d\) floating-point'),
         ({"x": words.view(3, 1)}, r'"x" has shape \(3, 1\) and is torch.int64'),
-        ({"x": words, "token": words}, r'"x" and "token" are both numbers of tokens; give one'),
+        ({"x": words, "token": words}, r'"x" and "token" both hold token ids; remove one'),
     ):
         with pytest.raises(ValueError, match=message):
             TreeBatch.from_graph(graph(**fields))

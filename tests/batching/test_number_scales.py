@@ -254,7 +254,10 @@ def test_a_leaf_object_that_is_held_twice_is_read_at_both_places():
     assert dgltree.unbatch(dgltree.batch([shared], vocabulary)) == [shared]
     graph = replace(dgltree.batch([shared], vocabulary.with_scales(None)), vocabulary=vocabulary)
     cell = TreeLSTM(vocabulary, hidden_size=3, input_size=3, leaf="gates", numbers=True)
-    with pytest.raises(ValueError, match="tree 1, node 3 carries a number, which is scaled differently under each"):
+    with pytest.raises(
+        ValueError,
+        match="tree 1, node 3 carries a number, whose scale depends on its parent: give each parent its own leaf",
+    ):
         cell(graph)
 
 

@@ -83,9 +83,9 @@ def test_states_of_selected_trees_are_those_in_the_data_set() -> None:
 @pytest.mark.parametrize(
     ("trees", "error"),
     [
-        ([], "no trees: give the number of at least one"),
-        ([0, 12], "trees run from 0 to 12; the batch has 0 to 11"),
-        ([-1], "trees run from -1 to -1; the batch has 0 to 11"),
+        ([], "no trees: give at least one tree number"),
+        ([0, 12], "trees run from 0 to 12, but the batch has numbers from 0 to 11"),
+        ([-1], "trees run from -1 to -1, but the batch has numbers from 0 to 11"),
     ],
 )
 def test_trees_that_are_not_there_are_refused(trees: list[int], error: str) -> None:
@@ -96,7 +96,7 @@ def test_trees_that_are_not_there_are_refused(trees: list[int], error: str) -> N
 def test_a_graph_with_several_roots_is_refused() -> None:
     whole = batch(TREES[:2], VOCABULARY)
     several = replace(whole, roots=torch.tensor([0, 1, int(whole.roots[1])]))
-    with pytest.raises(ValueError, match=r"not one per tree.* \(3 roots in 2 graphs\).* h\[batch.roots\]"):
+    with pytest.raises(ValueError, match=r"one root per tree.* \(3 roots in 2 graphs\).* h\[batch.roots\]"):
         several[[0]]
-    with pytest.raises(ValueError, match="not one per tree"):
+    with pytest.raises(ValueError, match="does not have one root per tree"):
         several[2]

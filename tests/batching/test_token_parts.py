@@ -79,7 +79,10 @@ def test_a_token_of_the_data_is_no_word_although_it_is_written_as_one() -> None:
     assert TreeLSTM(plain, 4, input_size=3).input_embedding.parts is None
     with_words = Vocabulary(plain.functions, plain.tokens, unk=True, parts=True)
     assert Vocabulary.from_json(plain.to_json()) == plain != with_words
-    with pytest.raises(ValueError, match="the token '<part:name>' looks like a part of a token under token_parts"):
+    with pytest.raises(
+        ValueError,
+        match="the token '<part:name>' looks like a part of a token, as token_parts writes it: leave out",
+    ):
         data.vocabulary(min_count=2, unk=True, parts=True)
 
 

@@ -45,7 +45,7 @@ def test_unknown_names_come_with_the_nearest_known() -> None:
     vocabulary = Vocabulary([("sin", 1), ("sinh", 1), ("Add", 2)], ["alpha", "beta"])
     with pytest.raises(ValueError, match="unknown function 'sni'; nearest known: sin"):
         vocabulary.function_id("sni", 1)
-    with pytest.raises(ValueError, match="'Add' has 3 children here; this model knows it with 2"):
+    with pytest.raises(ValueError, match="'Add' has 3 children here; in this vocabulary it has 2"):
         vocabulary.function_id("Add", 3)
     with pytest.raises(ValueError, match="unknown token 'alfa'; nearest known: alpha"):
         vocabulary.token_id("alfa")
@@ -112,7 +112,7 @@ def test_the_order_of_functions_and_tokens_counts_in_equality() -> None:
 
 
 def test_a_name_known_at_two_arities_says_both() -> None:
-    with pytest.raises(ValueError, match="'f' has 3 children here; this model knows it with 1 or 2"):
+    with pytest.raises(ValueError, match="'f' has 3 children here; in this vocabulary it has 1 or 2"):
         Vocabulary([("f", 1), ("f", 2)], []).function_id("f", 3)
 
 

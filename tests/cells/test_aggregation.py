@@ -135,7 +135,7 @@ def test_a_node_of_many_children_is_compiled_when_it_is_met_first(aggregation: s
         torch.testing.assert_close(found, propagate(trees, cell)["h"], rtol=0, atol=1e-12)
     with (
         kernels("required"),
-        pytest.raises(NoKernelError, match="a node has 1,001 messages, and programs are"),
+        pytest.raises(NoKernelError, match="a node has 1,001 messages; compiled programs take at most"),
     ):
         propagate(batch([Tree("call", [leaves[0]] * 1001)], ANY), cell)
 
@@ -154,13 +154,12 @@ def test_a_bag_is_read_by_gates_alone() -> None:
         lambda: TreeEncoder(TreeLSTM(VOCABULARY, 5), pooling="bag"),
         lambda: DownwardTreeLSTM(VOCABULARY, 5, aggregation="bag"),
     ):
-        with pytest.raises(ValueError, match="bag makes 16 numbers of 5, which only the gates of a cell that adds up"):
+        with pytest.raises(
+            ValueError, match="bag turns 5 numbers into 16, which only the gates of a child-sum cell can read"
+        ):
             make()
     cell = ChildSumTreeLSTM(ANY, 4, aggregation="bag")
-    with pytest.raises(
-        ValueError,
-        match="is a leaf without a token or number; leaf='embedding' embeds these, leaf='gates' reads vectors",
-    ):
+    with pytest.raises(ValueError, match="is a leaf without a token or number, but leaf='embedding' embeds tokens"):
         propagate(batch([Tree("call")], ANY), cell)
 
 
@@ -168,8 +167,8 @@ def test_a_bag_is_read_by_gates_alone() -> None:
     ("given", "message"),
     [
         ("maximum", r"'maximum' is not an aggregation; nearest known: max"),
-        (Median(4), "Median is of size 4; the states have 5"),
-        (3, "an aggregation is a name or an Aggregation, but got 3"),
+        (Median(4), "Median has size 4, but the states have size 5"),
+        (3, "an aggregation must be a name or an Aggregation, not 3"),
     ],
 )
 def test_what_is_no_aggregation_is_refused(given: Any, message: str) -> None:

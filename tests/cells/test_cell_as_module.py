@@ -55,7 +55,7 @@ def test_ranking_refuses_a_cell_with_hooks() -> None:
     model = EquationModel(TreeEncoder(TreeRNN(EQUATIONS, 4)), EquationReadout())
     ranker = Ranker(model, candidates(0))
     model.cell.register_forward_hook(print)
-    with pytest.raises(ValueError, match="the cell has hooks, which ranking would not run"):
+    with pytest.raises(ValueError, match="the cell has hooks, which ranking cannot run; remove these hooks"):
         ranker.rank(questions(0))
 
 
@@ -120,9 +120,7 @@ class Gateless(Cell):
 def test_a_cell_without_gates_refuses_inputs_that_nothing_would_read() -> None:
     trees = batch(TREES, VOCABULARY)
     assert propagate(trees, Gateless(VOCABULARY, 4))["h"].shape == (trees.num_nodes, 4)
-    with pytest.raises(
-        ValueError, match="Gateless has no gates, so that nothing would read its inputs: leave out input"
-    ):
+    with pytest.raises(ValueError, match="Gateless has no gates to read its inputs: leave out input_size"):
         Gateless(VOCABULARY, 4, input_size=3)
 
 
@@ -135,10 +133,10 @@ def test_a_sequence_encoder_takes_a_core() -> None:
     named.core.load_state_dict(core.state_dict())
     assert torch.equal(named(trees), encoder(trees)) and named.config == encoder.config
     with pytest.raises(
-        ValueError, match=rf"the core reads {size} ids; with this vocabulary and joint there are {size + 1}"
+        ValueError, match=rf"the core reads {size} ids, but this vocabulary and joint gives {size + 1} ids"
     ):
         SequenceEncoder(core, VOCABULARY, joint=True)
-    with pytest.raises(TypeError, match="a core has its own options: give hidden_size to SequenceLSTM"):
+    with pytest.raises(TypeError, match="options belong to the core: give hidden_size to SequenceLSTM"):
         SequenceEncoder(core, VOCABULARY, 6)
     with pytest.raises(TypeError, match=r"SequenceEncoder\('lstm', ...\) needs a hidden_size"):
         SequenceEncoder("lstm", VOCABULARY)

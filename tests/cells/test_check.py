@@ -24,13 +24,13 @@ def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
     x = vectors(cell)
     with pytest.raises(ValueError, match=r"x has shape \(\d+, 2\); .* need \(\d+ nodes, input_size 3\)"):
         propagate(batch(TREES, VOCABULARY, x=x[:, :2]), cell)
-    with pytest.raises(ValueError, match=r"x has 3 rows; the batch has \d+ nodes"):
+    with pytest.raises(ValueError, match=r"x has 3 rows, but the batch has \d+ nodes"):
         batch(TREES, VOCABULARY, x=x[:3])
-    with pytest.raises(ValueError, match=r"x is torch.float32; the cell's weights are torch.float64"):
+    with pytest.raises(ValueError, match=r"x is torch.float32, but the cell's weights are torch.float64"):
         propagate(batch(TREES, VOCABULARY, x=x.float()), cell)
-    with pytest.raises(ValueError, match="x is on meta, the batch on cpu"):
+    with pytest.raises(ValueError, match="x is on meta, but the batch is on cpu"):
         propagate(batch(TREES, VOCABULARY, x=x.to("meta")), cell)
-    with pytest.raises(ValueError, match="the batch is on cpu, the cell on meta"):
+    with pytest.raises(ValueError, match="the batch is on cpu, but the cell is on meta"):
         propagate(batch(TREES, VOCABULARY), cell.to("meta"))
 
 
@@ -51,25 +51,32 @@ def test_sharing_is_refused_with_any_dropout_in_training_alone(name: str, dropou
 def test_an_input_vector_at_an_embedded_leaf_is_refused_because_it_would_be_lost() -> None:
     cell = make_cell("tree_lstm, inputs")
     x = vectors(cell)
-    with pytest.raises(ValueError, match=r"tree 1, node \d+ is a leaf with an input vector, .* use leaf='gates', or 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"tree 1, node \d+ is a leaf with an input vector, .* use leaf='gates', or set the vector to 0",
+    ):
         propagate(batch(TREES, VOCABULARY, x=x), cell)
     x[batch(TREES, VOCABULARY).arity == 0] = 0
     propagate(batch(TREES, VOCABULARY, x=x), cell)
 
 
 def test_a_function_without_weights_is_named_with_its_arity_and_tree() -> None:
-    with pytest.raises(ValueError, match=r"tree 2, node 1 in preorder: 'sin' has 2 children here; .* knows it with 1"):
+    with pytest.raises(
+        ValueError, match=r"tree 2, node 1 in preorder: 'sin' has 2 children here; in this vocabulary it has 1"
+    ):
         batch([TREES[0], Tree("sin", (TREES[0], TREES[0]))], VOCABULARY)
     flat = batch([TREES[0], Tree("add", (TREES[0], TREES[0]))], VOCABULARY)
     flat = replace(flat, vocabulary=None)  # as of a user's graph
     flat.function[flat.roots[1]] = VOCABULARY.function_id("if", 3)
     for engine in ("runner", "levels"):
-        with pytest.raises(ValueError, match=r"tree 2, node 1 \('if'\) has 2 children; this model knows it with 3"):
+        with pytest.raises(ValueError, match=r"tree 2, node 1 \('if'\) has 2 children; in this vocabulary it has 3"):
             ENGINES[engine](TreeRNN(VOCABULARY, 4), flat)
 
 
 def test_functions_of_any_arity_need_a_cell_that_adds_up_its_children() -> None:
-    with pytest.raises(ValueError, match="functions of any arity, 'var' for one; TreeLSTM has weights for each arity"):
+    with pytest.raises(
+        ValueError, match="functions of any arity, such as 'var', but TreeLSTM has weights for each arity"
+    ):
         TreeLSTM(ANY, 4)
     wide = Tree("call", [Tree("var", token="x")] * 40)
     states = propagate(batch([wide], ANY), ChildSumTreeLSTM(ANY, 4))
@@ -97,7 +104,7 @@ def test_weights_that_are_not_finite_are_named_at_the_lowest_node_they_reach() -
         cell.maps["gates_2"].bias[cell.maps["gates_2"].position[VOCABULARY.function_id("add", 2)]] = torch.nan
     x = Tree("var", token="x")
     tree = Tree("sin", (Tree("pow", (Tree("sin", (x,)), Tree("add", (x, x)))),))
-    with pytest.raises(ValueError, match=r"tree 1, node 5 \('add'\): .* look at the cell's weights"):
+    with pytest.raises(ValueError, match=r"tree 1, node 5 \('add'\): .* check the cell's weights"):
         propagate(batch([tree], VOCABULARY), cell, check=True)
 
 
@@ -156,7 +163,7 @@ def test_labels_never_reach_a_cell() -> None:
     ]
     + [
         ("tree_lstm", {"input_size": 0}, "input_size is 0; it must be a whole number"),
-        ("tree_lstm", {"leaf": "gates"}, "leaf='gates' runs the gates on a leaf's input: give input_size"),
+        ("tree_lstm", {"leaf": "gates"}, "leaf='gates' applies the gates to a leaf's input: give input_size"),
         ("tree_lstm", {"leaf": "root"}, "leaf is 'root'; it must be 'embedding', 'network' or 'gates'"),
         ("tree_lstm", {"dropout": 1.0}, "dropout is 1.0"),
         ("tree_lstm", {"functions": True}, "functions=True adds the embedding of a node's function to its input"),
@@ -172,9 +179,13 @@ def test_labels_never_reach_a_cell() -> None:
         ("tree_smu", {"stack_size": 2.5}, "stack_size is 2.5; it must be a whole number"),
         ("stack_tree_rnn", {"top_k": 0}, "top_k is 0"),
         ("stack_tree_lstm", {"top_k": 6}, "top_k is 6; it must be from 1 to stack_size, 5"),
-        ("stack_tree_lstm", {"gated_top_k": True}, "gated_top_k weighs several rows"),
+        ("stack_tree_lstm", {"gated_top_k": True}, "gated_top_k weights several rows: give top_k > 1"),
         ("stack_tree_rnn", {"read": "both"}, "read is 'both'; it must be 'self' or 'children'"),
-        ("stack_tree_rnn", {"read": "children", "top_k": 2}, "read='children' reads row 0 of each child; top_k is 2"),
+        (
+            "stack_tree_rnn",
+            {"read": "children", "top_k": 2},
+            "read='children' reads only row 0 of each child, but top_k is 2",
+        ),
         ("stack_tree_rnn", {"activation": "gelu"}, "activation is 'gelu'; it must be one of sigmoid, tanh, relu"),
     ],
 )

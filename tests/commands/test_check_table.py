@@ -52,7 +52,7 @@ def test_every_row_of_a_table_has_its_mark_and_no_formula(tmp_path: Path, capsys
     assert capsys.readouterr().out == found.out
     (tmp_path / "marked.csv").write_text(found.out, encoding="utf-8")
     assert main(["check", "--table", str(tmp_path / "marked.csv"), *OPTIONS]) == 1  # marks have a column already
-    assert "the table has a column mark already" in capsys.readouterr().err
+    assert "the table already has a column mark" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "delimiter", "encoding"), [
@@ -79,8 +79,8 @@ def test_a_parquet_file_is_marked_and_json_has_the_rows(tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize(("content", "arguments", "message"), [
     (b"frage,answer\n1/2 = _,1/2\n", [], "there is no column 'question' (known: answer, frage)"),
-    (b"question,answer\n1/2 = _,0,5\n", [], "row 1 below the header has 3 cells and the header 2"),
-    (b"question;answer\nx^2 = 4, x = _;2;-2\n", [], "an answer with a semicolon in it is written in quotes"),
+    (b"question,answer\n1/2 = _,0,5\n", [], "row 1 below the header has 3 cells, but the header has 2"),
+    (b"question;answer\nx^2 = 4, x = _;2;-2\n", [], "write an answer that contains a semicolon in quotes"),
     (b"question,answer,answer\n1/2 = _,1,1/2\n", [], "there are 2 columns 'answer'"),
     (b"question,answer\n1/2 = _,L\xf6sung\n", [], "byte 0xf6 is not UTF-8 text"),
     (b"", [], "the table is empty"),
@@ -101,13 +101,16 @@ def test_a_table_that_cannot_be_read_is_an_error_for_people(
     ("arguments", "message"),
     [
         (["--table", "a.csv", "--to", "marks.xlsx"], "written as .csv, .tsv or .parquet"),
-        (["--table", "a.csv", "--to", "marks.csv", "--json"], "--json prints its lines"),
+        (
+            ["--table", "a.csv", "--to", "marks.csv", "--json"],
+            "--json prints to the standard output; redirect it to a file with >",
+        ),
         (["1 = _", "2", "--table", "a.csv"], "--table contains the answers"),
         (["1 = _", "2", "--to", "a.csv"], "--to is for --table"),
-        ([], "give an equation and answers to it, or --table"),
-        (["1 = _"], "give an equation and answers to it, or --table"),
+        ([], "give an equation and answers, or --table"),
+        (["1 = _"], "give an equation and answers, or --table"),
         (["1 = _", "1", "--seconds", "0"], "is not a number of seconds"),
-        (["1 = _", "1", "--rounded=many"], "is not a number of decimal places"),
+        (["1 = _", "1", "--rounded=many"], "is not a whole number of decimal places"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -123,7 +126,9 @@ def test_answers_with_the_other_decimal_mark_than_their_question_are_warned_of(
 ) -> None:
     (tmp_path / "a.csv").write_text('answer\n1.5\n1.5\n"1,5"\n', encoding="utf-8")
     assert main(["check", "0,5 + 1 = _", "--table", str(tmp_path / "a.csv")]) == 0
-    assert "'0,5 + 1 = _' has decimals with a comma, and 2 of 3 answers have the other mark" in capsys.readouterr().err
+    assert (
+        "'0,5 + 1 = _' writes decimals with a comma, but 2 of 3 answers use the other mark" in capsys.readouterr().err
+    )
 
 
 def test_an_answer_that_is_very_long_is_refused_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -339,7 +339,7 @@ def test_a_model_that_is_missing_or_damaged_is_named(
     half = tmp_path / "half.safetensors"
     half.write_bytes(Path(model).read_bytes()[:1000])
     assert main(["complete", "x = _", "--order", "score", "--model", str(half)]) == 1
-    assert "not a whole safetensors file" in capsys.readouterr().err
+    assert "an incomplete safetensors file (" in capsys.readouterr().err
 
 
 def test_an_empty_standard_input_is_an_error(

@@ -85,12 +85,17 @@ def test_similar_finds_parts(embedded: Path, capsys: pytest.CaptureFixture[str])
 def test_nothing_is_predicted_of_vectors_without_labels(embedded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("predict", "evaluate", "explain"):
         assert main([name, str(embedded / "model"), str(embedded / "trees.tsv")]) == 1
-        assert "'dgltree embed' made it without labels; use encode or similar, or" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="made it without labels"):
+        assert (
+            "a model of 'dgltree embed' has no labels to predict; use encode or similar, or fit a model"
+            in capsys.readouterr().err
+        )
+    with pytest.raises(
+        ValueError, match="a model of 'dgltree embed' has no labels to predict; use encode or similar, or fit a model"
+    ):
         open_all([str(embedded / "model")])
     with pytest.raises(SystemExit, match="2"):
         main(["encode", str(embedded / "model"), str(embedded / "trees.tsv"), "--out", "v.npy", "--context"])
-    assert "--context is for --nodes" in capsys.readouterr().err
+    assert "--context needs --nodes, and cannot be combined with --ray" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("frozen", [False, True])
@@ -111,23 +116,43 @@ def test_what_from_gives_is_not_given_again(
 ) -> None:
     arguments = ["fit", str(fitted / "trees.tsv"), "--out", str(tmp_path / "out"), *SMALL]
     assert main([*arguments, "--from", str(embedded / "model")]) == 1
-    assert "hidden_size is 12; leave it out: --from (from_) takes it from the folder" in capsys.readouterr().err
+    assert (
+        "hidden_size is 12; leave out hidden_size, which --from (from_) takes from the folder"
+        in capsys.readouterr().err
+    )
     assert main([*arguments[:4], "--from", str(tmp_path)]) == 1
-    assert "no model.safetensors in it; give the folder that 'dgltree embed --out' wrote" in capsys.readouterr().err
+    assert (
+        "no model.safetensors in this folder; give the folder that 'dgltree embed --out' wrote"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> None:
     rng = random.Random(1)
     trees = [dgltree.read_infix(expression(rng, 2)) for _ in range(20)]
     for data, more, message in (
-        (TreeDataset([(trees[0], trees[1])] * 2), {}, "the file has pairs of trees; vectors are learnt"),
-        (TreeDataset(trees[:1]), {}, "the file has one tree; vectors are learnt from how trees differ"),
-        (TreeDataset(trees), {"encoder": "lstm"}, "the encoder is 'lstm', which has no vectors for parts"),
+        (
+            TreeDataset([(trees[0], trees[1])] * 2),
+            {},
+            "the file has pairs of trees, but vectors are learned for single trees",
+        ),
+        (
+            TreeDataset(trees[:1]),
+            {},
+            "the file has only one tree; vectors are learned from differences between trees: give two or more trees",
+        ),
+        (
+            TreeDataset(trees),
+            {"encoder": "lstm"},
+            "the encoder is 'lstm', which computes no vectors for parts of a tree; name a cell such as tree_lstm, or",
+        ),
         (TreeDataset([Tree("w", token=token) for token in "abc"]), {}, r"all tokens are rare .* use min_count=1"),
     ):
         with pytest.raises(ValueError, match=message):
             embed(data, **more)
-    with pytest.raises(FileNotFoundError, match=r"no context.safetensors in it; give the folder"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no context.safetensors in this folder; give the folder that 'dgltree"
+    ):
         UnlabelledModel.load(tmp_path)
     with pytest.raises(ValueError, match=r"the loss is nan; lower --lr \(1e\+30\)"):
         embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3, out=tmp_path)
@@ -179,7 +204,7 @@ def test_vectors_and_a_training_with_labels_do_not_share_a_folder(
     assert f"{vectors} holds vectors of 'dgltree embed'; give another --out" in capsys.readouterr().err
     (tmp_path / "fit.json").write_text("{}", encoding="utf-8")
     assert main(["embed", trees, "--out", str(tmp_path)]) == 1
-    assert f"{tmp_path} holds a training of 'dgltree fit'; give another --out" in capsys.readouterr().err
+    assert f"{tmp_path} holds a training run of 'dgltree fit'; give another --out" in capsys.readouterr().err
     assert (vectors / "model.safetensors").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["fit.json"]
 
@@ -205,7 +230,9 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_vectors(
     with monkeypatch.context() as patch:
         patch.setattr(UnlabelledTraining, "training_step", interrupted)
         assert main(command("halved")) != 0
-    assert "halved has the best model so far, and the same command continues the training" in capsys.readouterr().err
+    assert (
+        "halved contains the best model so far, and the same command continues the training" in capsys.readouterr().err
+    )
     assert main(["encode", str(tmp_path / "halved"), trees, "--out", str(tmp_path / "v.npy")]) == 0
     assert main(command("halved")) == 0
     assert "epoch 0" not in capsys.readouterr().out
@@ -292,7 +319,10 @@ def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:
 def test_what_is_no_sentence_has_no_words_in_context(sentences: Path) -> None:
     found = UnlabelledModel.load(sentences / "model")
     nested = Tree("sentence", [Tree("sentence", [Tree("word", token="cat")]), Tree("word", token="dog")])
-    with pytest.raises(ValueError, match="a tree has inner nodes under its root; only words of sentences have vectors"):
+    with pytest.raises(
+        ValueError,
+        match="a tree has inner nodes below its root; only the words of plain sentences have vectors in context",
+    ):
         found.node_vectors(TreeDataset([nested]))
 
 

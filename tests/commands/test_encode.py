@@ -37,7 +37,7 @@ def test_vectors_of_bad_lines_are_nan_and_those_of_nodes_say_whose_they_are(fitt
     ("out", "more", "message"),
     [
         ("v.csv", [], "a .npy or .parquet file"),
-        ("v.npy", ["--nodes"], "vectors of nodes are written to a .parquet file"),
+        ("v.npy", ["--nodes"], "vectors of nodes need a .parquet file, which also gives the tree of each node"),
     ],
 )
 def test_vectors_have_two_kinds_of_files(

@@ -53,7 +53,7 @@ def test_examples_without_a_label_are_left_out_and_said(
     out, err = capsys.readouterr()
     assert "1 examples, 13 left out" in out
     assert err.count("no label") == 10
-    assert f"{path}: 3 more could not be read" in err  # not 13
+    assert f"{path}: 3 more records could not be read" in err  # not 13
     assert main([*arguments, "--strict"]) == 1
     assert f"{path}, line 3: no label" in capsys.readouterr().err
     path.write_text("tree\tlabel\ny\t\n", encoding="utf-8")
@@ -83,7 +83,7 @@ def test_a_split_that_the_training_lacks_and_a_file_without_it_are_refused(
 ) -> None:
     model = str(fitted / "model")
     assert main(["evaluate", model, str(fitted / "trees.tsv"), "--split", "part"]) == 1
-    assert "split.tsv has no split 'part'; it has train, validation, test" in capsys.readouterr().err
+    assert "split.tsv has no split 'part'; its splits are train, validation, test" in capsys.readouterr().err
     other, some = tmp_path / "other.tsv", tmp_path / "some.tsv"
     other.write_text("tree\tlabel\nx+x+x+x\tpos\n", encoding="utf-8")
     assert main(["evaluate", model, str(other), "--split", "test"]) == 1
@@ -91,7 +91,7 @@ def test_a_split_that_the_training_lacks_and_a_file_without_it_are_refused(
     lines = (fitted / "trees.tsv").read_text(encoding="utf-8").splitlines()
     some.write_text("\n".join(lines[:200]) + "\n", encoding="utf-8")
     assert main(["evaluate", model, str(some), "--split", "train"]) == 0
-    warning = r"warning: .*some.tsv has \d+ of the \d+ examples of the train split\n$"
+    warning = r"warning: .*some.tsv contains only \d+ of the \d+ examples of the train split\n$"
     assert re.match(warning, capsys.readouterr().err)
     with pytest.raises(SystemExit, match="2"):
         main(["evaluate", model, str(some), "--split", "test", "--against", model])

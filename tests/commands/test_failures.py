@@ -108,7 +108,7 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
     paths = [str(path), "--out", str(tmp_path / "model")] if command == "fit" else [str(tmp_path), str(path)]
     assert main([command, *paths, "--device", "cuda"]) == 1
     *_, last = capsys.readouterr().err.splitlines()
-    assert "this torch sees no CUDA device; without --device cuda the CPU is used" in last
+    assert "torch finds no CUDA device; without --device cuda the CPU is used" in last
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")

@@ -32,7 +32,7 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
         (
             "tree\tlabel\n" + "".join(f"x+{'x+' * i}x\ta\n" for i in range(30)),
             [],
-            "have the label 'a'; at least two classes",
+            "have the label 'a'; give at least two classes",
         ),
         (table(30), ["--task", "regress"], "is not a number that float32 can hold"),
         (table(30), ["--task", "pair"], "the task is 'pair', but an example has 1 tree"),

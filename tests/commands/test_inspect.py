@@ -19,7 +19,7 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
     assert main(["inspect", str(path), "--no-cache"]) == 0
     out, err = capsys.readouterr()
     assert "50 trees, read as infix" in out
-    assert "labels: 2 different ones on 50 of 50 examples" in out
+    assert "labels: 2 different labels on 50 of 50 examples" in out
     assert "line 52: tree: not a valid infix tree" in out
     assert re.search(r"nodes in .* a second; peak memory .* MB", err)
     assert [entry.name for entry in tmp_path.iterdir()] == ["trees.tsv"]
@@ -61,20 +61,20 @@ def test_inspect_counts_numbers_node_labels_and_labels_that_mean_none(
     lines = capsys.readouterr().out.splitlines()
     assert f"  {len(rows)} leaves are numbers, from {min(values):g} to 7" in lines
     counts = ", ".join(f"{name} ({labels.count(name)})" for name in ("NA", "n/a"))
-    assert f"labels that stand for a missing label: {counts}; --missing sets which ones do" in lines
+    assert f"labels read as missing: {counts}; --missing sets these labels" in lines
     known = [label for label in labels if label in "ab"]
-    assert f"labels: {len(set(known))} different ones on {len(known)} of {len(labels)} examples:" in lines
+    assert f"labels: {len(set(known))} different labels on {len(known)} of {len(labels)} examples:" in lines
     text = "(3 (2 The) (4 Rock))\n(1 (0 No) (2 way))\n"
     bank.write_text(text)
     assert main(["inspect", str(bank), "--no-cache"]) == 0
-    said = f"labels at {text.count('(')} nodes, from which fit --nodes learns"
+    said = f"labels at {text.count('(')} nodes; fit --nodes learns from these labels"
     assert said in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "nothing", "trees.tsv"], "no model.safetensors in it; give the folder"),
+        (["predict", "nothing", "trees.tsv"], "no model.safetensors in this folder; give the folder that 'dgltree"),
         (["inspect", "nothing.tsv"], "nothing.tsv: no such file or folder"),
         (["fit", "nothing.tsv"], "nothing.tsv: no such file or folder"),
     ],

@@ -43,14 +43,17 @@ def test_another_notation_is_one_line(
         capsys.readouterr()
         assert main([command, str(models / name), str(file), *further]) == 1
         out, err = capsys.readouterr()
-        assert (out, err) == ("", f"dgltree: {file}: the model, or --notation, reads {name}; these look like {other}\n")
+        assert (out, err) == (
+            "",
+            f"dgltree: {file}: the model or --notation expects {name}; these trees look like {other}\n",
+        )
 
 
 def test_fit_refuses_a_notation_that_reads_no_tree(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["fit", str(models / "infix.tsv"), "--notation", "sexpr", "--no-cache"]) == 1
     assert capsys.readouterr().err == (
-        f"dgltree: {models / 'infix.tsv'}: the model, or --notation, reads sexpr; these look like infix\n"
+        f"dgltree: {models / 'infix.tsv'}: the model or --notation expects sexpr; these trees look like infix\n"
     )
 
 

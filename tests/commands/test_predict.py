@@ -175,7 +175,7 @@ def test_a_network_whose_numbers_overflow_gives_no_answers(
     with torch.no_grad():
         for weight in model.model.parameters():
             weight.fill_(3e38)
-    with pytest.raises(ValueError, match=r"the network gives \[.*(nan|inf).*\] for example 1 of a batch of 1"):
+    with pytest.raises(ValueError, match=r"the network returns \[.*(nan|inf).*\] for example 1 of a batch of 1"):
         model.predict_proba([read_infix("x + y")])
     model.save(tmp_path / "model")
     assert main(["predict", str(tmp_path / "model"), str(fitted / "trees.tsv")]) == 1

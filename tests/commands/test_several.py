@@ -137,7 +137,9 @@ def test_a_process_that_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         yield 0, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]
 
     found = answer_each(BatchCompletion(top=1), asked(), 2)
-    with pytest.raises(MemoryError, match=r"a process that answers ended, .* --processes 1 needs less"):
+    with pytest.raises(
+        MemoryError, match=r"a process that answers ended, .* try --processes 1, which needs less memory"
+    ):
         next(found)
 
 

@@ -42,7 +42,9 @@ def test_vectors_of_a_network_without_a_share_in_the_answers_are_reported(
     model.save(tmp_path / "model")
     assert main(["similar", str(tmp_path / "model"), str(fitted / "trees.tsv"), "--query", "x+y", "--top", "1"]) == 0
     err = capsys.readouterr().err
-    assert ("all answers of this model come from the baseline" in err) == (share == 0)
+    assert (
+        "warning: the vectors come from the network, but all predictions of this model come from the baseline (" in err
+    ) == (share == 0)
     assert (model.average.baseline.what in err) == (share == 0)
 
 
@@ -66,7 +68,7 @@ def test_texts_are_read_in_the_notation_of_the_training_file(fitted: Path) -> No
     assert texts.tolist() == model.answers_to([read_infix("x+y"), read_infix("x*z")]).tolist()
     with pytest.raises(ValueError, match="tree 2: not a valid infix tree"):
         model.answers_to(["x", "x+"])
-    with pytest.raises(ValueError, match="one tree alone: give a list"):
+    with pytest.raises(ValueError, match="found a single tree; give a list of trees or of strings"):
         model.answers_to("x+y")
     with pytest.raises(ValueError, match="the model reads single trees"):
         model.answers_to([("x", "y")])

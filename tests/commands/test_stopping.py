@@ -152,7 +152,7 @@ sys.meta_path.insert(0, NoRoom())
     done = run(before, "fit", str(trees), "--out", str(tmp_path / "model"))
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith("dgltree: out of memory while libraries are loaded (libtorch_cpu.so")
+    assert line.startswith("dgltree: out of memory while loading libraries (libtorch_cpu.so")
 
 
 def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:

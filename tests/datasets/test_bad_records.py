@@ -82,7 +82,7 @@ def test_what_is_no_text_and_no_finite_number_is_no_label(column: str, value: st
     path = written(tmp_path, "t.jsonl", f'{{"tree": "x"}}\n{{"tree": "y", "{column}": {value}}}\n')
     data = TreeDataset.from_file(path)
     assert data.lines == [1]
-    assert re.search(r"expected a (text or a )?finite number$", data.bad[0].message)
+    assert re.search(r"expected a (string or a )?finite number$", data.bad[0].message)
     assert f"found {value.replace('1e999', 'Infinity')}" in data.bad[0].message
 
 
@@ -167,9 +167,11 @@ def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(source, "ENDLESS", 1000)
     assert list(source.lines_of(io.BytesIO(b"x" * 1000 + b"\nlast"), 100)) == [source.TOO_LONG, b"last"]
-    with pytest.raises(ValueError, match="line 2 has more than 1,000 bytes and no end; expected a tree a line"):
+    with pytest.raises(
+        ValueError, match="line 2 has more than 1,000 bytes and no line break; expected one tree per line"
+    ):
         list(source.lines_of(io.BytesIO(b"short\n" + b"x" * 2000), 100))
     with lzma.open(tmp_path / "spaces.json.xz", "wb") as file:
         file.write(b" " * 3_000_000)
-    with pytest.raises(ValueError, match="no end"):
+    with pytest.raises(ValueError, match="no line break"):
         TreeDataset.from_file(tmp_path / "spaces.json.xz")

@@ -57,7 +57,9 @@ def test_dates_and_numbers_of_numpy_are_read_as_in_json() -> None:
     like = [{"n": np.float64(i + 0.5), "at": np.datetime64(f"2026-11-{10 + i}").item()} for i in range(9)]
     reading = with_notation(values, Reading())
     assert read_objects(like, reading) == read_objects(values, reading)
-    with pytest.raises(ValueError, match=r"tree 1: found .* of type set; expected what JSON has"):
+    with pytest.raises(
+        ValueError, match=r"tree 1: found .* of type set; expected a JSON value, a date or a NumPy number"
+    ):
         read_objects([{"n": {1}}], reading)
     with pytest.raises(ValueError, match=r"tree 1: .*found NaN"):
         read_objects([{"n": float("nan")}], reading)
@@ -142,7 +144,7 @@ def test_a_map_is_refused_with_the_way_out() -> None:
 def test_settings_that_are_no_schema_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Reading(schema=str(tmp_path / "none.json"))
-    with pytest.raises(ValueError, match="schema is for JSON documents, and the notation is 'infix'"):
+    with pytest.raises(ValueError, match="schema is for JSON documents, but the notation is 'infix'"):
         Reading(schema={"paths": {"$": {"kind": "object"}}}, notation="infix")
     with pytest.raises(ValueError, match=r"expected an object with \"paths\""):
         Reading(schema={})
@@ -151,8 +153,8 @@ def test_settings_that_are_no_schema_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ('{"a": NaN}', "invalid JSON: line 1, column 16: found NaN, which JSON does not have"),
-        ('{"a": Infinity}', "found Infinity, which JSON does not have"),
+        ('{"a": NaN}', "invalid JSON: line 1, column 16: found NaN, which is not JSON"),
+        ('{"a": Infinity}', "found Infinity, which is not JSON"),
         ('{"a": 1, "a": 2}', 'the key "a" occurs twice'),
         ("[1]", r"\$: found a list; expected an object"),
         ('"x"', "not a valid json_object tree: line 1, column 1"),

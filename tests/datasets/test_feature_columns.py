@@ -71,7 +71,7 @@ def test_what_training_has_not_seen_is_a_row_of_zeros() -> None:
         == [[0, 0]] * 2
     )
     assert columns.faults([["2", "two"], ["a", "3"]]) == {
-        1: "age: 'two' is not a number, as the column has in training"
+        1: "age: 'two' is not a number, but the column held numbers in training"
     }
     dates = FeatureColumns.of(["day"], [["2026-11-27", "2026-11-28", "2026-11-29T00:00:00Z"]])
     assert dates.rows([["2026-11-28"]]).tolist() == [[0]]
@@ -83,8 +83,9 @@ def test_constant_columns_long_texts_and_ids_are_named() -> None:
     columns = FeatureColumns.of(["same", "many", "id"], table)
     assert list(columns.warnings(table)) == [
         "warning: same is the same in all training examples and not informative",
-        f"many has 10,000 texts; the {MAX_CATEGORIES} most frequent are categories, the others <unk>",
-        "warning: no text of id occurs in two training examples; the column is not informative",
+        f"many has 10,000 different values; the {MAX_CATEGORIES} most frequent values are categories, and all others "
+        "are read as <unk>",
+        "warning: no value of id occurs in two training examples; the column is not informative",
     ]
     assert [column.width for column in columns.columns] == [1, MAX_CATEGORIES + 1, 1]
     assert not columns.rows(table)[:, 0].any()
@@ -102,7 +103,7 @@ def test_constant_columns_long_texts_and_ids_are_named() -> None:
 )
 def test_numbers_that_are_read_as_texts_are_named(texts: list[str | None], message: str | None) -> None:
     table = [texts * 2]
-    said = [] if message is None else [f"warning: size is read as texts, because {message}"]
+    said = [] if message is None else [f"warning: size is read as categories, because {message}"]
     assert list(FeatureColumns.of(["size"], table).warnings(table)) == said
 
 
@@ -145,8 +146,8 @@ def test_columns_are_read_from_every_kind_of_table(name: str, tmp_path: Path) ->
     [
         ("age,tree", "features names 'tree', which is the column of the trees"),
         ("label", "features names 'label', which is the column of the labels"),
-        ("age,age", "each once"),
-        ("age,", "names of columns"),
+        ("age,age", "name each column once"),
+        ("age,", "name each column once"),
     ],
 )
 def test_columns_that_cannot_be_features_are_refused(features: str, message: str, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_columns_of_python_are_numbers_texts_truths_dates_or_nothing() -> None:
     assert data.feature_table(["b", "a"]) == [["x", "true", "0.5", "3"], ["1", "2.5", None, None]]
     with pytest.raises(ValueError, match="3 values of 'a' for 4 examples"):
         TreeDataset(trees, features={"a": [1, 2, 3]})
-    with pytest.raises(ValueError, match="a: found \\[1\\]; expected a text or a finite number"):
+    with pytest.raises(ValueError, match="a: found \\[1\\]; expected a string or a finite number"):
         TreeDataset(trees, features={"a": [[1], 2, 3, 4]})
 
 

@@ -98,20 +98,23 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "headless.csv": ("x+y,a\nx*y,b\n", "no column 'tree'"),
     "comma.tsv": ("tree,label\nx+y,a\n", "separated by commas; name it .csv"),
     "utf16.txt": ("tree\tlabel\nx\ta\n".encode("utf-16-le"), "binary data; expected UTF-8 text"),
-    "mac.tsv": (b"tree\tlabel\rx + y\ta\r", "lines that end with a carriage return alone; save it with line feeds"),
+    "mac.tsv": (b"tree\tlabel\rx + y\ta\r", "lines end with a carriage return alone; save the file with line feeds"),
     "header.tsv": (b"tree\tlabel\n", "no trees at the beginning of the file: it has no records"),
     "binary": (b"\x00\x01\x02", "binary data; expected UTF-8 text"),
     "really.gz": (b"tree\tlabel\n", "not a .gz file, or a damaged one"),
     "cut.tsv.gz": (gzip.compress(b"tree\tlabel\n" + b"x+y\ta\n" * 99)[:30], "not a .gz file, or a damaged one"),
     "broken.json": ('[{"tree": "x+y"},\n{"tree" "x"}]', "invalid JSON: line 2, column 9"),
     "numbers.json": ("[1, 2]", "found int; expected text"),
-    "empty.json": ("[]", "an empty array; expected records or trees in it"),
+    "empty.json": ("[]", "an empty array; expected an array of records or trees"),
     "wrapped.json": (
         '{"data": [{"tree": "x+y"}],\n"version": 1}',
         "if it has the records in one of its keys, give a file with these alone",
     ),
     "empty.csv": ("", "the file is empty"),
-    "table.parquet.gz": (gzip.compress(b"PAR1"), "unpack it, because Parquet is compressed itself"),
+    "table.parquet.gz": (
+        gzip.compress(b"PAR1"),
+        "a compressed file; unpack it, because Parquet already compresses its columns",
+    ),
     "texts/a.md": (
         "# x\n",
         "no files of trees in this folder; .conllu, .py, .c, .cpp, .java, .js, .xml, .html, .nwk, .mrg files are read",
@@ -143,7 +146,7 @@ def test_unicode_text_of_a_spreadsheet_is_read(name: str, encoding: str, tmp_pat
     assert data.num_nodes == 12_000
     assert "é" in data.vocabulary().tokens
     path.write_bytes(gzip.compress(content[:-1]) if name.endswith(".gz") else content[:-1])
-    with pytest.raises(ValueError, match="UTF-16 text that is damaged"):
+    with pytest.raises(ValueError, match="damaged UTF-16 text"):
         TreeDataset.from_file(path)
 
 
@@ -238,7 +241,7 @@ def test_a_broken_tree_of_several_lines_loses_itself_alone(tmp_path: Path) -> No
     text = "( (S\n  (NP (DT The)\n\n" + PENN
     data = TreeDataset.from_file(written(tmp_path, "t.mrg", text))
     assert (data.lines, [bad.line for bad in data.bad]) == ([4, 8], [1])
-    assert "no end of the bracket" in data.bad[0].message
+    assert "no end of the bracket that opens here" in data.bad[0].message
     long = TreeDataset.from_file(written(tmp_path, "t.mrg", text), max_line=50)
     assert [bad.line for bad in long.bad] == [1, 4]
     assert "a tree of more than 50 bytes" in long.bad[1].message

@@ -64,9 +64,18 @@ def test_fit_takes_a_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([], "no examples: give at least one"),
         (TREES, "example 1 is Tree"),
         ([(TREES[0], "a"), (TREES[1], "b", 1)], r"example 2 is \(Tree"),
-        ([(TREES[0], "a"), (TREES[1], nan)], "the label of example 2 is nan; a label is a text or a finite number"),
-        ([(TREES[0], "a"), ((TREES[0], TREES[1]), "b")], "some examples are trees and others pairs"),
-        ([*[(TREES[0], "a")] * 1000, ((TREES[0], TREES[1]), "b")], "some examples are trees and others pairs"),
+        (
+            [(TREES[0], "a"), (TREES[1], nan)],
+            "the label of example 2 is nan; a label must be a string, a finite number or None",
+        ),
+        (
+            [(TREES[0], "a"), ((TREES[0], TREES[1]), "b")],
+            "some examples are single trees and others are pairs; give one kind",
+        ),
+        (
+            [*[(TREES[0], "a")] * 1000, ((TREES[0], TREES[1]), "b")],
+            "some examples are single trees and others are pairs; give one kind",
+        ),
         ([*[("x+y", "a")] * 1500, ("x+", "a")], "tree 1501: not a valid infix tree"),
         (zip(repeat(3, 2), "ab", strict=True), "tree 1: found 3 of type int; expected a Tree"),
         ("trees.tsv", "'trees.tsv'; read a file by dgltree.TreeDataset.from_file"),

@@ -53,7 +53,7 @@ def test_a_message_names_some_labels_and_counts_the_others(further: int, rest: s
     shown = [", ".join(map(repr, names[:MAX_NAMED_LABELS])) + rest for names in (labels, classes)]
     with pytest.raises(ValueError) as refused:
         check_known(labels, classes)
-    assert f"they are {shown[0]}, the classes {shown[1]};" in str(refused.value)
+    assert f"the labels are {shown[0]}, the classes are {shown[1]};" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_which_labels_are_missing_is_a_setting_and_is_reported(
     path = str(written(tmp_path, "t.tsv", "tree\tlabel\nx+y\tNone\nx*y\tsome\nx-y\t?\nx\tNone\n"))
     assert main(["inspect", path]) == 0
     told = capsys.readouterr().out
-    assert "labels: 1 different ones" not in told
-    assert "labels that stand for a missing label: None (2); --missing sets which ones do" in told
+    assert "labels: 1 different labels" not in told
+    assert "labels read as missing: None (2); --missing sets these labels" in told
     assert main(["inspect", path, "--missing", "?,-"]) == 0
-    assert "labels that stand for a missing label: ? (1)" in capsys.readouterr().out
+    assert "labels read as missing: ? (1)" in capsys.readouterr().out
     assert absent(TreeDataset.from_file(path, missing="")) == ""
 
 
@@ -92,7 +92,7 @@ def test_labels_that_are_the_same_are_one_class(label: str, name: str) -> None:
     assert label_numbers([label, name, "other", None], ["x", name]).tolist() == [1, 1, UNSEEN, UNSEEN]
     found, told = unify_labels({"train": data_of(name, name, name, label), "test": data_of(label)}, [])
     assert ([*found["train"].labels], [*found["test"].labels]) == ([name] * 4, [name])
-    assert told == f"labels that are the same are one class: {label!r} as {name!r}"
+    assert told == f"different spellings of a label are read as one class: {label!r} as {name!r}"
     assert unify_labels({"train": data_of(name, "other")}, [])[1] == ""
 
 
@@ -106,7 +106,7 @@ def test_given_classes_keep_their_texts() -> None:
     found, told = unify_labels({"train": data_of("0", "0.0", "0.00")}, ["0.0", "0"])
     assert ([*found["train"].labels], told) == (
         ["0", "0.0", "0.0"],
-        "labels that are the same are one class: '0.00' as '0.0'",
+        "different spellings of a label are read as one class: '0.00' as '0.0'",
     )
 
 
@@ -127,7 +127,7 @@ def test_numbers_in_other_spellings_are_asked_about(labels: list[str], how: str)
     with pytest.raises(ValueError, match=f"are numbers with {how}, such as '{labels[0]}'; write numbers as 1234.5"):
         check_spelling(data_of(*labels))
     _, bad = select_labelled(data_of("1.5", *labels), numbers=True)
-    assert f"it has {how}; expected it as in 1234.5" in bad[0].message
+    assert f"it has {how}; write numbers as in 1234.5" in bad[0].message
 
 
 @pytest.mark.parametrize("labels", [["1.5", " 2 "], ["a,b", "1,5"], ["1,2,3"], ["a", "NA"], [None]])
@@ -164,7 +164,7 @@ def test_an_evaluation_on_labels_none_of_which_is_known_is_an_error(
 ) -> None:
     path = written(tmp_path, "t.tsv", "tree\tlabel\nx+y\t0\nx*y\t1\n")
     assert main(["evaluate", str(fitted / "model"), str(path)]) == 1
-    message = "none of the labels is a class of the model: they are '0', '1', the classes 'neg', 'pos'; --label names"
+    message = "none of the labels is a class of the model: the labels are '0', '1', the classes are 'neg', 'pos'; name"
     assert message in capsys.readouterr().err
 
 
@@ -176,7 +176,7 @@ def test_fit_says_what_it_did_with_labels(tmp_path: Path, capsys: pytest.Capture
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     told = out + err
-    assert "labels that are the same are one class: '0.0' as '0', '1' as '1.0'" in told
+    assert "different spellings of a label are read as one class: '0.0' as '0', '1' as '1.0'" in told
     assert "2 examples have trees that occur with different labels" in told
     assert "the label 'NA' stands for a missing label (--missing)" in told
     model = dgltree.TrainedModel.load(tmp_path / "model")

@@ -146,7 +146,7 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.tsv", "tree\ttree\tlabel\nx\ty\t1\n", "two columns are called 'tree'"),
         ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
         ("trees.jsonl", '{"ast": "x"}\n', "no column 'tree', only 'ast'; name the column of the trees with --tree"),
-        ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
+        ("trees.txt", "$$ (\n", "none of 1 strings is in a known notation"),
         ("one.json", '{"a": 1, "b": [1, 2]}', "a lone JSON object: if it is one document, name --notation json_object"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],
@@ -163,7 +163,7 @@ def test_a_missing_file_and_settings_that_cannot_be() -> None:
         TreeDataset.from_file("nothing.tsv")
     for options, message in (
         ({"notation": "lisp"}, "the notation is 'lisp'; it must be one of node_link,"),
-        ({"keys": "a,b"}, "keys is 'a,b'; it has three names"),
+        ({"keys": "a,b"}, "keys is 'a,b'; give three names, such as 'type,args,name'"),
         ({"max_line": 0}, "max_line is 0"),
         ({"max_line": "5"}, "max_line is '5'; it must be a whole number"),
         ({"node": "foo"}, "a CoNLL-U file has no column 'foo'"),

@@ -143,9 +143,7 @@ def test_a_small_file_of_gigabytes_of_rows_takes_little_memory(kind: str, bombs:
 def test_more_values_than_rows_within_the_limit_can_have_are_refused_unread(tmp_path: Path) -> None:
     write_table(pyarrow.table({"tree": [["x"] * 50, ["y"] * 51]}), tmp_path / "rows.parquet")
     assert [piece.records for piece in pieces(tmp_path / "rows.parquet", "rows", ["tree"], 51)] == [[TOO_LONG] * 2]
-    with pytest.raises(
-        ValueError, match=r"^rows: 101 values of 'tree\.list\.element' in 2 rows, so that rows are longer "
-    ):
+    with pytest.raises(ValueError, match=r"^rows: 101 values of 'tree\.list\.element' in 2 rows, so rows are longer "):
         list(pieces(tmp_path / "rows.parquet", "rows", ["tree"], 50))
 
 

@@ -93,7 +93,7 @@ def test_the_folder_of_a_file_is_the_first_below_the_one_that_was_given(tmp_path
             "t.conllu",
             sentence("a", "."),
             {"group_by": "doc"},
-            "--group-by is 'doc', which no record has; give COLUMN or",
+            "--group-by is 'doc', which no record has; give COLUMN",
         ),
         ("t.txt", "x+y\n", {"split_from": "file:dev"}, "--split-from is 'file:dev', which no record has"),
     ],

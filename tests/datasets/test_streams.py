@@ -58,8 +58,8 @@ def test_a_pipe_of_parquet_or_sources_is_refused_with_what_would_do(tmp_path: Pa
     table = tmp_path / "trees.parquet"
     pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({"tree": ["x+y"]}), table)
     for name, content, message in (
-        ("pipe", table.read_bytes(), "Parquet is read from its end, which is not possible for a pipe; give a file"),
-        ("pipe.parquet", b"", "Parquet is read from its end"),
+        ("pipe", table.read_bytes(), "a Parquet file is read from its end, which a pipe does not allow; give a file"),
+        ("pipe.parquet", b"", "a Parquet file is read from its end, which a pipe does not allow; give a file"),
         ("pipe.py", b"x = 1\n", "a pipe; source code is read from files and folders"),
     ):
         path = tmp_path / name

@@ -36,10 +36,12 @@ def test_what_cannot_be_a_data_set_is_refused() -> None:
     with pytest.raises(ValueError, match="3 labels for 8 examples"):
         TreeDataset(TREES, ["a", "b", "c"])
     for mixed in ([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]], [TREES[0], (TREES[1],)]):
-        with pytest.raises(ValueError, match="some examples are trees and others pairs"):
+        with pytest.raises(ValueError, match="some examples are single trees and others are pairs; give one kind"):
             TreeDataset(mixed)
     for label in (float("nan"), float("inf"), np.float32("nan")):
-        with pytest.raises(ValueError, match=r"labels\[1\] is (nan|inf); a label is a text or a finite number"):
+        with pytest.raises(
+            ValueError, match=r"labels\[1\] is (nan|inf); a label must be a string, a finite number or None"
+        ):
             TreeDataset(TREES[:2], [1.0, label])
 
 
@@ -117,7 +119,7 @@ def test_processes_share_each_batch_and_its_mean(world_size: int) -> None:
         assert sorted({i for part in parts for i in part}) == sorted(rows)
         sums = [losses[part].sum() / share.mean_counts[index] for part, share in zip(parts, shares, strict=True)]
         torch.testing.assert_close(sum(sums) / world_size, losses[rows].mean())
-    with pytest.raises(ValueError, match="rank is 2 and world_size 2"):
+    with pytest.raises(ValueError, match="rank is 2 and world_size is 2"):
         NodeBatches(sizes, 20, rank=2, world_size=2)
 
 
@@ -184,9 +186,9 @@ def test_the_description_says_what_is_there() -> None:
         "depth of the trees:",
         "children of the inner nodes:",
         "functions, each with its number of children",
-        "fit would read them as <unk>",
+        "fit would read these tokens as <unk>",
         "duplicates: 20.0% of the examples",
-        "labels: 3 different ones on 10 of 10 examples",
+        "labels: 3 different labels on 10 of 10 examples",
         "a tree of median size:",
     ):
         assert part in said
@@ -291,8 +293,11 @@ def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:
 @pytest.mark.parametrize(
     ("least", "rare"),
     [
-        (2, "1 tokens occur only once; fit would read them as <unk> (16.7% of the nodes with a token)"),
-        (3, "2 tokens occur fewer than 3 times; fit would read them as <unk> (50.0% of the nodes with a token)"),
+        (2, "1 tokens occur only once; fit would read these tokens as <unk> (16.7% of the nodes with a token)"),
+        (
+            3,
+            "2 tokens occur fewer than 3 times; fit would read these tokens as <unk> (50.0% of the nodes with a token)",
+        ),
     ],
 )
 def test_tokens_below_the_least_count_would_be_unknown(least: int, rare: str) -> None:
@@ -308,8 +313,8 @@ def test_a_text_in_place_of_a_tree_is_refused_by_its_place() -> None:
 @pytest.mark.parametrize("i", [1, 5, -2])
 def test_an_example_that_is_not_there_is_named(i: int) -> None:
     data = TreeDataset([Tree("a")], ["x"])
-    with pytest.raises(IndexError, match=rf"^there is no example {i}: the data set has 1$"):
+    with pytest.raises(IndexError, match=rf"^there is no example {i}; the length of the data set is 1$"):
         data[i]
-    with pytest.raises(IndexError, match=rf"^there is no graph {i}: the data set has 1$"):
+    with pytest.raises(IndexError, match=rf"^there is no graph {i}; the length of the data set is 1$"):
         Graphs(data, ["x"])[i]
     assert data[-1] == data[0]

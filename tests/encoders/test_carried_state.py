@@ -96,7 +96,9 @@ def test_cores_carry_their_state_too(make_core: type) -> None:
     first = core.steps(ids[:, :4], lengths - 5)
     second = core.steps(ids[:, 4:], lengths - 4, first.state)
     torch.testing.assert_close(second.root, core(ids, lengths), rtol=0, atol=1e-13)
-    with pytest.raises(ValueError, match=r"the state has .*\(2, 12\).*; it has h and c of each layer: \[\(3, 12\)"):
+    with pytest.raises(
+        ValueError, match=r"the state has .*\(2, 12\).*; give h and c of each layer, each of the shapes \[\(3, 12\)"
+    ):
         core.steps(ids, lengths, tuple((h[:2], c[:2]) for h, c in first.state))
 
 

@@ -38,7 +38,10 @@ def test_context_has_a_name_and_is_of_nodes() -> None:
         make_encoder("tree_lstm", VOCABULARY, 4, context=True)
     data = TreeDataset([random_tree(3, 2, seed).replace(label=seed % 2) for seed in range(60)])
     pytest.importorskip("lightning", reason="the train extra is not installed")
-    with pytest.raises(ValueError, match="context describes what surrounds a node, and nothing"):
+    with pytest.raises(
+        ValueError,
+        match="context describes what surrounds a node, but nothing surrounds a root: use context with nodes, or",
+    ):
         dgltree.fit(data, options={"context": "down"})
 
 

@@ -167,7 +167,9 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
     for rounds in (0, -1, 1.5, "2"):
         with pytest.raises(ValueError, match=r"rounds is .*; it must be a whole number, 1 or more"):
             make_encoder("tree_lstm", VOCABULARY, 4, rounds=rounds, **options)
-    with pytest.raises(ValueError, match="rounds is 2, and context is added to a node's input: give the cell an"):
+    with pytest.raises(
+        ValueError, match="rounds is 2, which adds context to the input of each node: give the cell an input_size"
+    ):
         make_encoder("tree_lstm", VOCABULARY, 4, rounds=2)
     with pytest.raises(ValueError, match="context is 'up'; it must be 'root', 'down' or a downward cell"):
         make_encoder("tree_lstm", VOCABULARY, 4, context="up", rounds=2, **options)
@@ -176,12 +178,16 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lstm has no option 'rounds'"):
         make_encoder("lstm", VOCABULARY, 4, rounds=2)
     encoder = make_encoder("tree_lstm", VOCABULARY, 4, rounds=2, **options)
-    with pytest.raises(ValueError, match="this model has 2 cells, one a round"):
+    with pytest.raises(
+        ValueError, match="this model has 2 cells, one per round, but ranking needs a single cell; use rounds=1"
+    ):
         EquationModel(encoder, EquationReadout()).cell  # noqa: B018
-    with pytest.raises(ValueError, match="a graph is of one pass up the trees, and this encoder makes 2"):
+    with pytest.raises(ValueError, match="an exported graph makes one upward pass, but this encoder makes 2"):
         dgltree.export(encoder, tmp_path / "graph")
     own = TreeEncoder(TreeLSTM(VOCABULARY, 4), context=DownwardBanyanCell(VOCABULARY, 4))
-    with pytest.raises(ValueError, match="context is a DownwardBanyanCell, given as an object: context='down' can be"):
+    with pytest.raises(
+        ValueError, match="context is a DownwardBanyanCell object, which cannot be saved; use context='down'"
+    ):
         dgltree.save(own, tmp_path / "encoder.safetensors")
 
 
@@ -189,7 +195,7 @@ def test_a_graph_of_several_roots_has_no_root_to_read() -> None:
     encoder, _ = make("tree_lstm, leaf gates", CASES[:1], rounds=2)
     trees = batch([random_tree(2, 2, 1), random_tree(2, 2, 2)], VOCABULARY)
     together = replace(trees, sizes=trees.sizes.sum().unsqueeze(0))
-    with pytest.raises(ValueError, match="the roots of this batch are not one per tree"):
+    with pytest.raises(ValueError, match=r"this batch does not have one root per tree in the order of the trees \("):
         encoder(together)
     down, _ = make("tree_lstm, leaf gates", CASES[:1], rounds=2, context="down")
     torch.testing.assert_close(down(together), down(trees))

@@ -229,7 +229,7 @@ def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str
         assert isinstance(model.encoder, TreeEncoder)
         assert torch.equal(model.encoder(flat), propagate(flat, model.cell)["h"][flat.roots])
     else:
-        with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__} and no cell"):
+        with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__}, which has no cell"):
             _ = model.cell
 
 
@@ -293,8 +293,16 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
             {"num_heads": 5},
             "hidden_size is 12 and num_heads is 5; the number of heads must divide the hidden size",
         ),
-        ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
-        ("tree_transformer", {"order": "leaves"}, "order is 'leaves'; 'tree_transformer' reads the positions"),
+        (
+            "tree_transformer",
+            {"path_length": 5},
+            r"hidden_size is 12, but .* 5 edges \(path_length\) .* need 15 columns",
+        ),
+        (
+            "tree_transformer",
+            {"order": "leaves"},
+            "order is 'leaves', but 'tree_transformer' reads node positions in preorder only",
+        ),
         ("tree_transformer", {"branching": 0}, "branching is 0"),
     ],
 )
@@ -318,7 +326,9 @@ def test_a_node_with_too_many_children_is_refused() -> None:
     trees = [x, Tree("sin", (Tree("if", (Tree("if", (x, x, x)), x, x)),)), Tree("if", (x, x, x))]
     with pytest.raises(ValueError, match=r"^tree 2, node 2 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch(trees, VOCABULARY))
-    with pytest.raises(ValueError, match="functions of any arity: give branching"):
+    with pytest.raises(
+        ValueError, match="the vocabulary has functions of any arity: set branching to the maximum number of children"
+    ):
         make_encoder("tree_transformer", ANY, 12)
     encoder = make_encoder("tree_transformer", ANY, 12, branching=3, path_length=4)
     assert encoder(batch([Tree("if", (x, x, x))], ANY)).shape == (1, 12)
@@ -329,10 +339,10 @@ def test_a_node_with_too_many_children_is_refused() -> None:
     [
         ([3, 4], [1, 1], r"ids are \(2,\) torch.int64"),
         ([[3, 4]], [1, 1], r"lengths \(2,\)"),
-        ([[3, 4]], [0], r"lengths run from 0 to 0; ids \(B, 2\) allow 1 to 2"),
-        ([[3, 4]], [3], "lengths run from 3 to 3"),
-        ([[3, 99]], [2], "ids run from 3 to 99; this encoder knows 0 to 9"),
-        ([[3, -1]], [2], "ids run from -1 to 3"),
+        ([[3, 4]], [0], r"lengths go from 0 to 0; ids of shape \(B, 2\) allow lengths from 1 to 2"),
+        ([[3, 4]], [3], "lengths go from 3 to 3"),
+        ([[3, 99]], [2], "ids go from 3 to 99; this encoder takes ids from 0 to 9"),
+        ([[3, -1]], [2], "ids go from -1 to 3"),
         ([[3.0]], [1], "whole numbers"),
     ],
 )
@@ -361,7 +371,7 @@ def test_models_of_sequences_verify_and_are_saved_but_do_not_rank(name: str, tmp
     dgltree.save(model, tmp_path / "model")
     loaded = dgltree.open_model(tmp_path / "model")
     assert torch.equal(probabilities(loaded, [equation]), probabilities(model, [equation]))
-    with pytest.raises(ValueError, match="and no cell; a TreeEncoder has one"):
+    with pytest.raises(ValueError, match=", which has no cell; use a model with a TreeEncoder"):
         dgltree.rank(model, [Equation(BLANK, chain(1))], [square()])
 
 

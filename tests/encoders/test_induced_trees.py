@@ -78,7 +78,9 @@ def test_only_cores_that_find_trees_induce_them(name: str) -> None:
     assert encoder.induces_trees == isinstance(encoder.core, InducingCore)
     if not encoder.induces_trees:
         assert encoder.encoded(flat).parse is None
-        with pytest.raises(ValueError, match=f"'{name}' induces no trees; on_lstm, ordered_memory, .* of single trees"):
+        with pytest.raises(
+            ValueError, match=f"'{name}' induces no trees; use on_lstm, ordered_memory, .* with single trees"
+        ):
             encoder.trees(flat)
 
 
@@ -129,7 +131,11 @@ def test_encoders_whose_trees_have_other_words_or_that_find_none_are_not_scored(
     given = [read_unlabelled("( not a )")]
     trees = batch(given, Vocabulary.from_trees(given))
     for name, order, said in (
-        ("ordered_memory", "bracketed", "make it with order='leaves'"),
+        (
+            "ordered_memory",
+            "bracketed",
+            "build the encoder with order='leaves' or 'unlabelled', so that it reads the words of the given trees",
+        ),
         ("lstm", "leaves", "no trees"),
     ):
         encoder = SequenceEncoder(name, trees.vocabulary, 8, order=order)

@@ -47,9 +47,14 @@ def test_the_words_of_one_tree_matter_to_those_of_the_other() -> None:
 
 
 def test_what_is_no_pair_of_sequences_is_refused() -> None:
-    with pytest.raises(ValueError, match="a batch of 3 trees; pairs need an even number"):
+    with pytest.raises(
+        ValueError, match="a batch of 3 trees cannot be divided into pairs; give an even number of trees"
+    ):
         make()(flat(TREES[:3]))
-    with pytest.raises(ValueError, match="'tree_transformer' reads the place of each node in one tree"):
+    with pytest.raises(
+        ValueError,
+        match="'tree_transformer' reads the position of each node in one tree, so it cannot read a pair; use",
+    ):
         make_encoder("tree_transformer", VOCABULARY, 12, joint=True)
     with pytest.raises(ValueError, match=r"tree_lstm has no option 'joint'; its options are"):
         make_encoder("tree_lstm", VOCABULARY, 12, joint=True)

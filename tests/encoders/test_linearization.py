@@ -113,5 +113,7 @@ def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="a different vocabulary from the encoder's"):
         linearize(batch([x], VOCABULARY), "leaves", ANY)
     monkeypatch.setattr(linearization, "MOST_NODES", 1000)
-    with pytest.raises(ValueError, match="tree 2 unfolds to more than 1,000 nodes: it shares too many children"):
+    with pytest.raises(
+        ValueError, match="tree 2 unfolds to more than 1,000 nodes, because it shares too many children"
+    ):
         linearize(batch([x, braid(60)], VOCABULARY), "bracketed", VOCABULARY)

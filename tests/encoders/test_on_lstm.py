@@ -306,7 +306,7 @@ def test_bad_input_is_refused() -> None:
     for read in (core(max_length=6), core(max_length=6).steps):
         with pytest.raises(ValueError, match="sequence 0 has length 7; this encoder takes max_length=6"):
             read(IDS, ENDS)
-        with pytest.raises(ValueError, match="lengths run from 0 to 5"):
+        with pytest.raises(ValueError, match="lengths go from 0 to 5"):
             read(IDS, torch.tensor([5, 0, 5]))
 
 

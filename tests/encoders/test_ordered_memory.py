@@ -293,7 +293,7 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
             torch.zeros(3, 3, 5),
             torch.tensor([[False] * 3, [True] * 3, [True] * 3]),
             2,
-            "sequence 1 is empty; each needs at least one word",
+            "sequence 1 is empty; give at least one word",
         ),
         (
             torch.zeros(2, 3, 5),
@@ -309,7 +309,7 @@ def test_bad_input_is_refused(x: Tensor, padding: Tensor, slots: int, error: str
 
 
 def test_empty_and_overlong_sequences_of_ids_are_refused() -> None:
-    with pytest.raises(ValueError, match="lengths run from 0 to 7"):
+    with pytest.raises(ValueError, match="lengths go from 0 to 7"):
         core()(IDS, torch.tensor([7, 0, 5]))
     for read in (core(max_length=6), core(max_length=6).steps):
         with pytest.raises(ValueError, match="sequence 0 has length 7; this encoder takes max_length=6"):

@@ -73,5 +73,5 @@ def test_options_may_be_given_by_position_and_a_core_that_keeps_no_width_is_refu
     model = TreeModel(encoder, ClassifierReadout(5, 3), ["a", "b", "c"])
     dgltree.save(model, tmp_path / "model")
     assert dgltree.load(tmp_path / "model").encoder.config == encoder.config
-    with pytest.raises(ValueError, match=r"Positional must hand hidden_size to super\(\).__init__"):
+    with pytest.raises(ValueError, match=r"Positional must pass hidden_size to super\(\).__init__"):
         make_encoder("positional", VOCABULARY, 5, depth=0)

@@ -90,7 +90,9 @@ def test_a_pair_does_not_depend_on_the_others_and_its_sides_are_told_apart() -> 
             alone, swapped = (encoder(batch(each, encoder.vocabulary)) for each in (two, two[::-1]))
             torch.testing.assert_close(found[p : p + 1], alone, rtol=0, atol=1e-12)
             assert (alone - swapped).abs().max() > 1e-3
-    with pytest.raises(ValueError, match="a batch of 3 trees; pairs need an even number"):
+    with pytest.raises(
+        ValueError, match="a batch of 3 trees cannot be divided into pairs; give an even number of trees"
+    ):
         encoder(batch([sentence("a")] * 3, encoder.vocabulary))
 
 

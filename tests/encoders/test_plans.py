@@ -51,7 +51,7 @@ def test_a_plan_moves_to_a_device(name: str) -> None:
     [
         ("lstm", {"order": "leaves"}, VOCABULARY, "with order=leaves, joint=False.*reads order=bracketed"),
         ("lstm", {"order": "bracketed", "joint": True}, VOCABULARY, "with order=bracketed, joint=True"),
-        ("lstm", {}, OTHER, "vocabulary .*; this encoder reads"),
+        ("lstm", {}, OTHER, "vocabulary .*, but this encoder reads"),
         ("tree_transformer", {"branching": 3}, VOCABULARY, "with order=preorder, .*branching=3"),
     ],
 )

@@ -88,9 +88,13 @@ def test_nodes_higher_than_ten_count_as_ten_high() -> None:
 
 
 def test_what_has_no_words_in_context_says_so() -> None:
-    with pytest.raises(ValueError, match="in_context reads the nodes of whole beams; it must be False with a chunk"):
+    with pytest.raises(
+        ValueError, match="in_context reads the nodes of whole beams; leave out in_context or chunk_size"
+    ):
         make(chunk_size=4)
-    with pytest.raises(ValueError, match="words have no vectors in context here: make the encoder with in_context=T"):
+    with pytest.raises(
+        ValueError, match="this encoder computes no word vectors in context: build it with in_context=True"
+    ):
         make(in_context=False).words_in_context(IDS, LENGTHS)
-    with pytest.raises(ValueError, match="lengths run from 0 to 5; ids"):
+    with pytest.raises(ValueError, match="lengths go from 0 to 5; ids"):
         make().words_in_context(IDS, torch.tensor([0, 2, 5, 4]))

@@ -54,7 +54,7 @@ def test_without_a_blas_torchs_operations_compute(name: str, monkeypatch: pytest
     cell = make_cell(name)
     trees = flat(cell, TREES)
     monkeypatch.setattr(run_functions, "product_address", lambda dtype: None)
-    with kernels("required"), pytest.raises(NoKernelError, match="the BLAS of this torch is not known"):
+    with kernels("required"), pytest.raises(NoKernelError, match="the BLAS library of this torch is unknown"):
         propagate(trees, cell)
     check(cell, trees, KERNELS["kernels"])
 

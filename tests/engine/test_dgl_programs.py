@@ -93,7 +93,10 @@ def test_a_built_in_function_is_named_as_in_dgl() -> None:
     given: Any = torch.tensor([[0, 1], [2, 2]]), nodes, {"w": torch.tensor([3.0, 2.0])}
     dgltree.prop_nodes_topo(given, fn.u_mul_e("h", "w", "m"), fn.max("m", "s"))
     assert nodes["s"].tolist() == [0, 0, 10]
-    with pytest.raises(AttributeError, match=r"^there is no built-in function 'copy_src'; there are copy_u, copy_v"):
+    with pytest.raises(
+        AttributeError,
+        match=r"^there is no built-in function 'copy_src'; use copy_u, copy_v, copy_e, u_mul_e and the like with",
+    ):
         fn.copy_src("h", "m")
 
 

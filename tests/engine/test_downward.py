@@ -157,14 +157,14 @@ def test_a_wrong_call_says_what_would_be_right() -> None:
         ({"c": states["c"]}, "up is without h: "),
         ({"h": states["h"][1:]}, r"up\['h'\] has shape .*; this batch and cell need \d+ rows of hidden_size 5"),
         ({"h": states["h"][:, 1:]}, r"up\['h'\] has shape"),
-        ({"h": states["h"].float()}, r"up\['h'\] is torch.float32 on cpu; the cell is torch.float64 on cpu"),
+        ({"h": states["h"].float()}, r"up\['h'\] is torch.float32 on cpu, but the cell is torch.float64 on cpu"),
     ):
         with pytest.raises(ValueError, match=message):
             propagate(trees, down, direction="down", up=given)
     for cell, direction, more, message in (
         (down, "up", {}, "a DownwardTreeLSTM computes downwards: give a Cell"),
         (up, "down", {"up": states}, "a TreeLSTM computes upwards: give a DownwardCell such as"),
-        (up, "up", {"up": states}, "must be left out if direction is 'up'"),
+        (up, "up", {"up": states}, "up is the start of a downward cell; leave out up if direction is 'up'"),
         (up, "sideways", {}, "direction is 'sideways'; it must be 'up' or 'down'"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -194,7 +194,7 @@ def test_a_state_that_is_not_finite_is_named_from_the_top() -> None:
     trees = batch([Tree("sin", [Tree("neg", [Tree("var", token="x")])])], VOCABULARY)
     states = propagate(trees, up)
     states["h"] = states["h"].clone().index_fill(0, torch.tensor([0]), torch.nan)
-    with pytest.raises(ValueError, match=r"node 1 .*'sin'.* no node above is like that"):
+    with pytest.raises(ValueError, match=r"node 1 .*'sin'.* all nodes above are finite"):
         propagate(trees, down, check=True, direction="down", up=states)
 
 

@@ -113,7 +113,7 @@ def test_a_map_with_a_bias_that_it_was_made_without_is_computed_by_torchs_operat
         (lambda weight: weight[..., :-1], r"maps\.gates_2 "),
         (lambda weight: weight[:, :-1], "gates_2"),
         (lambda weight: weight.half(), "different dtypes: gates_1.weight torch.float64"),
-        (lambda weight: weight.to("meta"), r"gates_2\.weight is on meta, the batch on cpu: move the whole cell"),
+        (lambda weight: weight.to("meta"), r"gates_2\.weight is on meta, but the batch is on cpu: move the whole cell"),
     ],
 )
 @pytest.mark.parametrize("name", ["tree_lstm", "tree_smu, no_op"])
@@ -130,7 +130,10 @@ def test_a_weight_that_cannot_be_multiplied_is_named(name: str, mode: str, chang
 
 @pytest.mark.parametrize("mode", ["on", "off"])
 def test_leaves_of_another_dtype_or_width_than_the_maps_are_refused(mode: str) -> None:
-    for change, told in ((torch.Tensor.half, "float16, the maps are torch.float64"), (lambda w: w[:, :-1], "of shape")):
+    for change, told in (
+        (torch.Tensor.half, "float16, but the maps have dtype torch.float64"),
+        (lambda w: w[:, :-1], "of shape"),
+    ):
         cell = make_cell("tree_lstm")
         cell.embedding.weight = nn.Parameter(change(cell.embedding.weight.detach()))
         with kernels(mode), pytest.raises(RuntimeError, match=f"leaves have a state h .*{told}"):
@@ -156,5 +159,8 @@ def test_no_trees_and_no_edges_are_computed_and_weights_that_are_nan_named(mode:
         assert propagate(batch([leaf] * 3, cell.vocabulary), cell)["h"].shape == (3, 3)
         with torch.no_grad():
             cell.maps["gates_1"].weight.fill_(torch.nan)
-        with pytest.raises(ValueError, match="not finite, and no node below is like that; its inputs are finite: look"):
+        with pytest.raises(
+            ValueError,
+            match="is not finite, but all nodes below it are finite; its inputs are finite: check the cell's weights",
+        ):
             propagate(batch(suited(cell, [Tree("sin", [leaf])]), cell.vocabulary), cell, check=True)

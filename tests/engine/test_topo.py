@@ -105,7 +105,9 @@ def test_a_mailbox_is_in_the_order_of_a_field() -> None:
     for order in (None, "slot"):
         prop_nodes_topo(given, send, lambda nodes: received.append(nodes.mailbox["m"][0].tolist()) or {}, order=order)
     assert received == [[5, 6, 7], [6, 7, 5]]
-    with pytest.raises(ValueError, match=r"order='place': the edges have no such field of one number each; .*'slot'"):
+    with pytest.raises(
+        ValueError, match=r"order='place': the edges have no such field with one number per edge; .*'slot'"
+    ):
         topo_plan(given, order="place")
 
 
@@ -126,8 +128,8 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "rows of a reduced field": (
         {"reduce_func": lambda nodes: {"h": nodes.mailbox["m"]}},
         ValueError,
-        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float32 \(1,\) on cpu; others are "
-        r"torch.float32 \(\) on cpu$",
+        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float32 \(1,\) on cpu, but other"
+        r" rows are torch.float32 \(\) on cpu$",
     ),
     "rows of an applied field": (
         {"apply_node_func": lambda nodes: {"h": nodes.data["h"].sum()}},
@@ -137,7 +139,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "another dtype": (
         {"reduce_func": lambda nodes: {"h": nodes.mailbox["m"].sum(1).double()}},
         ValueError,
-        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float64 \(\) on cpu; others are",
+        r"^frontier 1, degree 1: the reduce function returned rows of 'h' as torch.float64 \(\) on cpu, but other",
     ),
     "another dtype at a higher degree": (
         {
@@ -157,7 +159,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a field that is missing at a higher degree": (
         {"reduce_func": lambda nodes: {"n": nodes.nodes()} if len(nodes.mailbox["m"][0]) < 2 else {}},
         ValueError,
-        r"^frontier 1, degree 2: the reduce function returned no 'n', which a lower degree has$",
+        r"^frontier 1, degree 2: the reduce function returned no 'n', although it did for nodes with fewer children$",
     ),
     "a field that is not there": (
         {"message_func": lambda edges: {"m": edges.src["q"]}},
@@ -177,7 +179,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "an apply function in the place of reverse": (
         {"reverse": keep},
         TypeError,
-        r"^reverse is a function; pass a function to apply as apply_node_func=...$",
+        r"^reverse is a function; pass an apply function as apply_node_func=...$",
     ),
     "no message function": (
         {"message_func": "copy_u"},
@@ -213,10 +215,14 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "a cycle": ((EDGES.where(EDGES != 3, 0), {"h": ONES}), ValueError, r"the graph has a cycle through node [02];"),
     "a chain both ways": ((torch.cat([EDGES, EDGES.flip(0)], 1), {"h": ONES}), ValueError, "the graph has a cycle"),
     "no nodes": ((EDGES[:, :0], {"h": ONES[:0]}), ValueError, "an empty graph: give at least one node"),
-    "no fields": ((EDGES, {}), ValueError, "the graph has no fields of nodes"),
-    "other rows": ((EDGES, {"h": ONES, "x": ONES[1:]}), ValueError, "'x' of the nodes has 5 rows; there are 6 nodes"),
+    "no fields": ((EDGES, {}), ValueError, "the graph has no node fields"),
+    "other rows": (
+        (EDGES, {"h": ONES, "x": ONES[1:]}),
+        ValueError,
+        "'x' of the nodes has 5 rows, but there are 6 nodes",
+    ),
     "nodes that are not there": ((EDGES, {"h": ONES[1:]}), ValueError, "a node that does not exist: there are 5"),
-    "other edges": (graph(w=ONES[1:]), ValueError, "'w' of the edges has 5 rows; there are 6 edges"),
+    "other edges": (graph(w=ONES[1:]), ValueError, "'w' of the edges has 5 rows, but there are 6 edges"),
     "no graph": ([1, 2], TypeError, "graph is a list: give a DGLGraph, a TreeBatch, a Data of PyG"),
 }
 
@@ -248,11 +254,13 @@ def test_a_plan_is_for_graphs_of_its_size_and_order() -> None:
     plan = topo_plan(given, reverse=True)
     expected = prop_nodes_topo(graph(), send, add, True)["h"]
     assert torch.equal(prop_nodes_topo(given, send, add, plan=plan)["h"], expected)
-    with pytest.raises(ValueError, match=r"the plan has 6 nodes and 6 edges, the graph 6 and 5"):
+    with pytest.raises(ValueError, match=r"the plan has 6 nodes and 6 edges, but the graph has 6 nodes and 5 edges"):
         prop_nodes_topo((EDGES[:, 1:], graph()[1]), send, add, plan=plan)
     for options in ({"reverse": True}, {"order": "w"}, {"leaves": False}, {"by": "h"}):
         [name] = options
-        with pytest.raises(ValueError, match=f"the plan was made with {name}=[^;]*; leave it out, or make another"):
+        with pytest.raises(
+            ValueError, match=f"the plan was made with {name}=[^;]*; leave out {name}, or make a new plan"
+        ):
             prop_nodes_topo(given, send, add, **options, plan=topo_plan(given))
     with pytest.raises(ValueError, match="the plan was made with by=None"):
         prop_nodes(given, topo_plan(given), send, add, by="h")
@@ -275,7 +283,7 @@ WRONG_FRONTIERS: dict[str, tuple[list[Any], str]] = {
     "a node twice": ([ids(0, 1, 0)], "^frontier 0 has node 0 twice$"),
     "a node in two": (
         [ids(0), ids(2, 0)],
-        "^node 0 is in frontier 0 and in frontier 1: a pass computes each",
+        "^node 0 is in frontier 0 and in frontier 1, but a pass computes each node once: run two passes",
     ),
     "a node that is not there": ([ids(0), ids(6)], "^frontier 1 has node 6: there are 6, numbered from 0$"),
     "a negative node": ([[-1]], "^frontier 0 has node -1: there are 6, numbered from 0$"),
@@ -323,7 +331,10 @@ def test_a_generator_that_ends_early_leaves_the_other_nodes_as_they_are_and_its_
 def test_fields_to_divide_frontiers_by_are_whole_numbers() -> None:
     given = graph()
     for name in ("h", "missing"):
-        with pytest.raises(ValueError, match=f"by='{name}': the nodes have no such field of one whole number each"):
+        with pytest.raises(
+            ValueError,
+            match=f"by='{name}': the nodes have no such field with one whole number per node; their fields are",
+        ):
             prop_nodes_topo(given, send, add, by=name)
     given[1]["kind"] = torch.tensor([0, 0, 7, -3, 0, -3])
     seen = Seen()
@@ -398,7 +409,10 @@ def test_the_graph_of_a_frontier_says_what_it_has() -> None:
     seen: list[tuple[list[int], list[int], int]] = []
     prop_nodes_topo(graph(), send, add, apply_node_func=apply)
     assert [(a, sorted(b), c) for a, b, c in seen] == [([], [0, 1, 4], 0), ([0, 1, 4], [2, 5], 3), ([0, 1, 2], [3], 3)]
-    with pytest.raises(AttributeError, match=r"nodes\._graph has no 'ndata': it has srcnodes"):
+    with pytest.raises(
+        AttributeError,
+        match=r"nodes\._graph has no 'ndata', only srcnodes\(\), dstnodes\(\), num_edges\(\) and device: read fields",
+    ):
         prop_nodes_topo(graph(), send, add, apply_node_func=lambda nodes: nodes._graph.ndata)
 
 
@@ -500,7 +514,7 @@ def test_a_planned_pass_reads_nothing_from_the_device(reverse: bool) -> None:
         for one, other, right in zip(found, unplanned, expected, strict=True):
             assert torch.equal(one.cpu(), other.cpu())
             torch.testing.assert_close(one.cpu(), right, rtol=0, atol=1e-12)
-        with pytest.raises(ValueError, match=r"the plan is on cpu, the graph on cuda:0: use plan.to\(device\)"):
+        with pytest.raises(ValueError, match=r"the plan is on cpu, but the graph is on cuda:0: use plan.to\(device\)"):
             run(there, on_device, topo_plan(flat, reverse))
 
 

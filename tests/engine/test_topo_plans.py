@@ -54,11 +54,17 @@ def test_a_plan_runs_the_edges_it_was_made_for_and_no_others(seed: int) -> None:
     torch.testing.assert_close(states(given(first), h, plan=plan), by_recursion(first, h))  # remembered
     if torch.equal(first, second):
         return
-    with pytest.raises(ValueError, match="the plan was made for other edges, or the edges were changed since"):
+    with pytest.raises(
+        ValueError,
+        match="the plan was made for other edges, or the edges have changed since: make a new plan by topo_plan",
+    ):
         states(given(second), h, plan=plan)
     kept = first.clone()
     first.copy_(second)
-    with pytest.raises(ValueError, match="the plan was made for other edges, or the edges were changed since"):
+    with pytest.raises(
+        ValueError,
+        match="the plan was made for other edges, or the edges have changed since: make a new plan by topo_plan",
+    ):
         states(first, h, plan=plan)
     first.copy_(kept)
     torch.testing.assert_close(states(first, h, plan=plan), by_recursion(first, h))
@@ -133,7 +139,8 @@ def test_a_function_that_can_read_the_graph_of_its_pass_is_refused_before_it(way
     functions = {"message_func": SUM[0], "reduce_func": SUM[1], "apply_node_func": None}
     functions[where] = holders(graph)[way]
     with pytest.raises(
-        ValueError, match=rf"^{where} reads '(graph|HELD|held)', the graph that is passed, .* read edges\.src"
+        ValueError,
+        match=rf"^{where} reads the graph '(graph|HELD|held)', whose fields do not change .* read edges\.src",
     ):
         prop_nodes_topo(graph, **functions)
     assert graph.ndata == before

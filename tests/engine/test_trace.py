@@ -89,9 +89,9 @@ def test_unknown_names_are_refused_with_those_that_are_known() -> None:
     cell = make_cell("tree_lstm")
     with pytest.raises(ValueError, match="trace 'forget': TreeLSTM computes c, f, h, in, o, u"):
         propagate(batch([chain(2)], VOCABULARY), cell, trace=["forget"])
-    with pytest.raises(ValueError, match="trace 'f': no node of this batch computes it"):
+    with pytest.raises(ValueError, match="trace 'f', because the batch contains only leaves"):
         propagate(batch([chain(0)], VOCABULARY), cell, trace=["f"])
-    with pytest.raises(TypeError, match=r"trace is a sequence of names, not the text 'in'; write \['in'\]"):
+    with pytest.raises(TypeError, match=r"trace must be a sequence of names, not the string 'in'; write \['in'\]"):
         propagate(batch([chain(2)], VOCABULARY), cell, trace="in")
     gates = make_cell("tree_lstm, leaf gates")
     found = propagate(batch([Tree("var", token="x")], VOCABULARY), gates, trace=["in"])

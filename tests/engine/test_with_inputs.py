@@ -66,14 +66,14 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
         ({"x": flat.x.long()}, "x has shape .* is torch.int64"),
         ({"token": flat.token.int()}, r"this plan needs \(\d+\) of int64"),
         ({"value": flat.token.float()}, "of float64"),
-        ({"x": flat.x.to("meta")}, "x is on meta, the plan on cpu"),
+        ({"x": flat.x.to("meta")}, "x is on meta, but the plan is on cpu"),
     ):
         with pytest.raises(ValueError, match=told):
             planned.with_inputs(**given)
-    with pytest.raises(ValueError, match=r"x is torch\.float32; the cell's weights are torch.float64"):
+    with pytest.raises(ValueError, match=r"x is torch\.float32, but the cell's weights are torch.float64"):
         propagate(planned.with_inputs(x=flat.x.float()), cell)
     with pytest.raises(ValueError, match="the plan shares rows between subtrees of equal x: plan with share=False"):
         plan(flat, cell, share=True).with_inputs(x=flat.x)
     embedding = make_cell("tree_lstm, inputs")
-    with pytest.raises(ValueError, match="is a leaf with an input vector, which leaf='embedding' would lose"):
+    with pytest.raises(ValueError, match="is a leaf with an input vector, which leaf='embedding' would ignore"):
         propagate(plan(drawn(embedding, 1), embedding).with_inputs(x=torch.ones_like(drawn(embedding, 1).x)), embedding)

@@ -172,7 +172,7 @@ def test_the_content_of_a_sum_leaves_whole_numbers_without_a_common_factor(coeff
 
 
 def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
-    with pytest.raises(ValueError, match="the answer has x in it, which is the unknown"):
+    with pytest.raises(ValueError, match="the answer contains x, which is the unknown"):
         check("2x + 3 = 11, x = _", "x")
 
 
@@ -340,7 +340,7 @@ def test_a_number_of_degrees_is_named(asked: str, answer: str, degrees: list[str
 def test_a_counter_of_degrees_is_named() -> None:
     with pytest.raises(ValueError, match=r"'30 \+ 360k' would be right in degrees; write degrees with °"):
         check("sin(x) = 1/2, x = _", "x = 30 + 360k or x = 150 + 360k")
-    with pytest.raises(ValueError, match="has k in it"):
+    with pytest.raises(ValueError, match="contains k"):
         check("sin(x) = 1/2, x = _", "31 + 360k")
 
 
@@ -418,9 +418,9 @@ def test_trees_are_taken_like_text() -> None:
 @pytest.mark.parametrize(
     ("equation", "answer", "form", "error"),
     [
-        ("x + 1 = 2", "1", None, "the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _"),
-        ("x + _ = 2", "1, 2", None, "the equation has 1 blank, the answer 2 expressions"),
-        ("_1 + _2 = 2", "1", None, "the equation has 2 blanks, the answer 1 expression"),
+        ("x + 1 = 2", "1", None, "the equation has no blank; write _ in the place of the answer, or x^2 = 16, x = _"),
+        ("x + _ = 2", "1, 2", None, "the equation has 1 blank, but the answer has 2 expressions"),
+        ("_1 + _2 = 2", "1", None, "the equation has 2 blanks, but the answer has 1 expression"),
         ("x + _ = 2", "oo", None, "infinity (oo) is not a number"),
         ("x + _ = 2", "1", "factord", "unknown form 'factord' (nearest known: factored); the forms are expanded, "
          "factored, lowest-terms, one-fraction, exact"),

@@ -196,7 +196,7 @@ def test_verify_says_where_it_holds_and_where_not() -> None:
 
 def test_too_many_blanks_are_refused() -> None:
     names = [f"_{number}" for number in range(1, 14)]
-    with pytest.raises(ValueError, match="13 blanks; a search fills up to 12"):
+    with pytest.raises(ValueError, match="13 blanks; a search fills at most 12"):
         Completer().complete(read_equation(f"{' + '.join(names)} = x"), names)
     most = Completer(budget=2000).complete(read_equation(f"{' + '.join(names[:12])} = x"), names[:12])
     assert len(most.blanks) == 12

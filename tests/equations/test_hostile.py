@@ -62,7 +62,7 @@ def test_every_call_of_a_hostile_equation_ends_in_time_and_in_memory() -> None:
 
 def test_a_number_that_python_would_not_write_is_refused_in_our_words() -> None:
     with pytest.raises(
-        ValueError, match=r"^the number 9{20} \.\.\. 9{20} is too large; a search takes up to 308 digits$"
+        ValueError, match=r"^the number 9{20} \.\.\. 9{20} is too large; a search takes numbers of up to 308 digits$"
     ):
         Completer().complete(read_equation(f"{'9' * 4300}*x = 7*_"))
     factors = "*".join(f"{'7' * 300}{k}" for k in range(1, 18))

@@ -76,15 +76,15 @@ def test_a_number_that_is_no_solution_and_the_place_that_lacks_are_named() -> No
 @pytest.mark.parametrize(
     ("question", "answer", "said"),
     [
-        (BETWEEN, "[2, 1]", "the smaller end comes first"),
-        (BETWEEN, "(1, 1)", "no number is so"),
+        (BETWEEN, "[2, 1]", "no number satisfies this; write the smaller end first"),
+        (BETWEEN, "(1, 1)", "no number satisfies this"),
         (BETWEEN, "x > 2 and x < 1", "contradict each other"),
         (BETWEEN, "x > 2, x < 1", "contradict each other"),
         (BETWEEN, "1 < x > 0", "cannot be read; write x >= 0, 1 <= x < 2 or [1, 2)"),
-        (BETWEEN, "y > 0", "does not say between which numbers x is"),
-        (BETWEEN, "x > a", "has a in it; the ends of an interval are numbers"),
-        (BETWEEN, "x > sqrt(-2)", "no real number"),
-        ("|x| = a, x = _", "x > 0", "write x by the other letters"),
+        (BETWEEN, "y > 0", "' does not give the limits of x"),
+        (BETWEEN, "x > a", "contains a; the ends of an interval must be numbers"),
+        (BETWEEN, "x > sqrt(-2)", "not a real number"),
+        ("|x| = a, x = _", "x > 0", "express x by the other letters"),
         ("x^2 = 4, x = _", "[1, 2]", "can mean an interval or a pair"),
     ],
 )

@@ -112,7 +112,7 @@ def test_sentences_of_another_language_are_one_table() -> None:
     assert mark("(x + 1)^2 = _", "").sentence(table) == "no answer"  # the English one
     with pytest.raises(ValueError, match="there is no sentence 'rigth'"):
         check_sentences({"rigth": "richtig"})
-    with pytest.raises(ValueError, match="must be a text"):
+    with pytest.raises(ValueError, match="must be a string"):
         check_sentences({"right": 1})
     with pytest.raises(
         ValueError, match=r"'right' has \{verdikt\}, and no value has that name \(nearest known: verdict"
@@ -139,7 +139,7 @@ def test_every_explanation_that_the_code_gives_is_in_the_table() -> None:
 )
 def test_an_answer_with_a_blank_is_unreadable(question: str, answer: str) -> None:
     found = mark(question, answer)
-    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer has a blank in it; fill it in")
+    assert (found.mark, found.error) == (Mark.UNREADABLE, "the answer contains a blank; fill in the blank")
 
 
 def test_points_are_a_table_of_codes() -> None:

@@ -54,7 +54,7 @@ def test_further_variables_are_named_after_the_equations_own() -> None:
 
 def test_as_many_variables_as_the_model_has_are_taken_and_one_more_is_refused() -> None:
     assert len(Names(read_equation("a + b = c"), VOCABULARY).to_model) == 3
-    with pytest.raises(ValueError, match=r"4 variables \(a, b, c, d\); this model knows 3 at once"):
+    with pytest.raises(ValueError, match=r"4 variables \(a, b, c, d\); this model reads at most 3"):
         Names(read_equation("a + b = c + d"), VOCABULARY)
     with pytest.raises(ValueError, match="4 variables"):
         Names(read_equation("a + b = c"), VOCABULARY, further=["d"])

@@ -41,9 +41,11 @@ def test_each_line_has_its_place_verdict_score_and_source_and_the_last_one_the_e
     [
         (0, False, "12,345 expressions tried in 1.3 s"),
         (1_000_000, False, "12,345 expressions tried in 1.3 s, 1 MB"),
-        (2_600_000_000, True, "12,345 expressions tried in 1.3 s, 2600 MB; stopped by the time limit, so there may be "
-            "better "
-         "ones"),
+        (
+            2_600_000_000,
+            True,
+            "12,345 expressions tried in 1.3 s, 2600 MB; stopped by the time limit, so there may be better expressions",
+        ),
     ],
 )  # fmt: skip
 def test_memory_is_in_millions_of_bytes(memory: int, stopped: bool, effort: str) -> None:

@@ -127,7 +127,7 @@ def test_rounded_answers_get_the_same_mark_each_time() -> None:
 
 def test_trees_are_marked_as_their_texts_are() -> None:
     assert dgltree.check("x^2 = 16, x = _", read_infix("4")).mark is Mark.INCOMPLETE
-    with pytest.raises(ValueError, match="the equation has 2 blanks, the answer 1 expression"):
+    with pytest.raises(ValueError, match="the equation has 2 blanks, but the answer has 1 expression"):
         dgltree.check("x + y = _1 + _2", read_infix("x + y"))
 
 
@@ -185,7 +185,7 @@ def test_a_list_that_is_cut_says_how_many_are_left() -> None:
     line = f"{'*'.join(f'(x - {k})' for k in range(1, 101))} = 0, x = _"
     found = dgltree.complete(line)
     assert len(found.fillers) == 10 and found.left_out == 90
-    assert "90 more are farther from 0; --top 100 shows them" in str(found)
+    assert "90 more solutions are farther from 0; --top 100 shows all" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ print(*(warning.message for warning in told))
     )
     assert printed.splitlines() == [
         "[[], []]",
-        "no network guesses fillers, because torch cannot be loaded: No module named 'torch'",
+        "no network proposes fillers, because torch cannot be loaded: No module named 'torch'",
     ]
 
 

@@ -24,7 +24,7 @@ def test_the_page_and_its_files_come_with_a_policy_without_inline_scripts(client
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", ""])
 def test_another_host_is_refused(client: Any, host: str) -> None:
     answer = client.get("/", headers={"host": host})
-    assert (answer.status_code, answer.text) == (403, "this server answers to its own address alone")
+    assert (answer.status_code, answer.text) == (403, "this server accepts only requests to its own address")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_ten_megabytes_are_refused_and_not_kept(client: Any) -> None:
     parts = (b"x" * 100_000 for _ in range(100))
     assert client.post(READ, content=parts, headers={"content-type": "application/json"}).status_code == 413
     longest = client.post(READ, json={"text": "x" * 5000})
-    assert (longest.status_code, longest.json()["error"]) == (200, "5,000 characters; the page takes up to 1,000")
+    assert (longest.status_code, longest.json()["error"]) == (200, "found 5,000 characters; the page takes up to 1,000")
 
 
 @pytest.mark.parametrize("path", ["../setup.cfg", "..%2f..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "vendor/"])
@@ -70,7 +70,7 @@ def test_a_mistake_of_ours_is_told_in_the_terminal_alone(
     monkeypatch.setattr(equation_room, "write_both", fails)
     made = type(client)(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE)
     answer = made.post(READ, json=FIELDS)
-    assert (answer.status_code, answer.json()) == (500, {"error": "a mistake of ours; the terminal says more"})
+    assert (answer.status_code, answer.json()) == (500, {"error": "dgltree failed; the terminal shows the error"})
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def stranger(app: Any, client: Any) -> Any:
 def test_who_has_no_token_sees_nothing(path: str, cookies: dict[str, str], stranger: Any) -> None:
     header = "; ".join(f"{name}={value}" for name, value in cookies.items()).encode()
     answer = stranger.get(path, headers={b"cookie": header} if header else {})
-    said = "this page is open to those alone who have its address with the token, as the terminal shows it"
+    said = "open this page at the address with the token, which the terminal shows"
     assert (answer.status_code, answer.text, answer.headers.get("set-cookie")) == (403, said, None)
     assert stranger.post(READ, json=FIELDS, params={"token": TOKEN}).status_code == 403
 

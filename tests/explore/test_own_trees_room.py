@@ -179,11 +179,11 @@ def test_a_file_that_one_model_can_read_is_shown_with_that_one(fitted: Path, tmp
     (other / "reading.json").write_text(reading.replace('"tree": "tree"', '"tree": "text"'), encoding="utf-8")
     shutil.copy(fitted / "trees.tsv", file)
     folders = [str(other), str(fitted / "model")]
-    with pytest.warns(UserWarning, match="other is shown without trees, because it cannot read them: .*no column"):
+    with pytest.warns(UserWarning, match="other is shown without trees, because it cannot read the file: .*no column"):
         opened = open_all(folders, str(file))
     assert opened.own_trees["other"].data is None and len(opened.own_trees["model"].data) > 0
     with pytest.raises(
-        ValueError, match=r"there are 'id', 'tree', .*--trees is read as the file that the model"
+        ValueError, match=r"there are 'id', 'tree', .*give --trees in the format of the training file"
     ) as one:
         open_all([str(other)], str(file))
     assert "Name yours with" not in str(one.value)

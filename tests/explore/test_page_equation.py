@@ -104,20 +104,20 @@ def test_both_sides_are_curves_with_a_band_where_they_part(page: Any, running: R
     page.locator(".plot svg").hover(position={"x": 100, "y": 90})
     assert re.fullmatch(r"x = −[\d.]+: left [\d.]+, right −[\d.]+", page.locator(".plot .reading").inner_text())
     page.locator(TEXT).fill("sin(x)^2 + _ = 1")
-    page.locator(".plot", has_text="They agree at every point drawn, from −5 to 5").wait_for()
+    page.locator(".plot", has_text="The sides agree at every point drawn, from −5 to 5").wait_for()
 
 
 def test_a_filler_of_ones_own_joins_the_list(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
     page.locator(".inside").wait_for(state="attached")
-    page.get_by_label("A filler of your own").fill("1 - sin(x)^2")
+    page.get_by_label("Your own filler").fill("1 - sin(x)^2")
     page.keyboard.press("Enter")
     own = page.locator(".lists > .list tbody tr", has=page.locator(".place", has_text="+"))
     own.get_by_text("everywhere (proved)").wait_for()
     assert "yours" in own.inner_text()
     page.locator(".inside", has_text=re.compile(r"score [+−]\d+\.\d\d")).wait_for()
     assert "filler=1+-+sin" in page.url
-    page.get_by_label("A filler of your own").fill("cos(")
+    page.get_by_label("Your own filler").fill("cos(")
     page.keyboard.press("Enter")
     page.locator(".own .wrong", has_text="line 1, column").wait_for()
 

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, *QUIET]
 HEIGHT = 844
 ROOMS = {
     "equation?text=x^2+-+5x+%2B+6+%3D+(x+-+2)_": ".best .check",
-    "sequence": "section[aria-label='What the network says'] h2, .frame",
+    "sequence": "section[aria-label='What the network predicts'] h2, .frame",
     "trees": ".headline",
     "batch": ".figures",
 }

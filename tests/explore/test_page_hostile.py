@@ -97,7 +97,7 @@ def test_a_browser_without_the_token_is_told_where_it_is(page: Any, running: Run
     page.expected = "status of 403"  # which the browser itself reports, of the page and of its icon, at any time later
     answer = page.goto(f"{running.site}/")
     assert answer.status == 403
-    assert "its address with the token" in page.locator("body").inner_text()
+    assert "open this page at the address with the token, which the terminal shows" in page.locator("body").inner_text()
 
 
 def test_ten_clients_at_once_get_their_own_answers(running: Running) -> None:
@@ -133,10 +133,10 @@ def test_a_killed_server_is_told_and_the_page_goes_on_when_it_is_back(chromium: 
     page.locator(".inside .strips").wait_for()
     first.end()
     page.locator("#equation-text").fill("y + _ = 3")
-    page.get_by_role("alert").filter(has_text="does not answer").wait_for()
+    page.get_by_role("alert").filter(has_text="does not respond").wait_for()
     second = Running(port=first.port)
     page.context.new_page().goto(second.url)
-    page.get_by_role("alert").filter(has_text="does not answer").wait_for(state="hidden", timeout=60_000)
+    page.get_by_role("alert").filter(has_text="does not respond").wait_for(state="hidden", timeout=60_000)
     page.locator(".shown", has_text="y").wait_for()
     page.locator("#equation-text").fill("z + _ = 3")
     page.locator(".list tr[data-filler]").first.wait_for()

@@ -113,7 +113,7 @@ def test_numbers_are_shown_as_numbers(page: Any, numbers: Running) -> None:
     assert rest == pytest.approx(predicted - true, abs=0.011)
     fills = page.locator(".map .plane path").evaluate_all("(paths) => paths.map((p) => getComputedStyle(p).fill)")
     assert len(set(fills)) > 5
-    page.get_by_role("img", name="Colours from").nth(1).wait_for()
+    page.get_by_role("img", name="Colors from").nth(1).wait_for()
     texts = page.get_by_role("region", name="Examples").locator(".text").all_inner_texts()
     assert all("Add" not in text and "Mul" not in text for text in texts)
 

@@ -20,7 +20,7 @@ def test_a_formula_is_read_word_by_word(page: Any, running: Running) -> None:
     page.get_by_role("heading", name="First: the tree that was found").wait_for()
     page.locator("#sequence-text").fill("not (a or b)")
     page.locator("#sequence-other").fill("not a and not b")
-    page.get_by_role("heading", name="The network says: they say the same").wait_for()
+    page.get_by_role("heading", name="The network predicts: they say the same").wait_for()
     assert page.locator(".checked").inner_text() == "A truth table says: they say the same. ✓ the same"
     page.locator("#sequence-other").fill("c and not c")
     page.locator(".checked", has_text="the second formula never holds").wait_for()

@@ -207,9 +207,15 @@ def hooked() -> TreeEncoder:
 
 
 REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
-    "sequence": (lambda: make_encoder("lstm", Vocabulary([("f", 2)], "x"), 4), "a SequenceEncoder cannot be exported"),
-    "pooling": (lambda: encoder_of("tree_lstm", pooling="mean"), "this encoder pools those of all nodes"),
-    "hooks": (hooked, "gates_2 has hooks or a forward of its own"),
+    "sequence": (
+        lambda: make_encoder("lstm", Vocabulary([("f", 2)], "x"), 4),
+        "cannot be exported",
+    ),
+    "pooling": (
+        lambda: encoder_of("tree_lstm", pooling="mean"),
+        "an exported graph returns the vectors of roots, but this encoder pools the vectors of all nodes",
+    ),
+    "hooks": (hooked, "gates_2 has hooks or its own forward"),
     "bfloat16": (lambda: encoder_of("tree_lstm").bfloat16(), "its weights are torch.bfloat16"),
     "leaves": (lambda: TreeEncoder(LeafCell(Vocabulary([("f", 2)], "x"), 4)), "override embedded_leaves"),
 }
@@ -447,10 +453,10 @@ def averaged(network: TreeModel, weight: float) -> TrainedModel:
 
 def test_answers_that_no_graph_gives_are_refused(classifier: TreeModel, tmp_path: Path) -> None:
     model = averaged(classifier, 0.75)
-    with pytest.raises(ValueError, match="its answers are 25% a forest of counts, which"):
+    with pytest.raises(ValueError, match="its predictions are 25% a forest of counts; the baseline cannot be exported"):
         dgltree.export(model, tmp_path)
     model = TrainedModel(model.model, model.reading, features=cast(Any, SimpleNamespace(names=["age"])))
-    with pytest.raises(ValueError, match="it reads columns next to the trees, age"):
+    with pytest.raises(ValueError, match="the model reads columns next to the trees, age"):
         dgltree.export(model, tmp_path, network_only=True)
     assert not list(tmp_path.iterdir())
 

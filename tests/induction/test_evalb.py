@@ -142,9 +142,9 @@ def test_nothing_to_score_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("test", "problem"),
     [
-        (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold and 'was' in test; .* max_errors is 0"),
-        (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words and test has 5"),
-        ("(S (P this))", r"sentence 2: gold has 4 words and test has 1; trees are scored over the same words"),
+        (GOLD.replace(" is", " was"), r"sentence 2: word 2 is 'is' in gold but 'was' in test; .* max_errors is 0"),
+        (f"(S {GOLD} (P more))", r"sentence 2: gold has 4 words, but test has 5"),
+        ("(S (P this))", r"sentence 2: gold has 4 words, but test has 1; trees are scored over the same words"),
     ],
 )
 def test_trees_over_other_words_are_refused_by_sentence(test: str, problem: str) -> None:
@@ -154,14 +154,14 @@ def test_trees_over_other_words_are_refused_by_sentence(test: str, problem: str)
 
 
 def test_other_numbers_of_sentences_are_refused() -> None:
-    with pytest.raises(ValueError, match="sentence 2 is in gold and not in test"):
+    with pytest.raises(ValueError, match="sentence 2 is in gold but not in test; both must have the same sentences"):
         score(read_forests(f"{GOLD}\n{GOLD}"), read_forests(GOLD))
-    with pytest.raises(ValueError, match="sentence 1 is in test and not in gold"):
+    with pytest.raises(ValueError, match="sentence 1 is in test but not in gold; both must have the same sentences"):
         score([], read_forests(GOLD))
 
 
 def test_a_bracket_that_does_not_close_is_named_by_its_line() -> None:
-    with pytest.raises(ValueError, match=r"^line 2, column 1: found no end of the bracket"):
+    with pytest.raises(ValueError, match=r"^line 2, column 1: found no end of the bracket that opens here"):
         read_forests(f"{GOLD}\n{GOLD[:-1]}")
 
 
@@ -177,7 +177,7 @@ def test_parameters_have_evalbs_defaults() -> None:
     ("text", "error"),
     [
         ("LABELED 1\nDELETE_LABLE X", r"line 2: unknown parameter 'DELETE_LABLE'; known: CUTOFF_LEN, DELETE_LABEL, "),
-        ("EQ_WORD a", r"line 1: EQ_WORD has 1 values, 'a'; it takes 2"),
+        ("EQ_WORD a", r"line 1: EQ_WORD has 1 values, 'a'; give 2"),
         ("CUTOFF_LEN many", r"line 1: CUTOFF_LEN is 'many'; it must be a whole number from 0"),
     ],
 )

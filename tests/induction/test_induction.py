@@ -156,7 +156,7 @@ def test_a_text_of_dropped_tokens_is_one_token_per_character() -> None:
 
 
 def test_a_tree_of_bracket_tokens_alone_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no token but '\(', '\)' in the tree; nothing is left"):
+    with pytest.raises(ValueError, match=r"the tree has no token except '\(', '\)', so nothing is left"):
         without_tokens(left_branching(["(", ")", "("]), "()")
 
 

@@ -58,11 +58,15 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
 @pytest.mark.parametrize(
     ("order", "lengths", "error"),
     [
-        ([[0, 0]], [3], r"sequence 0 has 3 words, and the merges \[0, 0\]; they close each of the gaps 0 to 1 once"),
+        (
+            [[0, 0]],
+            [3],
+            r"sequence 0 has 3 words, but the merges \[0, 0\]; merges must close each of the gaps 0 to 1 once",
+        ),
         (
             [[0, 1], [0, 1]],
             [3, 2],
-            r"sequence 1 has 2 words, and the merges \[0, 1\]; they close each of the gaps 0 to 0",
+            r"sequence 1 has 2 words, but the merges \[0, 1\]; merges must close each of the gaps 0 to 0",
         ),
         ([[0, 2]], [3], r"the merges \[0, 2\]"),
         ([[0, -1]], [3], r"the merges \[0, -1\]"),
@@ -71,11 +75,11 @@ def test_a_sentence_of_one_word_has_no_merge() -> None:
         (
             [0, 1],
             [3],
-            r"merges are \(2,\) torch.int64 for lengths \(1,\) torch.int64; they are \(B, T - 1\) and \(B,\)",
+            r"merges are \(2,\) torch.int64 and lengths are \(1,\) torch.int64; the shapes must be \(B, T - 1\) and",
         ),
-        ([[0, 1]], [2.5], r"lengths \(1,\) torch.float32; they are .*, int64"),
-        ([[False]], [2], "torch.bool for lengths"),
-        ([[0, 2]], [2], r"sequence 0 has 2 words, and the merges \[0, 2\]"),
+        ([[0, 1]], [2.5], r"lengths are \(1,\) torch.float32; the shapes must be .*, int64"),
+        ([[False]], [2], "torch.bool and lengths"),
+        ([[0, 2]], [2], r"sequence 0 has 2 words, but the merges \[0, 2\]"),
         ([[2, 0]], [2], r"the merges \[2, 0\]"),
         ([[2, -1]], [2], r"the merges \[2, -1\]"),
         ([[2, -1]], [1], r"the merges \[2, -1\]"),

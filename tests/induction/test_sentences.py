@@ -54,9 +54,9 @@ def test_depth_counts_open_brackets() -> None:
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="sentence 1: word 1 is 'a' in gold and 'x' in test"):
+    with pytest.raises(ValueError, match="sentence 1: word 1 is 'a' in gold but 'x' in test"):
         score_sentences([read_treebank("(S (A a) (B b))")], [found("( x b )")])
-    with pytest.raises(ValueError, match="no sentence to score"):
+    with pytest.raises(ValueError, match="no sentences to score; give at least one"):
         score_sentences([], [])
 
 

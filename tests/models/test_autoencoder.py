@@ -178,14 +178,20 @@ def test_wrong_settings_and_sentences_say_what_would_be_right() -> None:
     up, down = TreeLSTM(VOCABULARY, 5), DownwardTreeLSTM(VOCABULARY, 5)
     for make, message in (
         (lambda: Autoencoder(up, down), "down is a DownwardTreeLSTM that reads the upward states"),
-        (lambda: Autoencoder(up, DownwardTreeLSTM(VOCABULARY, 4, reads_up=False)), "one vocabulary and one hidden_"),
+        (
+            lambda: Autoencoder(up, DownwardTreeLSTM(VOCABULARY, 4, reads_up=False)),
+            "up and down must be cells with the same vocabulary and hidden_size",
+        ),
         (lambda: make_autoencoder("banyan", WORDS, 6, channels=3, loss="sum"), "loss is 'sum'; it must be one of"),
         (lambda: make_autoencoder("banyan", WORDS, 6, channels=3, entangled=False), "everywhere=True joins equal"),
         (lambda: make_autoencoder("tree", WORDS), "the network is 'tree'; it must be one of strae"),
         (lambda: make_autoencoder("banyan", WORDS, 6), "channels is 128; it must divide hidden_size 6"),
         (lambda: network("self_strae, program").trees(batch([Tree("word", token="x")], WORDS)), "places='numbers' is"),
-        (lambda: network("banyan").sentences(torch.tensor([[99]]), torch.tensor([1])), "has tokens 0 to 16"),
-        (lambda: network("banyan").sentences(torch.tensor([[1]]), torch.tensor([2])), "a sentence has 1 to 1 words"),
+        (
+            lambda: network("banyan").sentences(torch.tensor([[99]]), torch.tensor([1])),
+            "but the vocabulary has tokens from 0 to 16",
+        ),
+        (lambda: network("banyan").sentences(torch.tensor([[1]]), torch.tensor([2])), "they must be from 1 to 1"),
         (
             lambda: network("banyan").sentences(torch.tensor([1]), torch.tensor([1])),
             r"the shapes must be \(B, T\) and \(B,\)",

@@ -128,14 +128,14 @@ def test_an_encoder_that_no_file_can_name_is_not_saved(tmp_path: Path) -> None:
         def forward(self, batch, share=False):
             return torch.zeros(len(batch), 8)
 
-    with pytest.raises(ValueError, match="a Own cannot be saved; a TreeEncoder and a SequenceEncoder can"):
+    with pytest.raises(ValueError, match="a Own cannot be saved; give a TreeEncoder or a SequenceEncoder"):
         dgltree.save(TreeModel(Own(), ClassifierReadout(8, 3)), tmp_path / "model")
 
 
 def test_a_readout_that_a_file_cannot_name_is_not_saved(tmp_path: Path) -> None:
     model = make_model()
     model.readout = torch.nn.Identity()
-    with pytest.raises(ValueError, match="a Identity cannot be saved; one of EquationReadout, PairReadout"):
+    with pytest.raises(ValueError, match="a Identity cannot be saved; give one of EquationReadout, PairReadout"):
         dgltree.save(model, tmp_path / "model")
 
 
@@ -206,14 +206,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 )
 def test_foreign_files_are_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(data)
-    with pytest.raises(ValueError, match=r"model: (not a whole safetensors file|.*not a model that dgltree saved)"):
+    with pytest.raises(ValueError, match=r"model: (an incomplete safetensors file|.*not a model that dgltree saved)"):
         dgltree.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("kept", [4, 50, 5000, -1])
 def test_truncated_files_are_refused(kept: int, path: Path) -> None:
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ValueError, match="not a whole safetensors file"):
+    with pytest.raises(ValueError, match=r"an incomplete safetensors file \("):
         dgltree.load(path)
 
 
@@ -288,10 +288,10 @@ def test_an_encoder_or_a_cell_alone_is_saved_and_loaded(kind: str, tmp_path: Pat
 
 def test_a_part_that_this_release_does_not_know_is_refused(path: Path) -> None:
     rewrite(path, lambda header, tensors: (header.update(part="decoder"), rehash(header, tensors)))
-    with pytest.raises(ValueError, match="a part of a model called 'decoder', unknown to this release"):
+    with pytest.raises(ValueError, match="the file contains a part called 'decoder', which this release cannot read"):
         dgltree.load(path)
 
 
 def test_what_is_no_part_of_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a Linear cannot be saved; a model, an encoder or a cell of dgltree can"):
+    with pytest.raises(ValueError, match="a Linear cannot be saved; give a model, an encoder or a cell of dgltree"):
         dgltree.save(torch.nn.Linear(2, 3), tmp_path / "part")

@@ -98,7 +98,7 @@ def test_names_of_classes_are_as_many_as_the_readout_has(tmp_path: Path) -> None
     header, tensors = model_file("tree_lstm", tmp_path / "model")
     header["classes"].append("new")
     write(tmp_path / "model", header, tensors)
-    with pytest.raises(ValueError, match="its header names 4 classes, and its readout has 3"):
+    with pytest.raises(ValueError, match="its header names 4 classes, but its readout has 3"):
         dgltree.load(tmp_path / "model")
 
 
@@ -143,5 +143,9 @@ def test_a_whole_file_loads_and_draws_no_random_numbers_of_the_caller(name: str,
 @pytest.mark.parametrize(("layers", "refused"), [(2, False), (3, True)])
 def test_layers_are_at_most_as_many_as_tensors(layers: int, refused: bool) -> None:
     tensors = {name: torch.zeros(10, 10) for name in "ab"}
-    with pytest.raises(ValueError, match="declares num_layers 3, and it has 2 tensors") if refused else nullcontext():
+    with (
+        pytest.raises(ValueError, match="declares num_layers 3, but the file has only 2 tensors")
+        if refused
+        else nullcontext()
+    ):
         check_sizes({"options": {"num_layers": layers, "hidden_size": 10}}, tensors)

@@ -58,9 +58,9 @@ def test_numbers_come_back_within_those_of_training(name: Any) -> None:
     ],
 )
 def test_what_is_no_scale_is_refused(name: Any, values: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="not a scale of numbers"):
+    with pytest.raises(ValueError, match="the label scale"):
         LabelScale(name, values)
-    with pytest.raises(ValueError, match="not a scale of numbers"):
+    with pytest.raises(ValueError, match="the label scale"):
         LabelScale("rank", (0.0, math.inf))
 
 

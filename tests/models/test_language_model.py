@@ -40,7 +40,7 @@ def test_distances_are_those_of_the_words_alone() -> None:
     model = make()
     [d] = model.distances(SENTENCES[:1])
     torch.testing.assert_close(d, model(torch.tensor([model.ids(SENTENCES[0])])).d[0, 1:-1])
-    with pytest.raises(ValueError, match="the layers are 'lstm', which have no distances; on_lstm has"):
+    with pytest.raises(ValueError, match="the layers are 'lstm', which compute no distances; use on_lstm"):
         make("lstm").distances(SENTENCES)
 
 
@@ -90,10 +90,10 @@ def test_a_softmax_of_its_own_is_not_that_of_the_vectors(tmp_path: Path) -> None
 def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.safetensors"
     save_language_model(make(), file)
-    with pytest.raises(ValueError, match=r"a language model; dgltree\.models.load_language_model reads it"):
+    with pytest.raises(ValueError, match=r"a language model; use dgltree\.models.load_language_model"):
         load(file)
     shipped = Path(__file__).parents[2] / "dgltree" / "data" / "logic.safetensors"
-    with pytest.raises(ValueError, match=r"a model of trees, not a language model; dgltree\.load reads it"):
+    with pytest.raises(ValueError, match=r"a model of trees, not a language model; use dgltree\.load"):
         load_language_model(shipped)
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
@@ -108,5 +108,5 @@ def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=error):
             LanguageModel(WORDS, **given)
-    with pytest.raises(ValueError, match="the vocabulary has no <eos>"):
+    with pytest.raises(ValueError, match="the vocabulary lacks <eos>"):
         LanguageModel(Vocabulary((), ["a"]))

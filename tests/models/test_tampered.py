@@ -21,7 +21,7 @@ from dgltree.training.model_files import READING
 
 KINDS = kinds()
 FLAGS = "in a vocabulary, an arity must be a whole number or null, and unk and parts must be true or false"
-WORDS = "a name, which is a text, and an arity"
+WORDS = "each function of a vocabulary must be a list of a name (a string) and an arity"
 
 
 def _header(name: str, value: Any) -> Callable[[Content], None]:
@@ -57,27 +57,27 @@ def changed(kind: str, change: Callable[[Content], None]) -> Content:
 KNOWN = "they must be one of float16, bfloat16, float32, float64"
 BIAS, FIRST = "readout.layers.1.bias", "encoder.cell.embedding.weight"
 REFUSED = [
-    (_header("classes", [1, None, {}]), "a class is named 1; a name must be a text"),
-    (_header("classes", ["a", "b", None]), "a class is named None; a name must be a text"),
-    (_header("classes", ["a", "b", "a"]), "two classes are named 'a'; each must have a name of its own"),
+    (_header("classes", [1, None, {}]), "a class is named 1; a name must be a string"),
+    (_header("classes", ["a", "b", None]), "a class is named None; a name must be a string"),
+    (_header("classes", ["a", "b", "a"]), "two classes are named 'a'; give each class a different name"),
     (_header("classes", "abc"), "its header has 'abc' as classes; it must be a list"),
-    (_header("cell", ["x"]), "its header has ['x'] as cell; it must be a text"),
+    (_header("cell", ["x"]), "its header has ['x'] as cell; it must be a string"),
     (_header("options", [1]), "its header has [1] as options; it must be an object"),
     (_option("gated_top_k", None), "its option gated_top_k is None; it must be true or false"),
     (_option("pop", "no"), "its option pop is 'no'; it must be true or false"),
     (_option("typed", 0), "its option typed is 0; it must be true or false"),  # of the class that all cells derive from
     (_option("functions", None), "its option functions is None; it must be true or false"),
-    (_no_classes, "it has neither classes nor numbers, unlike a model of 'dgltree fit'"),
+    (_no_classes, "the model predicts neither classes nor numbers, unlike a model of 'dgltree fit'"),
     (_all_typed(torch.complex64), f"the weights {FIRST!r} are complex64; {KNOWN}"),
     (_all_typed(torch.int64), f"the weights {FIRST!r} are int64; {KNOWN}"),
     (_typed(BIAS, torch.complex64), f"the weights {BIAS!r} are complex64; {KNOWN}"),
     (_typed(BIAS, torch.float64), f"the weights {FIRST!r} are float32, {BIAS!r} are float64; all must have one dtype"),
     (lambda content: content.tensors.clear(), "it has no weights"),
-    (_vocabulary("tokens", "xyz"), "the tokens of a vocabulary must be a list of texts"),
-    (_vocabulary("tokens", ["<unk>", 1, "x"]), "the tokens of a vocabulary must be a list of texts"),
-    (_vocabulary("tokens", ["x", "y"]), "a vocabulary with unk must have '<unk>' among its tokens"),
-    (_vocabulary("functions", [[None, 2]]), f"the functions of a vocabulary must be lists of {WORDS}"),
-    (_vocabulary("functions", {"add": 2}), f"the functions of a vocabulary must be lists of {WORDS}"),
+    (_vocabulary("tokens", "xyz"), "the tokens of a vocabulary must be a list of strings"),
+    (_vocabulary("tokens", ["<unk>", 1, "x"]), "the tokens of a vocabulary must be a list of strings"),
+    (_vocabulary("tokens", ["x", "y"]), "a vocabulary with unk must contain the token '<unk>'"),
+    (_vocabulary("functions", [[None, 2]]), WORDS),
+    (_vocabulary("functions", {"add": 2}), WORDS),
     (_vocabulary("functions", [["Add", True]]), FLAGS),
     (_vocabulary("parts", 1), FLAGS),
     (_header("vocabulary", 3), "its header has 3 as vocabulary; it must be an object"),
@@ -139,8 +139,8 @@ def test_a_tampered_model_is_refused_or_answers_as_it_says(name: str) -> None:
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        (["a", 1], "a class is named 1; a name must be a text"),
-        (["a", "a"], "two classes are named 'a'; each must have a name of its own"),
+        (["a", 1], "a class is named 1; a name must be a string"),
+        (["a", "a"], "two classes are named 'a'; give each class a different name"),
     ],
 )
 def test_what_would_not_be_read_again_is_not_written(classes: list[Any], message: str, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_every_state_is_joined_to_the_features_of_its_example(each: int, example
     [(1, 5, 2), (1, 4, 2), (1, 0, 2), (1, 2, 0), (2, 5, 2), (2, 2, 2), (2, 8, 2)],
 )
 def test_features_of_another_number_of_examples_are_refused(each: int, states: int, examples: int) -> None:
-    error = f"features of {examples} examples are for {each * examples} states; found {states}"
+    error = f"features of {examples} examples need {each * examples} states; found {states}"
     with pytest.raises(ValueError, match=error):
         model_of(each).read_out(torch.rand(states, 4), torch.rand(examples, 3))
 
@@ -39,5 +39,8 @@ def test_features_of_another_number_of_examples_are_refused(each: int, states: i
 @pytest.mark.parametrize("states", [1, 3])
 def test_states_that_are_not_pairs_are_refused(states: int) -> None:
     """One state and none would broadcast to no answer."""
-    with pytest.raises(ValueError, match=f"{states} trees are not pairs"):
+    with pytest.raises(
+        ValueError,
+        match=f"{states} trees cannot be divided into pairs; give the two trees of each pair one after the other",
+    ):
         model_of(2).read_out(torch.rand(states, 7))

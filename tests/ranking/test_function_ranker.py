@@ -61,7 +61,9 @@ def test_equal_trees_of_a_pass_are_computed_once() -> None:
 def test_a_readout_gives_one_logit_for_each_pair() -> None:
     model = make_model("tree_lstm")
     wrong = function_ranker(model, candidates(2), readout=lambda left, right: left["h"])
-    with pytest.raises(ValueError, match=r"readout returned \(\d+, 4\) for \d+ pairs of roots; give one for each"):
+    with pytest.raises(
+        ValueError, match=r"readout returned \(\d+, 4\) for \d+ pairs of roots; return one score per pair"
+    ):
         wrong.rank(questions(1)[:1])
     with pytest.raises(ValueError, match="no fillers to rank"):
         function_ranker(model, [])

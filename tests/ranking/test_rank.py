@@ -132,7 +132,7 @@ def test_a_model_of_x_and_y_ranks_in_its_own_names_and_in_others() -> None:
     [renamed] = rank(model, [read_equation("y + _ = b + y")], fillers)  # b is read as x
     torch.testing.assert_close(renamed.scores, ranking.scores)
     assert {dgltree.write_infix(filler) for filler in renamed.fillers} == {"b", "sin(y)", "b*y"}
-    with pytest.raises(ValueError, match=r"3 variables \(a, b, c\); this model knows 2 at once"):
+    with pytest.raises(ValueError, match=r"3 variables \(a, b, c\); this model reads at most 2"):
         rank(model, [read_equation("a + _ = b + c")], [read_infix("1")])
 
 
@@ -156,10 +156,10 @@ def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
         ("x = x", ["1"], {}, "no blanks"),
         ("_ + x = _", ["1"], {}, "2 blanks"),
         ("_ + _ = x", ["1"], {}, "2 blanks"),
-        ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*knows 10"),
+        ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*at most 10"),
         ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; known: Add"),
         ("_ = sin(x)", ["tan(x)"], {}, "filler 1: unknown function 'tan'"),
-        ("_ = sin(x)", ["1", "x + _"], {}, "filler 2 has a blank"),
+        ("_ = sin(x)", ["1", "x + _"], {}, "filler 2 contains a blank"),
         ("_ = 0.25", ["1"], {}, "unknown .*'Float'"),
         ("_ = 77", ["1"], {}, "unknown token '77'"),
         ("_ = x", [], {}, "no fillers"),

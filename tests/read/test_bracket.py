@@ -107,9 +107,9 @@ BAD_TREEBANK = {
     "(S (NP (DT the)": "line 1, column 4: found no end of the bracket that opens here; expected ')'",
     "(S\n (NP (DT the))": "line 1, column 1: found no end",
     "(DT the))": "line 1, column 9: found ')' where no bracket is open; expected '('",
-    "()": "line 1, column 1: found empty brackets; expected a word or further brackets inside",
-    "(S\n ())": "line 2, column 2: found brackets without a label inside of a tree; expected a label after '('",
-    "(NP)": "line 1, column 1: found nothing after the label 'NP'; expected a word or further brackets",
+    "()": "line 1, column 1: found empty brackets; expected a word or more brackets inside",
+    "(S\n ())": "line 2, column 2: found brackets without a label inside a tree; expected a label after '('",
+    "(NP)": "line 1, column 1: found nothing after the label 'NP'; expected a word or more brackets",
     "(S (NP (DT the)) (VP))": "line 1, column 18: found nothing after the label 'VP'",
     "(NP the (NN cat))": "line 1, column 9: found '(' after the word 'the'; expected ')'",
     "(NP (DT the) cat)": "line 1, column 14: found the word 'cat' next to brackets; expected '(' or ')'",
@@ -121,8 +121,8 @@ BAD_TREEBANK = {
     " \n ": "line 1, column 1: found no tree; expected one",
     "(DT the)\n(NN cat)": "line 2, column 1: found a second tree; expected only one",
     "( (DT the) (NN cat) )": "line 1, column 1: found brackets without a label around 2 trees; expected a label",
-    "(S ( (DT the)))": "line 1, column 4: found brackets without a label inside of a tree",
-    "( ( (DT the)))": "line 1, column 3: found brackets without a label inside of a tree",
+    "(S ( (DT the)))": "line 1, column 4: found brackets without a label inside a tree",
+    "( ( (DT the)))": "line 1, column 3: found brackets without a label inside a tree",
 }
 BAD_SST = {
     "(5 a)": "line 1, column 1: found the label '5'; expected one of 0, 1, 2, 3, 4",

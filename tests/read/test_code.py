@@ -178,7 +178,7 @@ def test_a_description_says_how_much_code_does_not_parse(tmp_path):
     for name, source in {"a": "int f() { return 1; }", "b": "int f( {", "c": "int g() { return 1 }"}.items():
         (tmp_path / f"{name}.cpp").write_text(source)
     data = dgltree.TreeDataset.from_file(tmp_path, cached=False)
-    assert "\n2 of them (67%) with code that does not parse, below ERROR or MISSING\n" in describe(data, 2)
+    assert "\n2 trees (67%) contain code that does not parse, below ERROR or MISSING\n" in describe(data, 2)
     assert "does not parse" not in describe(data.select([0]), 2)
 
 

@@ -112,7 +112,7 @@ BAD = {
     "line 1: the head is '7777": rows("7" * 5000),
     "line 1: found no root; expected one word with the head 0": rows(2, 1),
     "line 2: found the roots 1 'w1', 3 'w3'; expected one word with the head 0": ["# a = b", *rows(0, 1, 0)],
-    "line 3: the heads of 3 'w3', 4 'w4' form a cycle; expected them to lead to the root": rows(0, 3, 4, 3),
+    "line 3: the heads of 3 'w3', 4 'w4' form a cycle; expected heads that lead to the root": rows(0, 3, 4, 3),
     "line 2: the heads of 2 'w2' form a cycle": rows(0, 2),
     "line 1: a node's function is empty": [row(1, deprel="")],
     "line 1: found a sentence without words; expected at least one": ["# sent_id = 1"],

@@ -52,7 +52,7 @@ def test_a_word_in_lower_case_stands_in_for_one_that_the_file_lacks(file) -> Non
 def test_the_coverage_is_told_in_words_and_in_occurrences(file) -> None:
     path = file("the 1\ncat 2\n")
     found = read_glove(path, ["The", "cat", "dog"], 1)
-    assert found.coverage() == "2 of 3 words have a vector (66.7%), 1 of them by their lower-case form"
+    assert found.coverage() == "2 of 3 words have a vector (66.7%), 1 of these words by their lower-case form"
     assert found.coverage({"The": 5, "cat": 4, "dog": 1}).endswith("; 90.0% of all occurrences")
 
 

@@ -178,7 +178,7 @@ REFUSED = {
     "1 - log(x, y, z)": (1, 5, "'log' takes 1 or 2 arguments, not 3"),
     "x²": (1, 1, "'x²' is not a name; a name is made of letters, digits and '_'"),
     "1 + " + 4301 * "1": (1, 5, "a number of 4301 characters; at most 4300 are read"),
-    "x = y": (1, 3, "unexpected '='; an expression has none, and read_equation reads equations"),
+    "x = y": (1, 3, "unexpected '=' in an expression; use read_equation for equations"),
 }
 
 
@@ -194,8 +194,8 @@ def test_a_refusal_says_where_what_and_what_instead(text):
     ("text", "column", "message"),
     [
         ("", 1, f"unexpected end of the text; expected {OPERAND}"),
-        ("x + y", 6, "the text ends without '='; an equation is left = right"),
-        ("x = y = z", 7, "unexpected second '='; an equation is left = right"),
+        ("x + y", 6, "the text ends without '='; write an equation as left = right"),
+        ("x = y = z", 7, "unexpected second '='; write an equation as left = right"),
         ("x == y", 4, f"unexpected '='; expected {OPERAND}"),
         ("= x", 1, f"unexpected '='; expected {OPERAND}"),
         ("x =", 4, f"unexpected end of the text; expected {OPERAND}"),

@@ -94,7 +94,7 @@ def test_all_keys_by_their_star() -> None:
 def test_keys_that_hold_nodes_and_that_nobody_named_are_refused(tmp_path: Path) -> None:
     text = '{"type": "Program", "body": [{"type": "A", "test": {"type": "B"}}]}'
     with pytest.raises(
-        ValueError, match=r"\$\.body\[0\]: the key 'test' holds nodes, too; --keys 'type,\*,name' takes"
+        ValueError, match=r"\$\.body\[0\]: the key 'test' also holds nodes; give --keys 'type,\*,name' to read"
     ):
         read_json_tree(text, Keys("type", "body", "name"))
     path = tmp_path / "t.json"
@@ -142,12 +142,15 @@ def test_trees_whose_leaves_are_numbers_are_no_list_of_nodes(tmp_path: Path) -> 
     ("nodes", "message"),
     [
         ([{"type": "A", "children": [1]}], r"\$\[1\]: found nothing; expected an object with 'type'"),
-        ([{"type": "A", "children": [1, 1]}, {"type": "B"}], r"\$\[0\]: node 1 is its child for a second time"),
-        ([{"type": "A", "children": [1]}, {"type": "B", "children": [0]}], r"\$\[1\]: node 0 is its child"),
+        (
+            [{"type": "A", "children": [1, 1]}, {"type": "B"}],
+            r"\$\[0\]: node 1 occurs twice as a child; expected a tree",
+        ),
+        ([{"type": "A", "children": [1]}, {"type": "B", "children": [0]}], r"\$\[1\]: node 0 occurs twice as a child"),
         ([{"type": "A", "children": [1]}, {"type": "B"}, {"type": "C"}], r"\$\[2\]: not a child of any node"),
-        ([{"type": "A", "children": [-1]}], r"\$\[0\]: a child is -1; expected the number of a node"),
-        ([{"type": "A", "children": ["1"]}, {"type": "B"}], r"\$\[0\]: expected a name, and a list of numbers"),
-        ([{"value": "A"}], r"\$\[0\]: the 'type' is null; expected a text"),
+        ([{"type": "A", "children": [-1]}], r"\$\[0\]: a child is -1; expected a node number"),
+        ([{"type": "A", "children": ["1"]}, {"type": "B"}], r"\$\[0\]: expected a name and, under"),
+        ([{"value": "A"}], r"\$\[0\]: the 'type' is null; expected a string"),
         ([], r"\$: found a list; expected an object"),
     ],
 )

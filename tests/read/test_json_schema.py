@@ -295,15 +295,15 @@ NUMBER: dict[str, Any] = {"kind": "number"}
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        ({"$.a": NUMBER}, r"\$.a is there without \$, which must come before it"),
+        ({"$.a": NUMBER}, r"\$.a occurs without \$, which must come first"),
         ({"$": {"kind": "object"}, "$.a": {"kind": "numbr"}}, r"\$.a: the kind is 'numbr'; nearest known: number"),
         ({"$": {"kind": "object"}, "$.a": {"kind": "text or category"}}, r"\$.a: the kind is 'text or category'"),
-        ({"$": {"kind": "object"}, "$.a": {"kind": "number", "skp": True}}, "'skp' is none of a path's fields"),
+        ({"$": {"kind": "object"}, "$.a": {"kind": "number", "skp": True}}, "'skp' is not a field of a path;"),
         ({"$": {"kind": "object"}, "$.a": {"kind": "number", "skip": 1}}, "skip is 1; it must be true or false"),
-        ({"$": {"kind": "object"}, "$.a": {"kind": "number", "ordered": True}}, "only a list is ordered"),
+        ({"$": {"kind": "object"}, "$.a": {"kind": "number", "ordered": True}}, "only a list can be ordered; this is"),
         ({"$": {"kind": "object"}, "$.a": 3}, r"\$.a: found 3; expected an object"),
         ({"$": {"kind": "object"}, "$..a": NUMBER}, r"'\$\.*a?' is not a path"),
-        ({}, "there is no path '\\$'"),
+        ({}, "the path '\\$'"),
     ],
 )
 def test_a_schema_that_is_none_is_refused(paths: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_an_integer_may_be_longer_than_python_reads():
 def test_keys_may_have_other_names():
     text = '{"op": "NP", "args": [{"op": "NN", "word": "cat", "label": 3}]}'
     assert read_json_tree(text, Keys("op", "args", "word")) == Tree("NP", (Tree("NN", token="cat"),))
-    with pytest.raises(ValueError, match=re.escape("$.args[0]: no 'op'; expected a text or a number")):
+    with pytest.raises(ValueError, match=re.escape("$.args[0]: no 'op'; expected a string or a number")):
         read_json_tree(text.replace('"op": "NN"', '"tag": "NN"'), keys=Keys("op", "args", "word"))
 
 
@@ -57,23 +57,23 @@ BAD = {
     '{"label":\n  x}': "line 2, column 3: Expecting value; expected JSON",
     '{"label": "x"} 1': "line 1, column 16: Extra data",
     "\ufeff{}": "line 1, column 1: Unexpected UTF-8 BOM",
-    '{"NaN": "a\\"NaN",\n "label": NaN}': "line 2, column 11: found NaN, which JSON does not have",
+    '{"NaN": "a\\"NaN",\n "label": NaN}': "line 2, column 11: found NaN, which is not JSON",
     '{"label": "a", "other": -Infinity}': "line 1, column 25: found -Infinity",
     '"x"': '$: found "x"; expected an object, as in {"label": "add", "children": [{"label": "x"}]}',
     "[]": "$: found a list; expected an object",
     "null": "$: found null; expected an object",
-    "{}": "$: no 'label'; expected a text or a number, as in {",
+    "{}": "$: no 'label'; expected a string or a number, as in {",
     '{"label": null}': "$: no 'label'",
-    '{"label": ["x"]}': "$: the 'label' is a list; expected a text or a number",
-    '{"label": "x", "token": {}}': "$: the 'token' is an object; expected a text or a number",
+    '{"label": ["x"]}': "$: the 'label' is a list; expected a string or a number",
+    '{"label": "x", "token": {}}': "$: the 'token' is an object; expected a string or a number",
     '{"label": "x", "children": "y"}': "$: the 'children' are \"y\"; expected a list",
     '{"label": "x", "children": {"label": "y"}}': "$: the 'children' are an object; expected a list",
     '{"label": "x", "children": 0}': "$: the 'children' are 0; expected a list",
     '{"label": "x", "children": false}': "$: the 'children' are false; expected a list",
     '{"label": "", "children": ["x"]}': "$: the 'label' is empty; expected the node's function",
     '{"label": "", "token": "x"}': "$: the 'label' is empty",
-    '{"label": "x", "children": ["y", null]}': "$.children[1]: found null; expected an object, a text or a number",
-    '{"label": "x", "children": [[]]}': "$.children[0]: found a list; expected an object, a text or a number",
+    '{"label": "x", "children": ["y", null]}': "$.children[1]: found null; expected an object, a string or a number",
+    '{"label": "x", "children": [[]]}': "$.children[0]: found a list; expected an object, a string or a number",
     '{"label": "f", "children": [{"label": "g", "children": ["x", "x", {}]}]}': (
         "$.children[0].children[2]: no 'label'; expected"
     ),
@@ -93,7 +93,9 @@ def test_a_shallow_tree_may_have_many_nodes():
 
 def test_json_that_nests_too_deeply_for_python_is_refused():
     text = '{"label": "f", "children": [' * 100_000 + '"x"' + "]}" * 100_000
-    with pytest.raises(ValueError, match="the JSON nests too deeply for Python's json, which recurses; expected some"):
+    with pytest.raises(
+        ValueError, match="the JSON is nested too deeply for Python's json; expected at most a few hundred levels"
+    ):
         read_json_tree(text)
 
 

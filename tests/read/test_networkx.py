@@ -117,7 +117,7 @@ BAD = {
     "the graph is undirected": graph_of((0, 1, 0), kind=networkx.MultiGraph),
     "node 0 is on a cycle": graph_of((0, 0, 0)),
     "node 1 is on a cycle": graph_of((0, 1, 0), (1, 2, 0), (2, 1, 0)),
-    "nodes 0, 2 have no parents; expected one root": graph_of((0, 1, 0), (2, 1, 0)),
+    "nodes 0, 2 have no parents; expected a single root": graph_of((0, 1, 0), (2, 1, 0)),
     "node 0 has two children in slot 1: 2 and 3": graph_of((0, 1, 0), (0, 2, 1), (0, 3, 1)),
     "node 0 has two children in slot 0: 1 and 1": graph_of((0, 1, 0), (0, 1, 0)),
     "the edge from 0 to 1 has the slot 'left'": graph_of((0, 1, "left")),
@@ -136,7 +136,7 @@ def test_a_graph_that_is_no_tree_is_refused_with_the_node(message, graph):
 def test_an_edge_without_a_slot_is_refused():
     graph = graph_of((0, 1, 0))
     del graph.edges[0, 1, 0]["slot"]
-    with pytest.raises(ValueError, match="the edge from 0 to 1 has the slot None; expected a position from 0"):
+    with pytest.raises(ValueError, match="the edge from 0 to 1 has the slot None; expected a child index from 0"):
         from_networkx(graph)
 
 
@@ -217,11 +217,11 @@ f0 = [{"id": 0, "function": "f"}]
 BAD_JSON = {
     "line 1, column 2: Expecting property name enclosed in double quotes; expected JSON": "{",
     "line 1, column 50: found NaN": '{"nodes": [{"id": 0, "function": "f", "value":   NaN}]}',
-    "the JSON nests too deeply": "[" * 100_000,
-    "found no object; expected one with 'nodes' and 'edges'": "[]",
+    "the JSON is nested too deeply": "[" * 100_000,
+    "found no object; expected an object with 'nodes' and 'edges'": "[]",
     "the graph has no list 'nodes'; expected a list of objects": "{}",
     "the graph has no list 'nodes'": '{"nodes": {}, "edges": []}',
-    "the graph has no 'edges' and no 'links'": '{"nodes": []}',
+    "the graph has neither 'edges' nor 'links'": '{"nodes": []}',
     "the graph has no list 'links'": '{"nodes": [], "links": null}',
     "nodes[1] is 'a'; expected an object": node_link([], [*f0, "a"]),
     "edges[0] is 1; expected an object": node_link([1], f0),
@@ -237,7 +237,7 @@ BAD_JSON = {
     "networkx cannot read the graph: unhashable type": node_link([link(0, 1, key=[])]),
     "networkx cannot read the graph: ": node_link([], [{"id": 0, "node_for_adding": 1}]),
     "the graph has no nodes": node_link([]),
-    "nodes 0, 1 have no parents; expected one root": node_link([], [*f0, {"id": 1, "function": "g"}]),
+    "nodes 0, 1 have no parents; expected a single root": node_link([], [*f0, {"id": 1, "function": "g"}]),
     "is on a cycle": node_link([link(0, 1), link(1, 0)]),
     "the edge from 0 to 2 has the slot None": node_link([link(0, 1, slot=0), link(0, 2)]),
     "the edge from 0 to 1 has the slot '0'": node_link([link(0, 1, slot="0")]),

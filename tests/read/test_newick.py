@@ -64,17 +64,20 @@ def test_examples_of_the_definition() -> None:
     ("text", "message"),
     [
         ("(A,B", "line 1, column 1: this '(' is not closed"),
-        ("(A,B));", "line 1, column 6: found ')' outside of all brackets"),
-        ("A,B;", "line 1, column 2: found ',' outside of all brackets"),
+        ("(A,B));", "line 1, column 6: found ')' outside all brackets"),
+        ("A,B;", "line 1, column 2: found ',' outside all brackets"),
         ("(A:x,B);", "line 1, column 4: the length 'x' is not a number"),
         ("(A:,B);", "line 1, column 4: found ','; expected a length"),
         ("(A:1:2,B);", "line 1, column 5: a second length"),
         ("(A b,B);", "line 1, column 4: found 'b'; expected ',' or ')'; put a name with spaces in quotes"),
-        ("(A,B)C(D);", "line 1, column 7: found '('; expected ',' or ')'; the name of a clade is after its brackets"),
-        ("(A,B);\n(C,D);", "line 2, column 1: found '(' after the end; a text holds one tree"),
+        (
+            "(A,B)C(D);",
+            "line 1, column 7: found '('; expected ',' or ')'; write the name of a clade after its brackets",
+        ),
+        ("(A,B);\n(C,D);", "line 2, column 1: found '(' after the end; expected a single tree"),
         ("(A,'B);", "line 1, column 4: this quote is not closed"),
         ("(A[b,B);", "line 1, column 3: this comment is not closed"),
-        ("(A],B);", "line 1, column 3: found ']' outside of a comment"),
+        ("(A],B);", "line 1, column 3: found ']' outside a comment"),
         ("(A,B):", "line 1, column 7: the text ends; expected a length"),
         ("", "line 1, column 1: the text ends; expected a tree"),
         (";", "line 1, column 2: the text ends; expected a tree"),
@@ -103,7 +106,7 @@ def test_a_file_of_phylogenies_is_detected_and_its_lengths_are_numbers(tmp_path:
     "text", ["((A,B),C);((A,C),B);", "((A:0.1,B:nan),C);", "((A:0.1{0},B:0.2{1}):0.1{2},C:0.2{3});"]
 )
 def test_a_phylogeny_that_cannot_be_read_is_no_expression(text: str) -> None:
-    with pytest.raises(ValueError, match="none of 1 texts is in a known notation"):
+    with pytest.raises(ValueError, match="none of 1 strings is in a known notation"):
         detect([text])
 
 

@@ -42,7 +42,7 @@ def test_a_chain_of_a_hundred_thousand_nodes() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (lambda: tree("(NP the cat)"), "one tree alone"),
+        (lambda: tree("(NP the cat)"), "found a single tree"),
         (lambda: [nltk.Tree("NP", [])], "tree 1: the node 'NP' of an nltk.Tree has no children"),
         (lambda: [nltk.Tree("NP", [3, "a"])], "tree 1: found 3 in an nltk.Tree"),
         (lambda: [nltk.Tree("", ["a", "b"])], "tree 1: a node of an nltk.Tree has no label"),

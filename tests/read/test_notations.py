@@ -166,7 +166,7 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
         detect(texts)
     named = "html, smiles, smiles_rings, smiles_atoms, words, c, cpp, java and javascript"
     told = f"infix reads 1; {named} are read only with --notation"
-    assert str(info.value) == f"no detectable notation reads half of 3 trees: {told}"
+    assert str(info.value) == f"no detectable notation can read half of 3 trees: {told}"
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
     [
         ([], "found no text; expected one of these, or name one by --"),
         (["", " \n"], "found no text; expected one of these, or name one by --"),
-        (["(", "$$"], "none of 2 texts is in a known notation; expected one of these, or name one by --"),
-        (["(" * 100_000], "none of 1 texts is in a known notation; expected one of these, or name one by --"),
+        (["(", "$$"], "none of 2 strings is in a known notation; expected one of these, or name one by --"),
+        (["(" * 100_000], "none of 1 strings is in a known notation; expected one of these, or name one by --"),
     ],
 )
 def test_texts_in_no_notation_are_refused_with_the_known_ones(texts, message):

@@ -116,7 +116,7 @@ def test_a_deep_chain_is_read_and_written():
 
 
 BAD_PREORDERS = {
-    ("Symbol,#,#", "x,#"): "'func' has 3 items and 'vars' has 2; expected equally many",
+    ("Symbol,#,#", "x,#"): "'func' has 3 items, but 'vars' has 2; expected equal numbers",
     ("", ""): "item 2 of the preorder: the preorder ends early; expected at least 2 more",
     ("#", "#"): "item 1 of the preorder: no node; expected the root",
     ("#,#", "#,#"): "item 1 of the preorder: no node; expected the root",
@@ -124,9 +124,9 @@ BAD_PREORDERS = {
     ("Add", ""): "item 2 of the preorder: the preorder ends early; expected at least 2 more",
     ("x,#,#,#", "x,#,#,#"): "item 4 of the preorder: '#' is left over; expected an end, since the tree is complete",
     ("x,#,#,y,#", "x,#,#,y,#"): "item 4 of the preorder: 'y' is left over",
-    ("sin,#,x,#,#", ",#,x,#,#"): "item 1 of the preorder: 'sin' has a second child and no first",
-    ("sin,x,#,#,#", ",#,#,#,#"): "item 2 of the preorder: 'func' has 'x' and 'vars' has '#'; expected '#' in both",
-    ("sin,x,#,#,#", ",x,#,#,y"): "item 5 of the preorder: 'func' has '#' and 'vars' has 'y'",
+    ("sin,#,x,#,#", ",#,x,#,#"): "item 1 of the preorder: 'sin' has a second child but no first child",
+    ("sin,x,#,#,#", ",#,#,#,#"): "item 2 of the preorder: 'func' has 'x', but 'vars' has '#'; expected '#' in both",
+    ("sin,x,#,#,#", ",x,#,#,y"): "item 5 of the preorder: 'func' has '#', but 'vars' has 'y'",
     ("sin,x,#,#,#", "y,x,#,#,#"): "item 1 of the preorder: an inner node has the function 'sin' and the variable 'y'",
     ("sin,x,#,#,#", ",,#,#,#"): "item 2 of the preorder: a leaf has the function 'x' and the variable ''",
     (",x,#,#,#", ",x,#,#,#"): "item 1 of the preorder: an inner node has the function ''",
@@ -226,15 +226,15 @@ BAD_EXAMPLES = {
     "the field 'equation' is missing; expected an object": {"blankNodeNum": "1"},
     "the field 'equation' is missing; expected an object there": "sin",
     "the field 'equation' is None; expected an object": example() | {"equation": None},
-    "the field 'vars' is missing; expected a text": NO_VARS,
-    "the field 'func' is ['Equality']; expected a text": example(equation={"func": ["Equality"]}),
-    "the field 'blankNodeNum' is missing; expected a text": without(example(), "blankNodeNum"),
-    "the field 'blankNodeNum' is 1; expected a text": example(blankNodeNum=1),
+    "the field 'vars' is missing; expected a string": NO_VARS,
+    "the field 'func' is ['Equality']; expected a string": example(equation={"func": ["Equality"]}),
+    "the field 'blankNodeNum' is missing; expected a string": without(example(), "blankNodeNum"),
+    "the field 'blankNodeNum' is 1; expected a string": example(blankNodeNum=1),
     "the field 'blankNodeNum' is '9'; expected the number of a node below the root": example(blankNodeNum="9"),
     "the field 'blankNodeNum' is '0'; expected the number of a node below": example(blankNodeNum="0"),
     "the field 'blankNodeNum' is '#'; expected the number of a node below": example(blankNodeNum="#"),
-    "'nodeNum' has 3 items and 'func' has 9; expected equally many": example(equation={"nodeNum": "0,1,2"}),
-    "'func' has 9 items and 'vars' has 1; expected equally many": example(equation={"vars": ""}),
+    "'nodeNum' has 3 items, but 'func' has 9; expected equal numbers": example(equation={"nodeNum": "0,1,2"}),
+    "'func' has 9 items, but 'vars' has 1; expected equal numbers": example(equation={"vars": ""}),
     "item 1 of the preorder: an inner node has the function 'Equality' and the variable '='": example(
         equation={"vars": "=,,var_0,#,#,#,1,#,#"}
     ),
@@ -254,8 +254,8 @@ def test_a_bad_example_is_refused_with_file_list_and_place(message, bad, file_of
     ("message", "bad"),
     {
         "the field 'class' is 'sin'; expected a number": example(**{"class": "sin"}),
-        "the field 'class' is missing; expected a text": without(example(), "class"),
-        "the field 'vars' is missing; expected a text": NO_VARS,
+        "the field 'class' is missing; expected a string": without(example(), "class"),
+        "the field 'vars' is missing; expected a string": NO_VARS,
     }.items(),
 )
 def test_a_bad_candidate_is_refused_with_file_list_and_place(message, bad, file_of):

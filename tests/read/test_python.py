@@ -235,12 +235,12 @@ BAD = {
     "def f():\n  é = 1\n   b": "line 3, column 3: unexpected indent; expected Python source",
     "print 1": "line 1, column 1: Missing parentheses in call to 'print'",
     "a\n\0b": "line 2, column 1: found a NUL character; expected Python source",
-    "a = 1\nb = '\ud800'": r"line 2, column 6: found '\ud800'; expected text that UTF-8 has",
+    "a = 1\nb = '\ud800'": r"line 2, column 6: found '\ud800'; expected text that UTF-8 can encode",
     "7" * 5000: "line 1, column 1: Exceeds the limit",
     "(" * 100_000: "line 1, column 201: too many nested parentheses",
-    "x" + ".a" * 100_000: "the source nests too deeply for Python's own parser; expected less depth",
-    "x" + "+a" * 100_000: "the source nests too deeply",
-    "-" * 100_000 + "x": "the source nests too deeply",
+    "x" + ".a" * 100_000: "the source is nested too deeply for Python's parser; reduce the depth",
+    "x" + "+a" * 100_000: "the source is nested too deeply",
+    "-" * 100_000 + "x": "the source is nested too deeply for Python's parser; reduce the depth",
 }
 
 

@@ -74,8 +74,8 @@ BAD = {
     "(f a)\n(g)": "line 2, column 1: found a second expression",
     '(f)"a"': "line 1, column 4: found a second expression",
     '(f "a)': "line 1, column 4: found no end of the string that begins here; expected '\"'",
-    '(f)\n"a': "line 2, column 1: found no end of the string",
-    r'"\n\"': "line 1, column 1: found no end of the string",
+    '(f)\n"a': "line 2, column 1: found no end of the string that begins here",
+    r'"\n\"': "line 1, column 1: found no end of the string that begins here",
 }
 
 
@@ -149,5 +149,5 @@ def test_a_deep_chain_is_read_and_written():
 def test_deep_open_lists_and_a_long_open_string_are_refused():
     with pytest.raises(ValueError, match="line 1, column 299998: found no end of the list"):
         read_sexpr("(f " * 100_000)
-    with pytest.raises(ValueError, match="line 1, column 1: found no end of the string"):
+    with pytest.raises(ValueError, match="line 1, column 1: found no end of the string that begins here"):
         read_sexpr('"' + r"a\"" * 300_000)

@@ -65,7 +65,7 @@ def test_a_folder_is_read_in_order_and_trees_without_words_are_counted(tmp_path:
         ("( (S (NP (-NONE- *T*-1)) (. .)) ) ( (X (-NONE- 0)) )", "2 trees without a word: every leaf is punct"),
         ("mr. <unk> is chairman", "a.mrg: line 1, column 1: found 'mr.' outside of brackets"),
         ("", "0 trees without a word"),
-        ("(S (DT a)", "a.mrg: line 1, column 1: found no end of the bracket"),
+        ("(S (DT a)", "a.mrg: line 1, column 1: found no end of the bracket that opens here"),
     ],
 )
 def test_what_is_no_treebank_is_refused(tmp_path: Path, content: str, error: str) -> None:
@@ -75,5 +75,5 @@ def test_what_is_no_treebank_is_refused(tmp_path: Path, content: str, error: str
         with pytest.raises(ValueError, match=error):
             read_word_trees(path)
     file.unlink()
-    with pytest.raises(FileNotFoundError, match=r"no \*.mrg in this folder"):
+    with pytest.raises(FileNotFoundError, match=r"no \*.mrg file in this folder"):
         read_word_trees(tmp_path)

@@ -68,5 +68,5 @@ def test_metrics_of_numbers_are_those_of_all_blocks_together() -> None:
 
 def test_nothing_to_compare_with_is_refused_with_how_much_there_was() -> None:
     blocks: dict[str, tuple[list[tuple[Any, Any]], int]] = {"a": ([], 3), "b": ([], 2)}
-    with pytest.raises(ValueError, match="not one of 5 has a label"):
+    with pytest.raises(ValueError, match="none of 5 has a label"):
         running._evaluated(job(Classes(CLASSES)), list(blocks), folder(blocks, "string"))

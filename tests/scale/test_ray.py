@@ -264,7 +264,7 @@ def test_an_address_where_nothing_listens_is_told(
     ray.shutdown()
     arguments = ["encode", str(fitted / "model"), str(trees), "--out", str(tmp_path / "out")]
     assert main([*arguments, "--ray", "127.0.0.1:1"]) == 1
-    assert "no Ray cluster answers at 127.0.0.1:1" in capsys.readouterr().err.splitlines()[-1]
+    assert "no Ray cluster responds at 127.0.0.1:1" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_after_a_cluster_on_the_loopback_other_machines_are_refused(monkeypatch) -> None:

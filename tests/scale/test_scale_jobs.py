@@ -220,5 +220,5 @@ def test_a_cluster_is_looked_for_where_its_address_says(protocol: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         _check(f"{protocol}127.0.0.1:{port}")
-    with pytest.raises(ValueError, match=f"no Ray cluster answers at {protocol}127.0.0.1:{port}"):
+    with pytest.raises(ValueError, match=f"no Ray cluster responds at {protocol}127.0.0.1:{port}"):
         _check(f"{protocol}127.0.0.1:{port}")

@@ -108,5 +108,8 @@ def test_every_tree_is_answered_whatever_its_functions_tokens_and_numbers_of_chi
 
 def test_a_data_set_in_the_vocabulary_of_a_model_keeps_its_words() -> None:
     data = of(["(f 1.5 a)", "(f 2 b)"])
-    with pytest.raises(ValueError, match="already encoded with a model's vocabulary; change its reading options"):
+    with pytest.raises(
+        ValueError,
+        match="the data set is already encoded with a model's vocabulary; change the reading options before encoding",
+    ):
         data.within(data.vocabulary(unk=True)).with_numbers()

@@ -23,19 +23,19 @@ def fit(folder: Path, rows: list[str], *options: str) -> int:
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (["a"] * 60, [], "all 48 training examples have the label 'a'; at least two classes are needed"),
-        (["1.5"] * 60, [], "all 48 training examples have the number 1.5; there is nothing to learn"),
+        (["a"] * 60, [], "all 48 training examples have the label 'a'; give at least two classes"),
+        (["1.5"] * 60, [], "all 48 training examples have the number 1.5 as their label; there is nothing to learn"),
         (
             [f"id{i:02}" for i in range(60)],
             [],
-            "all 48 training examples have different labels, such as 'id00', like ids: no class can be learnt; "
-            "name the column of the label (--label)",
+            "all 48 training examples have different labels, such as 'id00', like ids, so no class can be learned; "
+            "name the label column with --label",
         ),
         (
             [str(i) for i in range(60)],
             ["--task", "classify"],
-            "all 48 training examples have different labels, such as '0', like ids: no class can be learnt; "
-            "name the column of the label (--label), or learn numbers (--task regress)",
+            "all 48 training examples have different labels, such as '0', like ids, so no class can be learned; "
+            "name the label column with --label, or learn numbers with --task regress",
         ),
     ],
 )

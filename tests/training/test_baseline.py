@@ -412,7 +412,7 @@ def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(
     found = Average.load(file, objective)
     assert (found.weight, found.baseline.what) == (0.35, "of a test")
     assert torch.equal(found.baseline.answers(data), average.baseline.answers(data))
-    with pytest.raises(ValueError, match="its classes are not those of the network next to it"):
+    with pytest.raises(ValueError, match="its classes differ from the classes of the network"):
         Average.load(file, Classes(("a", "c")))
     content = bytearray(file.read_bytes())
     for place in (3, 2000, len(content) - 3):
@@ -465,7 +465,7 @@ def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(fi
     nodes = average.baseline.estimator._predictors[0][0].nodes
     inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
     nodes[field][inner] = 99 if field == "feature_idx" else 0
-    with pytest.raises(ValueError, match=f"boosted trees with {message} that does not exist"):
+    with pytest.raises(ValueError, match=f"boosted trees refer to {message} that does not exist"):
         check(average.baseline)
 
 

@@ -43,7 +43,7 @@ def test_the_numbers_of_a_card_are_those_of_the_training(fitted: Path) -> None:
     assert "seed" in off and all(f"{name} {found_card['options'][name]}" in listed for name in off)
     assert len(epochs) == 6 and all(epoch["seconds"] > 0 for epoch in epochs)
     assert found_card["seconds"] == pytest.approx(sum(epoch["seconds"] for epoch in epochs), abs=1e-6)
-    assert f" in {in_seconds(found_card['seconds'])} s of training." in text
+    assert f" in {in_seconds(found_card['seconds'])} s." in text
     model = TrainedModel.load(folder)
     assert found_card["weights"] == sum(weight.numel() for weight in model.model.parameters())
     assert f"- Weights: {found_card['weights']:,}\n" in text

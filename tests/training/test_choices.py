@@ -183,7 +183,7 @@ def test_files_of_trees_and_of_pairs_are_not_mixed(tmp_path: Path, capsys: pytes
         for split in ("--validation", "--test"):
             out = tmp_path / "model"
             assert main(["fit", str(first), split, str(second), *SMALL, "--out", str(out)]) == 1
-            assert "some files hold trees and others pairs of trees" in capsys.readouterr().err
+            assert "some files hold single trees and others pairs of trees; give one kind" in capsys.readouterr().err
             assert not out.exists()
 
 
@@ -203,10 +203,10 @@ def test_a_folder_of_another_training_is_refused_by_what_differs(
         before = (out / "last.ckpt").read_bytes()
         valid.write_text(table(20, seed=4), encoding="utf-8")
         assert main(arguments) == 1
-        assert "holds another training (other data); give another --out" in capsys.readouterr().err
+        assert "holds another training run (other data); give another --out" in capsys.readouterr().err
         valid.write_text(table(20, seed=1), encoding="utf-8")
         assert main([*arguments, "--dropout", "0.25"]) == 1  # by default it follows from the data
-        assert "holds another training (dropout 0.5); give another --out" in capsys.readouterr().err
+        assert "holds another training run (dropout 0.5); give another --out" in capsys.readouterr().err
         assert (out / "last.ckpt").read_bytes() == before
         assert main(arguments) == 0  # from now on it is done
     (out / "fit.json").write_text("{", encoding="utf-8")

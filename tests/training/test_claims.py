@@ -52,7 +52,7 @@ def test_an_option_alone_makes_another_training_or_continues_it(name: str, tmp_p
     if name in CONTINUED:
         assert not is_finished(tmp_path, changed, "digest")
     else:
-        with pytest.raises(ValueError, match=rf"holds another training \(.*{name}[ .].*\); give another --out"):
+        with pytest.raises(ValueError, match=rf"holds another training run \(.*{name}[ .].*\); give another --out"):
             is_finished(tmp_path, changed, "digest")
     assert (tmp_path / SETTINGS_FILE).read_bytes() == before
 

@@ -96,20 +96,25 @@ def test_predict_evaluate_and_python_answer_alike_and_name_what_is_missing(
     for command in ("predict", "evaluate"):
         assert main([command, str(trained / "model"), str(fewer)]) != 0
         assert "no column 'site', which is read next to the trees (--features)" in capsys.readouterr().err
-    with pytest.raises(ValueError, match=r"the model reads 'limit', 'site' next to the trees; give a file or a table"):
+    with pytest.raises(
+        ValueError,
+        match="the model also reads the columns 'limit', 'site'; give a file or a pandas",
+    ):
         model.predict_proba(["x + y"])
-    with pytest.raises(ValueError, match=r"no column 'site' next to the trees.*; limit are read"):
+    with pytest.raises(
+        ValueError, match=r"the model reads the column 'site' next to the trees, which is missing .*; limit are read"
+    ):
         model.answers_to(TreeDataset([dgltree.read_infix("x")], features={"limit": [1]}))
     assert model.encode(["x + y"]).shape == (1, 24), "the vector of a tree needs no columns"
     bare = written(tmp_path, "bare.tsv", "tree\tlabel\nx + y\tabove\ny\tbelow\n")
     assert main(["similar", str(trained / "model"), str(bare), "--query", "x + y", "--top", "1"]) == 0
     assert main(["encode", str(trained / "model"), str(bare), "--out", str(tmp_path / "v.npy")]) == 0
     assert main(["explain", str(trained / "model"), "x + y"]) == 1
-    assert "the model reads 'limit', 'site' next to the trees; give a file" in capsys.readouterr().err
+    assert "the model also reads the columns 'limit', 'site'; give a file or a pandas" in capsys.readouterr().err
     wrong = written(tmp_path, "wrong.tsv", table([("x", "above", "high", "north"), ("y", "below", "1", "west")]))
     assert main(["predict", str(trained / "model"), str(wrong)]) == 1
     out, said = capsys.readouterr()
-    assert "line 2: limit: 'high' is not a number, as the column has in training" in said
+    assert "line 2: limit: 'high' is not a number, but the column held numbers in training" in said
     assert [len(row) > 1 and row[1] != "" for row in rows_of(out)[1:]] == [False, True], "an unknown site has an answer"
 
 
@@ -168,7 +173,7 @@ def test_estimators_take_a_table_with_a_column_of_trees() -> None:
     assert model.model_.features.names == NAMES
     assert model.predict_proba(X).shape == (80, 2) and model.encode(X).shape == (80, 8)
     assert not np.allclose(model.predict_proba(X.assign(limit=0)), model.predict_proba(X))
-    with pytest.raises(ValueError, match="the table has no column 'site', which is read next to the trees"):
+    with pytest.raises(ValueError, match="the table lacks the column 'site', which is read next to the trees"):
         model.predict(X.drop(columns="site"))
     with pytest.raises(ValueError, match="give a table of pandas or polars with these columns and the trees"):
         model.predict(list(X["expression"]))
@@ -204,7 +209,10 @@ def test_a_model_whose_answers_are_the_baselines_names_its_columns_too(trained: 
     model = dgltree.TrainedModel.load(trained / "model")
     assert model.average is not None
     model.average = replace(model.average, weight=0.0)
-    with pytest.raises(ValueError, match="the model reads 'limit', 'site' next to the trees; give a file"):
+    with pytest.raises(
+        ValueError,
+        match="the model also reads the columns 'limit', 'site'; give a file or a pandas",
+    ):
         model.predict_proba(["x + y"])
 
 
@@ -216,7 +224,9 @@ def test_pairs_have_columns_and_labels_of_nodes_have_none() -> None:
     model = dgltree.fit(data, validation=data, **few)
     assert model.answers_to(data).shape == (40, 2)
     nodes = TreeDataset([tree.replace(label=1) for tree in trees], labels, features={"age": range(40)})
-    with pytest.raises(ValueError, match="features are of examples, and nodes learns the labels of nodes"):
+    with pytest.raises(
+        ValueError, match="features describe examples, but nodes learns node labels: leave out features or nodes"
+    ):
         dgltree.fit(nodes, validation=nodes, nodes=True, **few)
     numbers = TreeDataset(trees, [float(k) for k in range(40)], features={"age": range(40)})
     model = dgltree.fit(numbers, validation=numbers, **few)

@@ -143,18 +143,18 @@ def test_a_spreadsheet_has_a_line_for_each_seed_and_latex_a_row_for_each_encoder
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--encoders", "tree_lstm"], "give two or more, each once"),
+        (["--encoders", "tree_lstm"], "give two or more different encoders"),
         (["--encoders", "tree_lstm,tree_lsm"], "no encoder 'tree_lsm'; nearest known: tree_lstm"),
         (["--encoders", "tree_lstm,none.py:Cell"], "none.py: no such file"),
         (["--encoders", "tree_lstm", "--cell", "tree_rnn"], "expected FILE.py:CLASS"),
         (["--encoders", "tree_lstm,grc", "--seeds", "0"], "seeds is 0"),
         (["--encoders", "tree_lstm,grc", "--options", "{"], "--options is not JSON"),
-        (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give them by encoder"),
+        (["--encoders", "tree_lstm,grc", "--options", "[1]"], "give options by encoder"),
         (
             ["--encoders", "tree_lstm,grc", "--options", '{"stack_size": 3}'],
             "options are given for 'stack_size', which is not one of",
         ),
-        (["--encoders", "tree_lstm,grc", "--options", '{"grc": {"typed": []}}'], "lists of values"),
+        (["--encoders", "tree_lstm,grc", "--options", '{"grc": {"typed": []}}'], "a list of values"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_at_once(

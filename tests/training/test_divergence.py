@@ -34,7 +34,7 @@ def test_an_infinite_loss_stops_at_once_without_a_model_and_another_rate_works(r
     assert code == 1
     assert "lower --lr (1e+30)" in lines[-1]
     folder = tmp_path / "model"
-    assert f"stopped: {folder} has no model; a command with other settings starts over there" in lines
+    assert f"stopped: {folder} contains no model; a command with other settings starts over in this folder" in lines
     assert not any(line.startswith("epoch ") for line in lines), "no epoch was reported"
     assert sorted(file.name for file in folder.iterdir()) == ["fit.json", "split.tsv"]
     code, lines = run("--epochs", "1")
@@ -58,7 +58,7 @@ def test_a_loss_that_is_lost_later_leaves_the_best_epoch_before(
         code, lines = run("--epochs", "3")
     assert code == 1
     assert "epoch 1, step 0: the loss is nan; lower --lr" in lines[-1]
-    assert any("has the best model of the epochs before" in line for line in lines)
+    assert any("contains the best model of the earlier epochs" in line for line in lines)
     assert (folder / "model.safetensors").exists()
     code, _ = run("--epochs", "2", "--lr", "0.001")
     assert code == 0

@@ -142,7 +142,7 @@ def test_what_is_not_fitted_says_so(estimator: Any, call: str) -> None:
         (TreeClassifier(), csr_matrix(np.eye(3)), "the labels are a sparse matrix"),
         (TreeClassifier(), ["a", None, "b"], "Input y contains NaN: the label of tree 2 is None; every tree"),
         (TreeClassifier(), pd.Series(["a", "b", None]), "Input y contains NaN: the label of tree 3 is nan"),
-        (TreeClassifier(), ["a", "a", "a"], "all 3 trees have the class .*'a'.*; at least two classes are needed"),
+        (TreeClassifier(), ["a", "a", "a"], "all 3 trees have the class .*'a'.*; give at least two classes"),
         (TreeClassifier(), ["a", "b"], "3 trees and 2 labels; give one per example"),
         (TreeClassifier(), None, "fit requires y to be passed, but the target y is None"),
         (TreeRegressor(), [0.5, float("nan"), 1], "Input y contains NaN: the label of tree 2 is nan"),
@@ -159,7 +159,10 @@ def test_labels_that_cannot_be_learnt_are_named(estimator: Any, labels: Any, mes
     ("weights", "message"),
     [
         ([1.0], r"3 examples and weights of shape \(1,\)"),
-        ([1.0, -1.0, 1.0], "the weight of example 2 is -1; weights are numbers from 0 on"),
+        (
+            [1.0, -1.0, 1.0],
+            "the weight of example 2 is -1; weights must be finite numbers, 0 or more, at least one above 0",
+        ),
         ([0.0, 0.0, 0.0], "all weights are 0"),
     ],
 )
@@ -287,25 +290,31 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("(add x)", "one tree alone: give a list"),
+        ("(add x)", "found a single tree; give a list of trees or of strings"),
         (3, "examples are 3 of type int; expected a list of trees"),
-        ([3], "tree 1: found 3 of type int; expected a Tree, a text, a dict"),
+        (
+            [3],
+            "tree 1: found 3 of type int; expected a Tree, a string, a dict, an ast node, an NLTK tree, a networkx",
+        ),
         ([TREE, float("nan")], "tree 2: found nan of type float"),
-        ([(TREE, TREE, TREE)], "tree 1: found 3 trees; an example is one tree or a pair"),
+        ([(TREE, TREE, TREE)], "tree 1: found 3 trees; expected one tree or a pair of trees per example"),
         ([{"name": "x"}], r"tree 1: \$: no 'label'"),
         ([networkx.Graph([(0, 1)])], "tree 1: the graph is undirected"),
         ([Data(edge_index=EDGES, num_nodes=4)], "tree 1: its nodes have no names; expected one of function, name"),
         (
             [Data(edge_index=EDGES, num_nodes=4, label=[1, 0, 1, 1])],
-            "no names but 'label', which is what is to be pred",
+            "no names but 'label', which is the label to predict",
         ),
-        ([Data(edge_index=EDGES, num_nodes=4, y=[1, 0, 1, 1])], "no names but 'y', which is what is to be predicted"),
+        ([Data(edge_index=EDGES, num_nodes=4, y=[1, 0, 1, 1])], "no names but 'y', which is the label to predict"),
         ([Data(edge_index=EDGES.T, num_nodes=4, **NAMES)], r"edge_index is \(3, 2\); expected two rows"),
         ([Data(edge_index=None, num_nodes=4, **NAMES)], "4 nodes and 0 edges are not a tree"),
         ([Data(edge_index=None, num_nodes=None)], "no names"),
         ([Data(edge_index=EDGES, num_nodes=5, x=torch.zeros(5).long())], "5 nodes and 3 edges are not a tree"),
         ([Data(edge_index=EDGES, num_nodes=4, x=torch.rand(4, 3))], "x has vectors that are not names"),
-        (pd.DataFrame({"text": ["x"]}), "the table has no column 'tree', and no 'left' and 'right'; it has text"),
+        (
+            pd.DataFrame({"text": ["x"]}),
+            "the table has no column 'tree', and no columns 'left' and 'right'; its columns are text",
+        ),
     ],
 )
 def test_what_is_no_tree_is_told_in_a_sentence(given: Any, message: str, classifier: TreeClassifier) -> None:
@@ -341,5 +350,5 @@ def test_no_trees_are_refused(kind: type) -> None:
 
 def test_one_class_is_named_as_it_was_given() -> None:
     for label in ("x", 3):
-        with pytest.raises(ValueError, match=f"all 2 trees have the class {label!r}; at least two classes are needed"):
+        with pytest.raises(ValueError, match=f"all 2 trees have the class {label!r}; give at least two classes"):
             TreeClassifier().fit(["(a b)", "(a c)"], [label, label])

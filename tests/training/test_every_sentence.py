@@ -186,7 +186,7 @@ def before(told: Told) -> Iterator[str]:
     yield f"{told.file}: {len(told.rows)} examples, {len(every):,} nodes, read as sexpr"
     labels = {row.label for row in told.rows if row.label}
     if told.numbers:
-        yield f"the labels are {len(labels)} different numbers, some not whole: learnt as numbers"
+        yield f"the labels are {len(labels)} different numbers, some not whole, and are learned as numbers"
     unclosed, repeated = bad(told)
     yield from ("train: 1 could not be read:", f"  {unclosed}")
     yield from ("test: 2 could not be read:", f"  {repeated}", f"  {NO_LABEL}")
@@ -207,7 +207,9 @@ def test_fit_says_what_it_read_and_what_the_answers_are_worth(told: Told) -> Non
     out, err = told.said["fit"]
     *results, about_the_average, last = out
     assert results == list(of_answers(told))
-    assert "what the model answers" in about_the_average or about_the_average.startswith("the answers are an average")
+    assert "so the model predicts with" in about_the_average or about_the_average.startswith(
+        "the predictions are an average"
+    )
     assert last == f"the model is in {told.folder}; its card: {told.folder / 'card.md'}"
     at = len(list(before(told)))
     assert err[:at] == list(before(told))
@@ -223,8 +225,8 @@ def never_predicted(told: Told) -> Iterator[str]:
         have = "1 class is" if len(missed) == 1 else f"{len(missed)} classes are"
         yield (
             f"warning: {have} never predicted in validation ({', '.join(missed)}): --class-weights balanced gives rare "
-            f"classes as much weight as frequent ones; --threshold '{missed[0]}=f1' predicts it from the probability "
-            "with the best F1 on"
+            f"classes as much weight as frequent ones; --threshold '{missed[0]}=f1' predicts this class above the "
+            "probability with the best F1"
         )
 
 
@@ -251,10 +253,13 @@ def test_the_average_is_the_best_in_validation(told: Told) -> None:
     network, baseline = (answers(told, who, rows) for who in SIDES)
     losses = [lost(network, w / 20 * network.answers + (1 - w / 20) * baseline.answers) for w in range(21)]
     share = int(np.argmin(losses)) / 20
-    said = f"the answers are an average of {share:.0%} network and {1 - share:.0%} baseline, the best in validation"
+    said = f"the predictions are an average of {share:.0%} network and {1 - share:.0%} baseline, the best in validation"
     if share in (0, 1):
         who, other = ("network", "baseline") if share else ("baseline", "network")
-        said = f"the {who} alone is best in validation, and is what the model answers; the {other} adds nothing"
+        said = (
+            f"the {who} alone is best in validation, so the model predicts with the {who} only; the {other} adds "
+            "nothing"
+        )
     assert told.said["fit"][0][-2] == said
 
 

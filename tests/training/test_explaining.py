@@ -159,7 +159,7 @@ def test_trees_without_an_unknown_leaf_are_explained_by_a_leaf_of_a_known_functi
 
 def test_a_tree_of_too_many_nodes_is_refused(model):
     text = "(f a " * 600 + "b" + ")" * 600
-    with pytest.raises(ValueError, match=r"1,201 nodes; trees of up to 1,000 are explained"):
+    with pytest.raises(ValueError, match=r"1,201 nodes; explain takes trees of up to 1,000 nodes"):
         model[0].explain([text])
 
 

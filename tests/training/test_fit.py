@@ -79,9 +79,12 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     data = TreeDataset.from_file(path)
     assert model.answers_to(data).shape == (120, 2)
     assert model.encode(data).shape == (240, 12)
-    with pytest.raises(ValueError, match="the model reads pairs of trees; these are single trees"):
+    with pytest.raises(ValueError, match="the model reads pairs of trees, but these examples are single trees"):
         model.answers_to([dgltree.read_infix("x")])
-    with pytest.raises(ValueError, match="nodes have vectors in a tree encoder, and in the efficient_beam_tree"):
+    with pytest.raises(
+        ValueError,
+        match=r"reads sequences and has no node vectors\. Use a tree encoder, or efficient_beam_tree with",
+    ):
         model.node_vectors(data)
 
 
@@ -179,9 +182,10 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     out, err = capsys.readouterr()
     said = err + out
     card = json.loads((tmp_path / "model" / "card.json").read_text())["metrics"]["test"]
-    all_rows = f"accuracy {card['accuracy'] * 2 / 3:.4f}"
+    all_rows = f"{card['accuracy'] * 2 / 3:.4f}"
     for part in (
-        f"test, all 3 rows: 1 are refused for names that the model does not know; with these as errors {all_rows}",
+        "test, all 3 rows: 1 are rejected for names unknown to the model; accuracy with these rows counted as errors: "
+        f"{all_rows}",
         "line 6: tree: not a valid infix tree",
         "the id 'e3' was already used in line",
         "no label",

@@ -141,7 +141,9 @@ def test_files_of_their_own_are_read_by_the_schema_of_the_training_file(folder: 
     files = ["--validation", dev, "--test", dev]
     assert main(["fit", str(folder / "logs.jsonl"), *files, *SHORT, "--out", str(tmp_path / "model")]) == 0
     train, held_out = TreeDataset.from_file(folder / "logs.jsonl"), TreeDataset.from_file(dev)
-    with pytest.raises(ValueError, match=r"validation were read by another schema .* schema=train\.reading\.schema"):
+    with pytest.raises(
+        ValueError, match=r"validation were read by a different schema .* schema=train\.reading\.schema"
+    ):
         fit(train, validation=held_out, test=held_out, epochs=1)
 
 
@@ -180,7 +182,7 @@ def test_a_cell_reads_positions_where_a_list_is_ordered() -> None:
 def test_a_sequence_encoder_reads_documents_without_numbers(tmp_path: Path) -> None:
     values, labels = documents(log_record, 60), ["a", "b"] * 30
     file = write(tmp_path / "logs.jsonl", values, labels)
-    with pytest.raises(ValueError, match=r"numbers and dates of documents: read these as texts \(--no-numbers"):
+    with pytest.raises(ValueError, match=r"numbers and dates of documents: read these as strings \(--no-numbers"):
         fit(TreeDataset.from_file(file), encoder="transformer", epochs=1, out=tmp_path / "one")
     as_texts = ["--encoder", "transformer", "--no-numbers", "--no-dates"]
     assert main(["fit", file, *SHORT, *as_texts, "--out", str(tmp_path / "model")]) == 0

@@ -85,11 +85,13 @@ def test_a_fast_baseline_is_one_linear_model_and_none_is_not_fast() -> None:
     model = dgltree.fit(data, validation=data, hidden_size=4, epochs=1, baseline="fast")
     assert model.average is not None
     assert model.average.baseline.what == "logistic regression of counts (penalty 0.1)"
-    with pytest.raises(ValueError, match="baseline is 'fast', but no_baseline leaves it out: give one of them"):
+    with pytest.raises(
+        ValueError, match="baseline is 'fast', but no_baseline leaves the baseline out: give only one of the two"
+    ):
         dgltree.fit(data, validation=data, baseline="fast", no_baseline=True)
 
 
 def test_several_processes_need_a_folder() -> None:
     data = TreeDataset.from_iterable(zip(map(read_sexpr, TREES), LABELS, strict=True))
-    with pytest.raises(ValueError, match="several processes train into one shared folder: give out"):
+    with pytest.raises(ValueError, match="several processes train into one shared folder; name it with out"):
         dgltree.fit(data, devices=2)

@@ -122,8 +122,8 @@ def test_a_training_in_mixed_precision_leaves_a_model(encoder: str, trees: Path,
         ({"max_time": "2:30"}, "max_time is '2:30'; it must be days:hours:minutes:seconds"),
         ({"lr": 0.0}, "lr is 0.0; it must be above 0"),
         ({"readout_size": -1}, "readout_size is -1; it must be 0 or more"),
-        ({"logger": True}, "logger is True; give a lightning Logger or a list of them"),
-        ({"callbacks": ["print"]}, "give a lightning Callback or a list of them"),
+        ({"logger": True}, "logger is True; give a Lightning Logger or a list of Logger objects"),
+        ({"callbacks": ["print"]}, "give a Lightning Callback or a list of Callback objects"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_a_folder_is_made(
@@ -242,14 +242,14 @@ def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
     assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "Mean"
     mean = CELLS.pop("Mean")  # another process
     assert main(["predict", str(tmp_path / "model"), str(trees)]) == 1
-    assert "a cell of your own is given as FILE.py:CLASS" in capsys.readouterr().err
+    assert "give your own cell as FILE.py:CLASS (cell=, --cell)" in capsys.readouterr().err
     assert main(["predict", str(tmp_path / "model"), str(trees), "--cell", f"{file}:Mean"]) == 0
     data = TreeDataset.from_file(trees)
     dgltree.fit(data, out=tmp_path / "again", cell=mean, hidden_size=4, epochs=1, no_baseline=True)
     TrainedModel.load(tmp_path / "again", cell=mean)
     for wrong, message in (
-        ("NoCell", "is not a class of a cell"),
-        ("Other", "no class 'Other' in it"),
+        ("NoCell", "is not a cell class; derive it from dgltree.cells.Cell or SumCell"),
+        ("Other", "there is no class 'Other' in this file"),
     ):
         assert fit(trees, tmp_path / "no", "--cell", f"{file}:{wrong}") == 1
         assert message in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_a_training_with_more_classes_than_a_baseline_takes_measures_all_that_is
     monkeypatch.setattr(finishing, "MOST_CELLS", 40 if cells == 1 else cells)
     monkeypatch.setattr(trained_model, "MOST_CELLS", cells)
     assert main(["fit", str(path), "--out", str(out), *SMALL]) == 0
-    assert "no baseline: 2 classes are more than 1" in capsys.readouterr().err
+    assert "no baseline: there are 2 classes, and a baseline takes at most 1" in capsys.readouterr().err
     card = json.loads((out / "card.json").read_text())
     model, data = TrainedModel.load(out), TreeDataset.from_file(path)
     blocks = list(model.batches(model.known(data)))

@@ -16,5 +16,5 @@ def test_files_of_trees_beside_files_of_pairs_are_refused(name: str, pairs_first
     tree = Tree("w", token="a")
     files = [TreeDataset([tree] * 4, list("abab")), TreeDataset([(tree, tree)] * 4, list("abab"))]
     data, other = files[::-1] if pairs_first else files
-    with pytest.raises(ValueError, match="some files hold trees and others pairs of trees"):
+    with pytest.raises(ValueError, match="some files hold single trees and others pairs of trees; give one kind"):
         dgltree.fit(data, **{name: other}, out=tmp_path / "model", epochs=1)

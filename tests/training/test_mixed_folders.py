@@ -100,7 +100,7 @@ def test_a_file_of_another_model_that_this_one_has_not_is_refused(
         (tmp_path / "trees.tsv").write_text("tree\n(add x y)\n")
         assert main(["predict", str(tmp_path / name), str(tmp_path / "trees.tsv")]) == 1
         line = (
-            f"dgltree: {tmp_path / name / name}: is not the file that was saved with the model; copy all files of one"
+            f"dgltree: {tmp_path / name / name}: was not saved with the other files of the model; copy all files of one"
         )
         assert capsys.readouterr().err.startswith(line)
 
@@ -109,7 +109,7 @@ def test_a_training_does_not_begin_with_a_mixed_folder(folders: dict[str, tuple[
     shutil.copytree(folders["classes"][0], tmp_path / "mixed")
     shutil.copy(folders["classes"][1] / "model.safetensors", tmp_path / "mixed")
     data = TreeDataset.from_iterable(zip(TEXTS, LABELS, strict=True))
-    with pytest.raises(ValueError, match=r"model\.safetensors: is not the file that was saved with the model"):
+    with pytest.raises(ValueError, match=r"model\.safetensors: was not saved with the other files of the model"):
         dgltree.fit(data, validation=data, epochs=1, from_=str(tmp_path / "mixed"))
 
 
@@ -123,5 +123,8 @@ def test_a_folder_without_digests_is_refused_and_a_saved_copy_is_not(
         reading = json.loads((tmp_path / kind / "reading.json").read_text())
         del reading["files"]
         (tmp_path / kind / "reading.json").write_text(json.dumps(reading))
-        with pytest.raises(ValueError, match=r"reading\.json: it has no digests of the model's other files"):
+        with pytest.raises(
+            ValueError,
+            match=r"reading\.json: the digests of the model's other files are missing; copy this file again, or",
+        ):
             TrainedModel.load(tmp_path / kind)

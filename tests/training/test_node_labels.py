@@ -48,9 +48,13 @@ def test_texts_at_nodes_are_named_in_a_data_set_however_it_is_read() -> None:
 
 
 def test_what_cannot_be_learnt_at_nodes_is_refused() -> None:
-    with pytest.raises(ValueError, match="some labels of nodes are texts and others numbers; give one kind"):
+    with pytest.raises(ValueError, match="some node labels are strings and others are numbers; give one kind"):
         TreeDataset(labelled("early", 0, 0))
-    with pytest.raises(ValueError, match="all nodes of the 52 training examples have the label '0'; at least two"):
+    with pytest.raises(
+        ValueError, match="all nodes of the 52 training examples have the label '0'; give at least two classes"
+    ):
         dgltree.fit(TreeDataset(labelled(0, 0, 0)), nodes=True)
-    with pytest.raises(ValueError, match="measured at roots, none of which has a label"):
+    with pytest.raises(
+        ValueError, match="nodes learns the labels of all nodes but is measured at roots, and no root has a label"
+    ):
         dgltree.fit(TreeDataset(labelled(1, 0, None)), nodes=True)

@@ -58,7 +58,7 @@ def test_a_latitude_next_to_an_amount_and_a_unix_time_is_learnt_by_the_network_a
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.93
     said = capsys.readouterr().err
-    assert "numbers have their own scale at 4 places: $.at[][0] (46" in said
+    assert "numbers in 4 places: $.at[][0] (46" in said
     assert re.search(r"\$\.created \(times from 2023-11-1[45] to 2024-03-0\d\)", said)
     assert "ignores" not in said
     new = orders(50, seed=9)
@@ -204,7 +204,7 @@ def test_the_readout_keeps_its_centre_and_refuses_one_that_is_none() -> None:
     again.load_state_dict(readout.state_dict())
     torch.testing.assert_close(again(states), 1 + 2 * (1.7e9 + 100 * plain.double()), rtol=0, atol=1e-6)
     for centre in ([1.0], [1.0, math.inf], [math.nan, 1.0]):
-        with pytest.raises(ValueError, match=r"centre is .*; it must be a mean and a deviation"):
+        with pytest.raises(ValueError, match=r"centre is .*; it must be a mean and a standard deviation"):
             NumberReadout(3, centre=centre)
 
 

@@ -101,7 +101,7 @@ def test_of_many_classes_the_most_frequent_mistakes_are_printed() -> None:
         printed[classes] = Evaluation(len(pairs), {}, confusion, classes).shown_confusions().splitlines()
     assert len(printed[few]) == 21 and printed[few][0].startswith("label (rows), prediction (columns)\tc0\t")
     head, *rows = printed[many]
-    assert head == "the 10 most frequent of 14 kinds of mistakes: label, prediction, examples"
+    assert head == "the 10 most frequent of 14 different mistakes: label, prediction, number of examples"
     counted = Counter((a, b) for a, b in pairs if a != b)
     expected = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:10]
     assert rows == [f"c{a}\tc{b}\t{count}" for (a, b), count in expected]

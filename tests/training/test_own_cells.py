@@ -46,9 +46,9 @@ def test_a_file_of_cells_is_a_module_that_its_own_classes_find(tmp_path: Path) -
     ("text", "message"),
     [
         ("{file}", "expected FILE.py:CLASS, such as my_cells.py:TreeGRU"),
-        ("{file}:Nothing", "no class 'Nothing' in it"),
-        ("{file}:Options", "is not a class of a cell; it must be derived from dgltree.cells.Cell or SumCell"),
-        ("{file}:tree_lstm", "there is another cell called 'tree_lstm'; give the class another name"),
+        ("{file}:Nothing", "there is no class 'Nothing' in this file"),
+        ("{file}:Options", "is not a cell class; derive it from dgltree.cells.Cell or SumCell"),
+        ("{file}:tree_lstm", "another cell is already called 'tree_lstm'; give the class another name"),
     ],
 )
 def test_what_is_no_cell_of_ones_own_is_refused(text: str, message: str, tmp_path: Path) -> None:

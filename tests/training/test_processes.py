@@ -27,5 +27,7 @@ def test_other_processes_than_torchrun_started_are_refused(monkeypatch: pytest.M
         monkeypatch.setenv(name, value)
     check_started(2, 2)
     for devices, machines in ((1, 1), (4, 1), (1, 4)):
-        with pytest.raises(ValueError, match=r"torchrun started 4 processes, 2 of them .* --devices 2 --machines 2"):
+        with pytest.raises(
+            ValueError, match=r"torchrun started 4 processes, 2 on this machine.* --devices 2 --machines 2"
+        ):
             check_started(devices, machines)

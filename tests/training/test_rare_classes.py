@@ -164,12 +164,12 @@ def test_thresholds_out_of_range_are_refused_before_a_file_is_read(text: str) ->
 
 
 def test_thresholds_that_do_not_fit_the_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="threshold is of 'theft', which is not one of the classes, such as fraud, ok"):
+    with pytest.raises(ValueError, match="threshold names 'theft'; it must name a class, such as fraud, ok"):
         dgltree.fit(payments(60), threshold="theft=0.5", **QUICK)
-    with pytest.raises(ValueError, match="threshold is for classes; the task is 'regress'"):
+    with pytest.raises(ValueError, match="threshold is for classes, but the task is 'regress'"):
         FitOptions(threshold="a=0.5", task="regress")
     numbers = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(40)], [i + 0.5 for i in range(40)])
-    with pytest.raises(ValueError, match="threshold is for classes; the task is 'regress'"):
+    with pytest.raises(ValueError, match="threshold is for classes, but the task is 'regress'"):
         dgltree.fit(numbers, threshold="a=0.5", **QUICK)
 
 
@@ -188,7 +188,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     arguments = ["--epochs", "2", "--hidden-size", "8", "--out", str(tmp_path / "model")]
     assert main(["fit", str(tmp_path / "trees.tsv"), "--threshold", "fraud=recall:0.9", *arguments]) == 0
     said = capsys.readouterr().out
-    assert "the highest with a recall of 0.9 or more in validation; it has " in said
+    assert "the highest with a recall of 0.9 or more in validation; this threshold is uncertain" in said
     kept = json.loads((tmp_path / "model" / "threshold.json").read_text())
     model = TrainedModel.load(tmp_path / "model")
     answers = model.predict_proba([data[i][0] for i in range(300)])
@@ -206,7 +206,7 @@ def test_the_model_keeps_its_threshold_and_a_command_may_give_another(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["by_class"]}
     assert (rows["fraud"]["recall"], rows["ok"]["recall"]) == (1.0, 0.0)
     assert main(["evaluate", *given, "fraud=f1"]) == 1
-    assert "only fit chooses one by validation; here it is given as CLASS=P" in capsys.readouterr().err
+    assert "but only fit can choose a threshold by validation; give CLASS=P here" in capsys.readouterr().err
     model.save(tmp_path / "copy")
     assert json.loads((tmp_path / "copy" / "threshold.json").read_text()) == kept
     [explained] = model.explain([data[0][0]])
@@ -236,5 +236,5 @@ def test_a_classifier_of_scikit_learn_predicts_by_its_threshold() -> None:
 def test_models_of_numbers_have_no_threshold(tmp_path: Path) -> None:
     numbers = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(40)], [i + 0.5 for i in range(40)])
     model = dgltree.fit(numbers, **QUICK)
-    with pytest.raises(ValueError, match="a threshold is for classes; the model gives numbers"):
+    with pytest.raises(ValueError, match="a threshold is for classes, but the model predicts numbers"):
         model.predict_from(Threshold(0, 0.5))

@@ -28,10 +28,10 @@ def test_a_tenth_of_unreadable_records_is_left_out_and_more_is_refused(
     path = file_of(tmp_path, 70, 8)
     assert main(["fit", str(path), *arguments, str(out)]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"dgltree: {path}: 8 of 78 records (10.3%) could not be read as infix, which was detected; "
+        f"dgltree: {path}: 8 of 78 records (10.3%) could not be read as infix, the detected notation; "
         "first line 72: tree: not a valid infix tree: line 1, column 3: "
-        "unexpected end of the text; expected a number, a name, '(' or '-'. Name the right notation, or --notation "
-        "infix to leave these records out"
+        "unexpected end of the text; expected a number, a name, '(' or '-'. Name the right notation, or give "
+        "--notation infix to leave these records out"
     )
     assert not out.exists()
     assert main(["fit", str(path), *arguments, str(out), "--notation", "infix"]) == 0

@@ -150,7 +150,10 @@ def test_a_stop_ends_all_trainings_and_begins_no_further_one(tmp_path: Path) -> 
     assert run.returncode == 143 and "Traceback" not in said, said
     assert {path.name for path in out.iterdir()} == begun == {"fold-1", "fold-2"}
     for name in begun:
-        assert f"{name}: stopped: {out / name} has the best model so far" in said
+        assert (
+            f"{name}: stopped: {out / name} contains the best model so far, and the same command continues the training"
+            in said
+        )
         assert not (out / name / "card.json").exists()
 
 
@@ -181,7 +184,7 @@ def test_a_failure_is_raised_while_an_earlier_training_goes_on() -> None:
         (["--processes", "2"], "--processes is for --folds or --seeds"),
         (
             ["--folds", "2", "--processes", "2", "--devices", "2"],
-            "give --processes for parallel trainings",
+            "give --processes to train in parallel, or --devices and --machines for each training run",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert main([*arguments, str(tmp_path / "halves")]) == 0
     assert "is already finished; nothing to do" in capsys.readouterr().err
     assert main([*arguments, str(tmp_path / "halves"), "--seed", "1"]) == 1
-    assert "holds another training (seed 0); give another --out" in capsys.readouterr().err
+    assert "holds another training run (seed 0); give another --out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("length", [["--epochs", "3"], ["--epochs", "30", "--patience", "1"]])
@@ -127,7 +127,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
     reading = tmp_path / "model" / "reading.json"
     reading.write_text(json.dumps({"columns": 5, "files": json.loads(reading.read_text())["files"]}))
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "columns is 5; it must be a text" in capsys.readouterr().err
+    assert "columns is 5; it must be a string" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_interrupted(
@@ -148,7 +148,10 @@ def test_ctrl_c_says_interrupted(
     assert "dgltree: interrupted" in said
     assert "stopped before the first training step: there is no model in" in said
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "no model in it yet; its training is in its first epoch or was stopped there" in capsys.readouterr().err
+    assert (
+        "this folder contains no model yet; its training is in the first epoch, or was stopped there. The same"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow
@@ -172,7 +175,7 @@ def test_a_training_that_stops_in_its_first_epoch_leaves_a_model_and_starts_agai
     assert main([*arguments, str(out)]) in (1, 130, 143)
     signal.signal(signal.SIGINT, handler)
     assert "stopped in the first epoch: the model in" in capsys.readouterr().err
-    with pytest.warns(UserWarning, match="not finished; this is the model of a part of the first epoch"):
+    with pytest.warns(UserWarning, match="not finished; this is the model of an unfinished first epoch"):
         assert main(["predict", str(out), str(path)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 101
     monkeypatch.setattr(TreeTraining, "training_step", step)
@@ -188,7 +191,7 @@ def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Pat
     assert not is_finished(tmp_path, FitOptions(hidden_size=3), "data")
     assert not is_finished(tmp_path, FitOptions(hidden_size=4), "data")
     (tmp_path / WEIGHTS).touch()
-    with pytest.raises(ValueError, match=r"holds another training \(hidden_size 4\)"):
+    with pytest.raises(ValueError, match=r"holds another training run \(hidden_size 4\)"):
         is_finished(tmp_path, FitOptions(hidden_size=3), "data")
 
 

@@ -104,7 +104,10 @@ def test_rounds_and_context_of_a_fit_are_refused_by_name(tmp_path: Path) -> None
     settings = {"encoder": "child_sum", "no_baseline": True, "out": tmp_path / "run"}
     with pytest.raises(ValueError, match="rounds is 0; it must be a whole number, 1 or more"):
         dgltree.fit(data, options={"rounds": 0}, **settings)
-    with pytest.raises(ValueError, match="context is added to a node's input: give the cell an input_size"):
+    with pytest.raises(ValueError, match="which adds context to the input of each node: give the cell an input_size"):
         dgltree.fit(data, options={"rounds": 2}, input_size=0, **settings)
-    with pytest.raises(ValueError, match="nothing surrounds a root: use it with nodes, or with rounds=2"):
+    with pytest.raises(
+        ValueError,
+        match="context describes what surrounds a node, but nothing surrounds a root: use context with nodes, or",
+    ):
         dgltree.fit(data, options={"context": "down"}, **settings)

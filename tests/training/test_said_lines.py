@@ -147,8 +147,8 @@ def test_refused_records_keep_their_ids_and_count_as_errors(
     said = capsys.readouterr().out.splitlines()
     right = sum(row[1] == label for row, label in ((rows[0], "pos"), (rows[2], "neg")))
     assert said[0].startswith(f"accuracy {right / 2:.4f}, ")
-    accuracy = f"with these as errors accuracy {right / 3:.4f}"
-    assert said[1] == f"{file}, all 3 rows: 1 are refused for names that the model does not know; {accuracy}"
+    accuracy = f"accuracy with these rows counted as errors: {right / 3:.4f}"
+    assert said[1] == f"{file}, all 3 rows: 1 are rejected for names unknown to the model; {accuracy}"
     assert main(["evaluate", str(fitted / "model"), str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["left_out"], found["refused"]) == (2, 1)
@@ -156,8 +156,8 @@ def test_refused_records_keep_their_ids_and_count_as_errors(
 
 def test_refused_numbers_are_counted_and_have_no_error() -> None:
     found = Numbers().evaluation(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([1.0, 3.0, 4.0]))
-    said = "new.tsv, all 5 rows: 2 are refused for names that the model does not know, and have no answer"
-    assert with_refused("new.tsv", found, 2) == f"{said}; the metrics are those of the others"
+    said = "new.tsv, all 5 rows: 2 are rejected for names unknown to the model, and have no prediction"
+    assert with_refused("new.tsv", found, 2) == f"{said}; the metrics are those of the other rows"
 
 
 def heavy(count: int) -> TreeDataset:
@@ -183,11 +183,14 @@ def test_the_scale_of_labels_with_a_long_tail_is_chosen_said_and_kept(
     [line] = said_of(capsys, "some labels are far from all others")
     scores = dict(re.findall(r"(none|asinh|rank|log) (\d\.\d{3})", line))
     assert set(scores) == {"none", "asinh", "rank", "log"}
-    [best] = re.findall(r"learnt on the scale '(\w+)'", line)
+    [best] = re.findall(r"They are learned on the scale '(\w+)'", line)
     assert float(scores[best]) == max(map(float, scores.values()))  # printed scores may be equal
     numbers = [float(label) for label in split(data, 0)["train"].labels if label is not None]
     low, high = np.quantile(numbers, (0.25, 0.75))
-    assert f"(from {min(numbers):g} to {max(numbers):g}, half of them within {high - low:g})" in line
+    assert (
+        f"labels go from {min(numbers):g} to {max(numbers):g}, and half of all labels lie within {high - low:g}."
+        in line
+    )
     assert best != "none"
     options = json.loads((tmp_path / "m" / "card.json").read_text())["options"]
     assert options["label_scale"] == best
@@ -200,9 +203,11 @@ def test_the_scale_of_labels_with_a_long_tail_is_chosen_said_and_kept(
 
 def test_a_scale_that_is_asked_for_is_for_numbers(tmp_path: Path) -> None:
     texts = [f"(f w{i})" for i in range(40)]
-    with pytest.raises(ValueError, match="label_scale is 'log', which is for the task regress"):
+    with pytest.raises(
+        ValueError, match="label_scale is 'log'; it works only with the task regress and the readout number"
+    ):
         dgltree.fit(of(texts, ["p", "n"] * 20), out=tmp_path / "m", label_scale="log")
-    with pytest.raises(ValueError, match="the scale log needs labels above 0; the lowest is -1"):
+    with pytest.raises(ValueError, match="the scale log needs labels above 0, but the lowest is -1"):
         dgltree.fit(of(texts, [-1.0, 2.5] * 20), out=tmp_path / "m", label_scale="log")
 
 

@@ -95,11 +95,14 @@ def test_a_training_by_a_schedule_goes_on_with_the_rates_of_a_whole_one(
     assert rates == pytest.approx([rate / 50 for rate in of_torch("cosine", len(rates))])
     capsys.readouterr()
     assert main([*arguments, str(tmp_path / "model"), "--epochs", "4"]) == 1
-    assert "holds another training (epochs 3)" in capsys.readouterr().err
+    assert "holds another training run (epochs 3)" in capsys.readouterr().err
 
 
 def test_a_schedule_needs_its_end() -> None:
-    with pytest.raises(ValueError, match="schedule is linear, which needs epochs, because the rate reaches 0"):
+    with pytest.raises(
+        ValueError,
+        match="schedule is linear; also give epochs, because the learning rate reaches 0 at the end of the last epoch",
+    ):
         FitOptions(schedule="linear")
     with pytest.raises(ValueError, match="schedule is 'step'; it must be 'plateau' or 'cosine' or 'linear' or 'wsd'"):
         FitOptions(schedule="step", epochs=3)  # type: ignore[arg-type]

@@ -163,9 +163,9 @@ def test_trees_that_differ_have_different_vectors(encoder: str | None, tmp_path:
 
 BLIND = [
     "the encoder reads tokens",
-    "warning: the encoder ignores which of 4 functions an inner node has: trees that differ only in this get "
-    "the same vector",
-    "warning: the encoder ignores the order of children: trees that differ only in this get the same vector",
+    "warning: the encoder ignores the function of an inner node (one of 4): trees that differ only in this have "
+    "equal vectors",
+    "warning: the encoder ignores the order of children: trees that differ only in this have equal vectors",
 ]
 
 
@@ -187,12 +187,12 @@ def test_the_published_child_sum_cell_stays_blind_and_fit_warns_of_it(
 @pytest.mark.parametrize(
     ("name", "options", "reads", "unseen"),
     [
-        ("tree_lstm", {}, "functions, tokens and the order of children", ["which of 2 functions a leaf has"]),
+        ("tree_lstm", {}, "functions, tokens and the order of children", ["the function of a leaf (one of 2)"]),
         (
             "tree_lstm",
             {"typed": False, "input_size": 3, "leaf": "gates"},
             "tokens and the order of children",
-            ["which of 2 functions an inner node has", "which of 2 functions a leaf has"],
+            ["the function of an inner node (one of 2)", "the function of a leaf (one of 2)"],
         ),
         (
             "child_sum",
@@ -200,12 +200,12 @@ def test_the_published_child_sum_cell_stays_blind_and_fit_warns_of_it(
             "functions and tokens",
             ["the order of children"],
         ),
-        ("lstm", {}, "functions, tokens and the order of children", ["which of 2 functions a leaf has"]),
+        ("lstm", {}, "functions, tokens and the order of children", ["the function of a leaf (one of 2)"]),
         (
             "lstm",
             {"order": "leaves"},
             "tokens and the order of children",
-            ["which of 2 functions an inner node has", "which of 2 functions a leaf has", "the inner nodes"],
+            ["the function of an inner node (one of 2)", "the function of a leaf (one of 2)", "the inner nodes"],
         ),
     ],
 )
@@ -245,7 +245,7 @@ def test_a_cell_of_a_user_is_asked_what_it_reads_and_not_what_it_is_derived_from
     found = measure_sensitivity(TreeEncoder(Mixed(data.vocabulary(), 4)), data)
     assert found.reads == ["tokens"]
     assert "the order of children" in found.unseen
-    assert "which of 3 functions an inner node has" in found.unseen
+    assert "the function of an inner node (one of 3)" in found.unseen
 
 
 def test_what_trees_do_not_differ_in_is_neither_read_nor_unseen() -> None:
@@ -268,7 +268,7 @@ def test_fit_says_that_all_vectors_are_equal(
     data = TreeDataset(trees * 2, list("abcab") * 2)
     dgltree.fit(data, validation=data, out=tmp_path / "model", hidden_size=4, epochs=1, no_baseline=True)
     assert (
-        "warning: all vectors of the validation set are equal, so all trees get the same answer; try a lower --lr "
+        "warning: all vectors of the validation set are equal, so all trees get the same prediction; try a lower --lr "
         "or another --encoder"
     ) in capsys.readouterr().err.splitlines()
 

@@ -51,8 +51,16 @@ def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_a
     ("kinds", "task", "why"),
     [
         (2, "classify", ""),
-        (20, "classify", "20 different whole numbers, up to 20: learnt as classes; --task regress learns numbers"),
-        (21, "regress", "21 different whole numbers, over 20: learnt as numbers; --task classify learns classes"),
+        (
+            20,
+            "classify",
+            "20 different whole numbers, at most 20, and are learned as classes; --task regress learns numbers",
+        ),
+        (
+            21,
+            "regress",
+            "21 different whole numbers, more than 20, and are learned as numbers; --task classify learns classes",
+        ),
     ],
 )
 def test_many_whole_numbers_are_numbers_and_few_are_classes_and_why_is_said(kinds: int, task: str, why: str) -> None:
@@ -68,7 +76,10 @@ def test_why_labels_are_numbers_is_printed_unless_a_task_is_named(
     few = [*SMALL, "--epochs", "1", "--no-baseline"]
     assert main(["fit", str(file), *few, "--out", str(tmp_path / "numbers")]) == 0
     said = capsys.readouterr().err
-    assert "the labels are 30 different whole numbers, over 20: learnt as numbers" in said
+    assert (
+        "the labels are 30 different whole numbers, more than 20, and are learned as numbers; --task classify learns"
+        in said
+    )
     assert "regress: " in said
     assert main(["fit", str(file), *few, "--task", "classify", "--out", str(tmp_path / "classes")]) == 0
     said = capsys.readouterr().err

@@ -40,9 +40,11 @@ def test_token_vectors_alone_are_drawn_from_the_range(options: dict, tmp_path: P
 
 
 def test_what_says_otherwise_how_vectors_begin_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="token_range and vectors both say how token vectors begin"):
+    with pytest.raises(
+        ValueError, match="token_range and vectors both set the initial token vectors; give only one of the two"
+    ):
         FitOptions(token_range=RANGE, vectors="glove.txt", input_size=6)
     with pytest.raises(ValueError, match=r"token_range is 0.0; it must be above 0"):
         FitOptions(token_range=0.0)
-    with pytest.raises(ValueError, match="vectors of inputs; give an input_size"):
+    with pytest.raises(ValueError, match="token_range and frozen concern input vectors; give an input_size"):
         built(data(tmp_path), FitOptions(encoder="tree_lstm", hidden_size=6, input_size=0, token_range=RANGE))

@@ -55,7 +55,7 @@ def test_predict_gives_names_or_numbers_and_predict_proba_probabilities() -> Non
     data = dgltree.TreeDataset(trees, [0.5, 1.5] * 20)
     numbers = dgltree.fit(data, validation=data, **few)
     assert numbers.predict(trees).shape == (40,)
-    with pytest.raises(ValueError, match="a model of numbers has no probabilities; predict gives its numbers"):
+    with pytest.raises(ValueError, match="a model of numbers has no probabilities; predict returns its numbers"):
         numbers.predict_proba(trees)
-    with pytest.raises(ValueError, match="a model of numbers has no classes; predict gives its numbers"):
+    with pytest.raises(ValueError, match="a model of numbers has no classes; predict returns its numbers"):
         numbers.labels_of(probabilities)

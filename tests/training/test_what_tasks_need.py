@@ -54,7 +54,7 @@ def test_classes_and_the_vocabulary_may_be_more_than_the_training_set_has(data: 
     assert model.classes == ("neg", "none", "pos")
     assert model.model.encoder.vocabulary == vocabulary
     assert model.answers_to(["sin(w)"]).shape == (1, 3)
-    with pytest.raises(ValueError, match="classes are names of labels; the labels are numbers"):
+    with pytest.raises(ValueError, match="classes are names of labels, but the labels are numbers"):
         Numbers.of(TreeDataset([dgltree.read_infix("x")], [0.5]), False, False, ["a"])
 
 
@@ -102,7 +102,7 @@ def test_adam_is_torchs_with_l2_on_every_weight(data: TreeDataset, monkeypatch: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_words": 5}, "batch_words is 5, which needs a batch_size"),
+        ({"batch_words": 5}, "batch_words is 5, but there is no batch_size; give one"),
         ({"clip": 0.0}, "clip is 0.0; it must be above 0"),
         ({"beta1": 1.0}, "beta1 is 1.0; it must be a probability from 0 to below 1"),
         ({"batch_size": 0}, "batch_size is 0; it must be 1 or more"),
@@ -120,5 +120,5 @@ def test_a_finished_training_is_not_repeated_and_another_one_is_refused(data: Tr
     before = (tmp_path / "card.json").read_bytes()
     assert isinstance(dgltree.fit(data, out=tmp_path, **how), TrainedModel)
     assert (tmp_path / "card.json").read_bytes() == before
-    with pytest.raises(ValueError, match=r"holds another training \(clip 5.0\); give another --out"):
+    with pytest.raises(ValueError, match=r"holds another training run \(clip 5.0\); give another --out"):
         dgltree.fit(data, out=tmp_path, clip=1.0, **how)

@@ -57,11 +57,14 @@ def test_what_is_no_plain_sentence_has_no_words_in_context() -> None:
     assert encoder(flat).shape == (1, 8)
     with pytest.raises(
         ValueError,
-        match="tree 1 is not a plain sentence: node 2 of the batch is neither its root nor a w",
+        match=r"tree 1 is not a plain sentence: node 2 of the batch is neither the root nor a separate word\. Words",
     ):
         encoder.node_states(flat)
     for options in ({"in_context": False}, {"order": "bracketed"}, {"joint": True}):
-        with pytest.raises(ValueError, match="a SequenceEncoder reads sequences; nodes have vectors in a tree encoder"):
+        with pytest.raises(
+            ValueError,
+            match=r"a SequenceEncoder reads sequences and has no node vectors\. Use a tree encoder, or",
+        ):
             encoder_of([deep], **options).node_states(flat)
 
 

@@ -111,7 +111,7 @@ part = Tree("NP|", (a, b))
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        (part, r"the root is an intermediate node, 'NP\|'"),
+        (part, r"the root is the intermediate node 'NP\|'"),
         (Tree("VP", (part, c)), r"an intermediate node 'NP\|' is a child of 'VP'"),
         (Tree("NP", (Tree("VP|", (part, c)), c)), r"an intermediate node 'NP\|' is a child of 'VP\|'"),
         (Tree("NP", (Tree("NP||", (a, b)), c)), r"an intermediate node 'NP\|\|' is a child of 'NP'"),

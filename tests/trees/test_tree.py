@@ -259,7 +259,7 @@ def cyclic() -> Part:
         (Part("f", 3), ValueError, "^the object at 0, of type int, has no attribute 'parts' for its children"),
         (Part("f", None), ValueError, "^child 0 of the root is None; leave out"),
         (Part("f", Part("g"), Part("")), ValueError, "^the object at 1: a node's function is empty"),
-        (Part(3), TypeError, "^the root: function and token must be text, not 3 and None"),
+        (Part(3), TypeError, "^the root: function and token must be strings, not 3 and None"),
     ],
 )
 def test_objects_that_are_no_tree_are_refused_with_their_place(
@@ -272,7 +272,7 @@ def test_objects_that_are_no_tree_are_refused_with_their_place(
 def test_texts_and_numbers_are_no_children_and_a_number_is_no_way_to_read() -> None:
     with pytest.raises(ValueError, match="the children of the root are 'ab'; expected a list of objects, or None"):
         Tree.from_object(0, lambda _: "ab", str)
-    with pytest.raises(TypeError, match="children is 3; give a function of an object, or the name of its attribute"):
+    with pytest.raises(TypeError, match="children is 3; give a function of an object, or the name of an attribute"):
         Tree.from_object(0, 3, str)
     with pytest.raises(ValueError, match=r"the object at \.\.\.(0\.){9}0 is the same object as the root"):
         chain = Part("f")

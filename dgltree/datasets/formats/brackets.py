@@ -50,7 +50,7 @@ class BracketBlocks(TreeBlocks):
 
     def fields(self, raw: LineBlock) -> Mapping[str, Any]:
         if raw.lines == [BROKEN]:
-            raise ValueError("an empty line inside of a tree, or a tree without its end; expected whole trees in a row")
+            raise ValueError("an empty line inside of a tree, or a tree without its end; expected complete trees")
         return super().fields(raw)
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:

@@ -38,7 +38,7 @@ class JSONDocument(Records):
         found = cls(source, reading, text="\n".join(decode(line, reading.max_line) for line in source.lines()))
         first = next(found._items(), None)
         if first is None:
-            raise ValueError(f"{source.path}: an empty array; expected records or trees in it")
+            raise ValueError(f"{source.path}: an empty array; expected an array of records or trees")
         record = first.raw
         keys = set(record) if isinstance(record, dict) else set()
         found.pairs = reading.tree not in keys and {reading.left, reading.right} <= keys

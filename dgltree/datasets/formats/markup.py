@@ -51,7 +51,7 @@ class XMLSources(SourceFiles):
         try:
             return data.decode(name or "utf-8")
         except (UnicodeDecodeError, LookupError) as error:
-            raise ValueError(f"not in the encoding that it declares, or else UTF-8: {error}") from None
+            raise ValueError(f"not in the declared encoding (UTF-8 if none is declared): {error}") from None
 
 
 @dataclass

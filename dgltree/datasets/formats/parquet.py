@@ -43,10 +43,12 @@ class Parquet(Records):
         """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
         if source.stream is not None:
             raise ValueError(
-                f"{source.path}: Parquet is read from its end, which is not possible for a pipe; give a file"
+                f"{source.path}: a Parquet file is read from its end, which a pipe does not allow; give a file"
             )
         if source.compressed:
-            raise ValueError(f"{source.path}: a compressed file; unpack it, because Parquet is compressed itself")
+            raise ValueError(
+                f"{source.path}: a compressed file; unpack it, because Parquet already compresses its columns"
+            )
         from pyarrow.parquet import read_schema
 
         with name_errors(source.path):
@@ -160,7 +162,7 @@ def _rows_at_once(path: str, metadata: "FileMetaData", number: int, leaves: list
         if column.num_values > group.num_rows * max_line:
             raise ValueError(
                 f"{path}: {column.num_values:,} values of {column.path_in_schema!r} in {group.num_rows:,} rows, so "
-                f"that rows are longer than {max_line:,} bytes, the limit (--max-line)"
+                f"rows are longer than {max_line:,} bytes, the limit (--max-line)"
             )
         stored += column.total_uncompressed_size + NUMBER * column.num_values
     return max(1, min(ROWS, STORED * group.num_rows // max(1, stored)))

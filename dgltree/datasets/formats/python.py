@@ -26,4 +26,4 @@ class PythonSources(SourceFiles):
         try:
             return decode_source(data)
         except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-            raise ValueError(f"not in the encoding that it declares, or else UTF-8: {error}") from None
+            raise ValueError(f"not in the declared encoding (UTF-8 if none is declared): {error}") from None

@@ -93,7 +93,10 @@ class Records(Format):
             return self
         path = self.source.path
         if self.source.stream is not None:
-            raise ValueError(f"{path}: a stream is read once, and a schema needs all documents before; give --schema")
+            raise ValueError(
+                f"{path}: a stream can be read only once, but inferring a schema takes a first pass over all "
+                "documents; give --schema"
+            )
         try:
             schema = infer_schema(self._documents, **amounts_in(self.reading))
         except ValueError as error:
@@ -130,7 +133,7 @@ class Records(Format):
         other = notation_of(texts)
         if other is not None and other != notation:
             path = self.source.path
-            raise ValueError(f"{path}: the model, or --notation, reads {notation}; these look like {other}")
+            raise ValueError(f"{path}: the model or --notation expects {notation}; these trees look like {other}")
 
     def sample_texts(self) -> tuple[list[str], str]:
         """Texts of trees, and why there is none; a bad record among them is reported when the file is read."""
@@ -142,7 +145,7 @@ class Records(Format):
                 found = [_tree_text(fields[name]) for name in self.tree_columns if fields.get(name)]
                 texts += found
                 if not found and set(self.tree_columns) <= fields.keys():
-                    why.append(f": {' and '.join(map(repr, self.tree_columns))} has no value in the first records")
+                    why.append(f": no value of {' and '.join(map(repr, self.tree_columns))} in the first records")
                 elif not found:
                     names = one_line(", ".join(map(repr, fields)))
                     hint = "name the column of the trees with --tree"
@@ -250,7 +253,7 @@ def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> 
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` if the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"{path}: two columns are called {one_line(repr(twice[0]))}")
+        raise ValueError(f"{path}: two columns are called {one_line(repr(twice[0]))}; rename one of these columns")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
         there_are = one_line(", ".join(map(repr, names)))
@@ -304,7 +307,7 @@ def reader_of(reading: Reading) -> Callable[[str], Tree]:
     """The reader of the notation, with the settings that concern it. Raises ``ValueError`` if there is none."""
     if reading.notation is None:
         raise ValueError(
-            "trees of this kind of file are not written as texts; give Tree objects, or a file of them (--queries)"
+            "trees of this kind of file cannot be given as strings; give Tree objects, or a file of trees (--queries)"
         )
     if reading.schema is not None:
         assert isinstance(reading.schema, dict)

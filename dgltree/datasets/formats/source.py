@@ -106,7 +106,7 @@ class Source:
         if not first:
             raise ValueError("the standard input is empty" if self.path == STDIN else f"{self.path}: the file is empty")
         if b"\r" in first[0]:
-            raise ValueError(f"{self.path}: lines that end with a carriage return alone; save it with line feeds")
+            raise ValueError(f"{self.path}: lines end with a carriage return alone; save the file with line feeds")
         return first[0].decode("utf-8", "replace").removeprefix("\ufeff")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class _Recoded(io.RawIOBase):
             try:
                 self._ready = self._decoder.decode(read, final=not read).encode("utf-8")
             except UnicodeError as error:
-                raise ValueError(f"UTF-16 text that is damaged ({error})") from None
+                raise ValueError(f"damaged UTF-16 text ({error})") from None
             if not read:
                 break
         count = min(len(into), len(self._ready))
@@ -164,7 +164,9 @@ def lines_of(file: IO[bytes], max_line: int) -> Iterator[bytes]:
                 if not rest or rest.endswith(b"\n"):
                     break
             else:
-                raise ValueError(f"line {number} has more than {ENDLESS:,} bytes and no end; expected a tree a line")
+                raise ValueError(
+                    f"line {number} has more than {ENDLESS:,} bytes and no line break; expected one tree per line"
+                )
             yield TOO_LONG
         else:
             yield line.rstrip(b"\r\n")

@@ -52,7 +52,7 @@ class Column(Sequence[T]):
 
     def __getitem__(self, i: Any) -> Any:
         if not isinstance(i, slice) and not -len(self) <= i < len(self):
-            raise IndexError(f"there is no value {i}: the column has {len(self)}")
+            raise IndexError(f"there is no value {i}; the length of the column is {len(self)}")
         place = np.arange(len(self))[i] if isinstance(i, slice) else np.array([i % len(self)])
         found = self._values(place if self.rows is None else self.rows[place])
         return found if isinstance(i, slice) else found[0]

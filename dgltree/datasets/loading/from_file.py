@@ -118,7 +118,7 @@ def _check_found(path: str, stored: Stored, reading: Reading) -> None:
     for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
         place = getattr(reading, option)
         if place != getattr(Reading, option) and not any(columns[column]):
-            what = "a column or a comment" if option == "split" else "COLUMN or COLUMN:REGEX with a match in it"
+            what = "a column or a comment" if option == "split" else "COLUMN, or COLUMN:REGEX with a REGEX that matches"
             raise ValueError(f"{path}: --{option.replace('_', '-')} is {place!r}, which no record has; give {what}")
 
 

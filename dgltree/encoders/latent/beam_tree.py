@@ -143,7 +143,7 @@ class BeamSearch(JoiningCore):
         check_choice("handed_on", handed_on, HANDED_ON)
         if handed_on in ("ranked", "random") and self.chunk_size is None:
             raise ValueError(
-                f"handed_on is {handed_on!r}, and states are handed on only between chunks: give a chunk_size"
+                f"handed_on is {handed_on!r}, but states are handed on only between chunks: give a chunk_size"
             )
         if not 0 <= draw_seed < SEEDS:
             raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
@@ -263,7 +263,7 @@ class SequenceEfficientBeamTree(BeamSearch):
         if slice_size is not None:
             check_size("slice_size", slice_size)
         if in_context and self.chunk_size is not None:
-            raise ValueError("in_context reads the nodes of whole beams; it must be False with a chunk_size")
+            raise ValueError("in_context reads the nodes of whole beams; leave out in_context or chunk_size")
         if front not in (None, "s4d"):
             raise ValueError(f"front is {front!r}; it must be 's4d' or None")
         self.front = None if front is None else S4DFront(self.width, self.config["dropout"])
@@ -296,7 +296,7 @@ class SequenceEfficientBeamTree(BeamSearch):
         Raises ``ValueError`` as :meth:`words_in_context` does.
         """
         if self.context is None:
-            raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
+            raise ValueError("this encoder computes no word vectors in context: build it with in_context=True")
         check_sequences(ids, lengths, self.size, self.max_length)
         ended, context = self._in_context(self.context, ids, lengths)
         root = self.cell.h(_answer(ended).state)

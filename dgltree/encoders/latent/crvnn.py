@@ -208,9 +208,7 @@ class SequenceCRvNN(JoiningCore):
         check_choice("neighbours", neighbours, NEIGHBOURS)
         check_choice("merged_by", merged_by, MERGED_BY)
         if gelu == "tanh" and (version != "first" or cell != "grc"):
-            raise ValueError(
-                f"gelu is 'tanh', which needs the version 'first' and the cell grc, not {version!r} and {cell}"
-            )
+            raise ValueError(f"gelu='tanh' needs version='first' and the cell grc, not {version!r} and {cell}")
         own = {
             "version": version,
             "gelu": gelu,

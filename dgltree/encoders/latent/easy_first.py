@@ -287,21 +287,22 @@ def _graph(cell: Cell, token: Tensor, word: int, pairs: np.ndarray, phrase: int)
 def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere: bool) -> None:
     if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not len(ids):
         raise ValueError(
-            f"ids are {tuple(ids.shape)} for lengths {tuple(lengths.shape)}; the shapes must be (B, T) and (B,)"
+            f"ids have shape {tuple(ids.shape)} and lengths have shape {tuple(lengths.shape)}; the shapes must be (B, "
+            "T) and (B,)"
         )
     T = ids.shape[1]
     shortest = int(lengths.min())
     longest = int(lengths.max())
     if shortest < 1 or longest > T:
-        raise ValueError(f"lengths are {shortest} to {longest}; a sentence has 1 to {T} words here")
+        raise ValueError(f"lengths go from {shortest} to {longest}; they must be from 1 to {T}")
     is_word = torch.arange(T, device=ids.device) < lengths.unsqueeze(1)
     tokens = len(cell.vocabulary.tokens)
     lowest = int(ids[is_word].min())
     highest = int(ids[is_word].max())
     if lowest < 0 or highest >= tokens:
-        raise ValueError(f"ids are {lowest} to {highest}; the vocabulary has tokens 0 to {tokens - 1}")
+        raise ValueError(f"ids go from {lowest} to {highest}, but the vocabulary has tokens from 0 to {tokens - 1}")
     if everywhere and not entangled:
-        raise ValueError("everywhere=True joins equal pairs, which are one node only with entangled=True")
+        raise ValueError("everywhere=True joins equal pairs into one node, which needs entangled=True")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -194,9 +194,9 @@ class SequenceGumbelTree(JoiningCore):
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; it must be above 0")
         if attention and self.chunk_size is not None:
-            raise ValueError("attention reads all nodes of one tree; it must be False with a chunk_size")
+            raise ValueError("attention reads all nodes of one tree; leave out attention or chunk_size")
         if leaf != "linear" and cell != "tree_lstm":
-            raise ValueError(f"leaf is {leaf!r}, which gives h and c; it needs the cell tree_lstm, not {cell}")
+            raise ValueError(f"leaf={leaf!r} computes h and c, which needs the cell tree_lstm, not {cell}")
         self.temperature = temperature
         self.noise = noise
         self.attention = attention

@@ -54,7 +54,9 @@ def unfold(batch: TreeBatch) -> Unfolded:
             j, above, position, d = stack.pop()
             here = len(node)
             if here == most:
-                raise ValueError(f"tree {tree} unfolds to more than {MOST_NODES:,} nodes: it shares too many children")
+                raise ValueError(
+                    f"tree {tree} unfolds to more than {MOST_NODES:,} nodes, because it shares too many children"
+                )
             node.append(j)
             parent.append(above)
             slot.append(position)
@@ -103,7 +105,9 @@ def symbols(batch: TreeBatch, vocabulary: Vocabulary) -> Tensor:
         raise ValueError("the batch carries input vectors x, which a sequence of ids cannot represent")
     if batch.value is not None:
         _refuse(
-            batch, ~batch.value.isnan(), "carries a number, which a sequence of ids cannot represent; give it a token"
+            batch,
+            ~batch.value.isnan(),
+            "carries a number, which a sequence of ids cannot represent; give a token instead",
         )
     with_token = batch.token != NO_TOKEN
     _refuse(batch, with_token & (batch.arity > 0), "is an inner node with a token, which a sequence cannot represent")
@@ -257,7 +261,7 @@ def join_pairs(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple
     Raises ``ValueError`` for an odd number of sequences.
     """
     if len(lengths) % 2:
-        raise ValueError(f"a batch of {len(lengths)} trees; pairs need an even number")
+        raise ValueError(f"a batch of {len(lengths)} trees cannot be divided into pairs; give an even number of trees")
     first = lengths[::2]
     second = lengths[1::2]
     joined = first + 1 + second

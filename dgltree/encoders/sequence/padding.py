@@ -42,13 +42,13 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
     longest = int(known.max())
     T = ids.shape[1]
     if shortest < 1 or longest > T:
-        raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {T}) allow 1 to {T}")
+        raise ValueError(f"lengths go from {shortest} to {longest}; ids of shape (B, {T}) allow lengths from 1 to {T}")
     if max_length is not None and longest > max_length:
         raise ValueError(
             f"sequence {int(known.argmax())} has length {longest}; this encoder takes max_length={max_length}"
         )
     if lowest < 0 or highest >= size:
-        raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
+        raise ValueError(f"ids go from {lowest} to {highest}; this encoder takes ids from 0 to {size - 1}")
     return known
 
 
@@ -68,4 +68,4 @@ def check_vectors(x: Tensor, padding: Tensor | None, input_size: int) -> None:
         raise ValueError(f"padding is {tuple(padding.shape)} {padding.dtype}; it must be {tuple(x.shape[:2])} bool")
     empty = padding.all(1)
     if empty.any():
-        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each needs at least one word")
+        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; give at least one word")

@@ -154,7 +154,7 @@ def _check_state(layers: Sequence[nn.Module], rows: int, state: State | None) ->
     expected = [(rows, layer.hidden_size) for layer in layers]
     shapes = [tuple(part.shape) for h_and_c in state for part in h_and_c]
     if shapes[::2] != expected or shapes[1::2] != expected:
-        raise ValueError(f"the state has {shapes}; it has h and c of each layer: {expected}")
+        raise ValueError(f"the state has shapes {shapes}; give h and c of each layer, each of the shapes {expected}")
 
 
 class LockedDropout(nn.Module):

@@ -41,7 +41,7 @@ class TreePositions(nn.Module):
         check_size("path_length", path_length)
         if size < branching * path_length:
             raise ValueError(
-                f"hidden_size is {size}; the branch choices of {path_length} edges (path_length) with {branching} "
+                f"hidden_size is {size}, but the branch choices of {path_length} edges (path_length) with {branching} "
                 f"branches each need {branching * path_length} columns"
             )
         self.size = size
@@ -123,7 +123,7 @@ class TreeTransformer(SequenceCore):
         if branching is None:
             if vocabulary.at_arity(ANY_ARITY):
                 raise ValueError(
-                    "the vocabulary has functions of any arity: give branching, the most children of a node"
+                    "the vocabulary has functions of any arity: set branching to the maximum number of children"
                 )
             branching = max([1, *vocabulary.arities])
         return cls(size, hidden_size, branching=branching, **options)

@@ -50,7 +50,7 @@ FIRST_PROBED = 13
 def check_values(programs: Iterable[NodeProgram], why: str = "") -> None:
     """:class:`NotAProgramError` for programs that take long to compile."""
     if sum(program.size for program in programs) > MOST_VALUES:
-        raise NotAProgramError(f"the programs have more than {MOST_VALUES} values{why}")
+        raise NotAProgramError(f"the programs would need more than {MOST_VALUES} values{why}")
 
 
 class KnownProgram:
@@ -213,7 +213,7 @@ class Catalogue:
         if degree == 0 and not situation.zeros and functions.apply is None and not functions.reduces_all:
             return None, None
         if degree > MOST_MESSAGES:
-            raise NotAProgramError(f"a node has {degree:,} messages, and programs are of up to {MOST_MESSAGES:,}")
+            raise NotAProgramError(f"a node has {degree:,} messages; compiled programs take at most {MOST_MESSAGES:,}")
         recording = self._record(self._probed_rows[0], situation)
         self._check_fields(recording, situation)
         self._check_kinds(recording, situation)
@@ -237,7 +237,7 @@ class Catalogue:
             return situation
         later = situation._replace(nodes={**situation.nodes, **new})
         if not entry.holds_for(self._record(self._probed_rows[0], later)):
-            raise NotAProgramError(f"what is computed depends on whether there is a field {min(new)!r}")
+            raise NotAProgramError(f"the functions compute something else if the field {min(new)!r} exists")
         return later
 
     def show_fields_of_others(self, entries: Sequence[KnownProgram]) -> None:
@@ -251,7 +251,7 @@ class Catalogue:
         forms = {known.program.form for known in (*self.entries, entry)}
         why = next((f": {reason}" for reason in self._one_by_one.values()), _asked(recording))
         if len(forms) > MOST_PROGRAMS:
-            numbers = "numbers of messages" if self.by is None else f"numbers of messages and of {self.by!r}"
+            numbers = "numbers of messages" if self.by is None else f"numbers of messages and values of {self.by!r}"
             raise NotAProgramError(f"more than {MOST_PROGRAMS} programs for different {numbers}{why}")
         check_values([entry.program], why)
 
@@ -266,7 +266,9 @@ class Catalogue:
             entry = self._for_one_degree(recording, situation, why)
         for rows in ROWS_TRIED if recording.degree <= 16 else FEWER_ROWS_TRIED:
             if not entry.holds_for(self._record(rows, situation)):
-                raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
+                raise NotAProgramError(
+                    f"the functions compute something else for a different number of nodes{_asked(recording)}"
+                )
         return entry
 
     def _record(self, rows: int, situation: Situation) -> Recording:
@@ -278,7 +280,9 @@ class Catalogue:
             raise
         except Exception as error:
             text = str(error).splitlines()[0] if str(error) else ""
-            raise NotAProgramError(f"the functions raise {type(error).__name__} at made-up nodes: {text}") from error
+            raise NotAProgramError(
+                f"the functions raise {type(error).__name__} on random test nodes: {text}"
+            ) from error
 
     def _for_any_degree(
         self, recording: Recording, situation: Situation
@@ -312,7 +316,7 @@ class Catalogue:
     def _for_one_degree(self, recording: Recording, situation: Situation, why: NotAProgramError | None) -> KnownProgram:
         """The program of a degree, with a loop over messages that are alike; others have values of their own each."""
         too_many = why or NotAProgramError(
-            f"{recording.degree} messages would be computed one by one{_asked(recording)}"
+            f"the functions treat {recording.degree} messages one by one{_asked(recording)}"
         )
         is_long = recording.degree > MOST_CHILDREN and len(recording.operations) > MOST_OPERATIONS
         if recording.degree > MOST_ALIKE or is_long:
@@ -321,9 +325,11 @@ class Catalogue:
         followed = followed_numbers([recording, recording, other, other])
         first = translate(recording, followed or {}, by_child=True)
         if followed is None or not _is_alike(other, recording):
-            raise NotAProgramError(f"the number of nodes decides what is computed{_asked(recording)}")
+            raise NotAProgramError(
+                f"the functions compute something else for a different number of nodes{_asked(recording)}"
+            )
         if translate(other, followed, by_child=True).text() != first.text():
-            raise NotAProgramError(f"the number of nodes goes into what is computed{_asked(recording)}")
+            raise NotAProgramError(f"the result depends on the number of nodes{_asked(recording)}")
         program = rolled(first, recording.degree)
         if program.by_child and recording.degree > MOST_CHILDREN:
             raise too_many
@@ -335,7 +341,10 @@ class Catalogue:
         if situation.kind:
             numbers.add(situation.kind.number)
         if recording.asks_kind and len(numbers - {None}) > MOST_KINDS:
-            raise NotAProgramError(f"by={self.by!r} has more than {MOST_KINDS} numbers, by which functions decide")
+            raise NotAProgramError(
+                f"the field by={self.by!r} has more than {MOST_KINDS} different values, and each one needs its own "
+                "program"
+            )
 
     def _check_fields(self, recording: Recording, situation: Situation) -> None:
         """Refuses fields that depend on the degree: what a frontier writes would depend on who else is in it."""
@@ -344,13 +353,13 @@ class Catalogue:
                 self._leaf = recording.kinds
             if self._leaf.keys() != recording.kinds.keys():
                 raise NotAProgramError(
-                    f"nodes without messages write other fields for different numbers of {self.by!r}"
+                    f"nodes without messages write different fields for different values of {self.by!r}"
                 )
         for name, kind in recording.kinds.items():
             known = self.given.get(name) or self.written.get(name, kind)
             if known != kind:
                 raise NotAProgramError(
-                    f"{name!r} is {kind} where nodes have {recording.degree} messages, and {known} elsewhere"
+                    f"{name!r} is {kind} for nodes with {recording.degree} messages, but {known} for other nodes"
                 )
             self.written[name] = kind
         if recording.degree:
@@ -358,7 +367,8 @@ class Catalogue:
             for (_, number), reduced in self._reduced.items():
                 if (number is None or asked is None or number == asked) and reduced != recording.reduced:
                     raise NotAProgramError(
-                        f"reduce_func returns other fields for {recording.degree} messages than for other numbers"
+                        f"reduce_func returns different fields for {recording.degree} messages than for other numbers "
+                        "of messages"
                     )
             self._reduced[recording.degree, asked] = recording.reduced
 

@@ -577,7 +577,7 @@ class FunctionPass:
             with replaced:
                 written = self.again(dict(zip(self.names, fields, strict=True)))
             if not views.keys() <= replaced.met:
-                raise RuntimeError("the functions hold other tensors than in the pass that is differentiated")
+                raise RuntimeError("the functions hold different tensors than in the pass that is differentiated")
             return written
 
         return differentiable_gradients(compute, saved, gradients)

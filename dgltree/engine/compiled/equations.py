@@ -130,10 +130,10 @@ WRITTEN_OUT: dict[Any, Any] = {
 _attributes: Any = Tensor
 NOT_SEEN: dict[Any, str] = {
     set_grad_enabled: "gradients are switched on or off: use detach()",
-    _attributes.data.__get__: "a tensor is taken out of the graph by .data: use detach()",
-    _attributes.requires_grad.__get__: "requires_grad is asked for",
-    _attributes.grad_fn.__get__: "grad_fn is asked for",
-    _attributes.is_leaf.__get__: "is_leaf is asked for",
+    _attributes.data.__get__: "a tensor is detached by .data: use detach()",
+    _attributes.requires_grad.__get__: "the functions read requires_grad",
+    _attributes.grad_fn.__get__: "the functions read grad_fn",
+    _attributes.is_leaf.__get__: "the functions read is_leaf",
 }
 """What decides about gradients and is no operation on numbers."""
 

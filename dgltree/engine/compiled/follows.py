@@ -86,7 +86,7 @@ class Following:
 
     def value(self) -> Value:
         if self.follows.rows or self.follows.messages:
-            raise NotAProgramError("the number of nodes of a frontier goes into arithmetic")
+            raise NotAProgramError("the functions calculate with the number of nodes in a frontier")
         degree = v.DEGREE
         if self.follows.power != 1:
             degree = v.value("power", v.as_float(degree), self.follows.power)

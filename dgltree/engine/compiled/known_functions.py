@@ -129,7 +129,9 @@ class KnownFunctions:
             if before is None or before.situation is not situation:
                 made[number] = Shadow(functions, situation, self.catalogue.edges)
                 if not made[number].trace(entry.outside, entry.fresh):
-                    raise NotAProgramError("a tensor is made at each call in a way that torch does not see")
+                    raise NotAProgramError(
+                        "the functions create a new tensor in each call in a way that torch cannot trace"
+                    )
         self.shadows[entry] = self.shadows.get(entry, {}) | made
 
 
@@ -210,7 +212,7 @@ class Memory:
                     return known, programs
             self._recorded[key] = self._recorded.get(key, 0) + 1
             if self._recorded[key] > MOST_RECORDED:
-                raise NotAProgramError(f"the functions did something else in each of {MOST_RECORDED} passes")
+                raise NotAProgramError(f"the functions computed something different in each of {MOST_RECORDED} passes")
             new = KnownFunctions(Catalogue(functions, nodes, edges, rows.has_leaves, rows.has_late_leaves, rows.by))
             try:
                 programs = new.programs(functions, met)

@@ -359,12 +359,12 @@ def _checked(function: str, returned: Any, count: int) -> Mapping[str, Tensor]:
         raise NotAProgramError(f"{function} returned {type(returned).__name__}, not a dict of tensors")
     for name, rows in returned.items():
         if not isinstance(rows, Tensor) or [int(size) for size in rows.shape[:1]] != [int(count)]:
-            raise NotAProgramError(f"{function} returned {name!r} as what is not a tensor of as many rows")
+            raise NotAProgramError(f"{function} returned {name!r}, which is not a tensor with one row per node or edge")
     return returned
 
 
 def _refuse_ends() -> NoReturn:
-    raise NotAProgramError(f"the ends of edges are asked for: {user_line()}")
+    raise NotAProgramError(f"the functions read the ends of edges: {user_line()}")
 
 
 def put_back(generator: Tensor | None) -> None:
@@ -416,7 +416,7 @@ class NumbersOfNodes:
         self.refuse()
 
     def refuse(self) -> NoReturn:
-        raise NotAProgramError(f"the numbers of nodes are asked for: {user_line()}")
+        raise NotAProgramError(f"the functions read node numbers: {user_line()}")
 
 
 class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
@@ -448,7 +448,9 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
         if function.overloadpacket.__name__ in DECIDES:
             return self._decided(fields, function(*args, **(kwargs or {})), line)
         if function._schema.is_mutable:  # what functions made themselves was changed into new tensors before
-            raise NotAProgramError(f"{function.overloadpacket.__name__} changes what is there after the call: {line}")
+            raise NotAProgramError(
+                f"{function.overloadpacket.__name__} changes a tensor that outlives the call: {line}"
+            )
         results = function(*args, **(kwargs or {}))
         self.calls.append((function, args, kwargs or {}, results, line))
         if fields is not None:
@@ -472,9 +474,9 @@ class _Recorder(torch.utils._python_dispatch.TorchDispatchMode):
             if self.kind is not None and self.kind.field == field:
                 self.asks_kind = True
                 return result
-            why = f"the field {field!r} decides what is computed, so pass by={field!r}: {line}"
+            why = f"the functions branch on the field {field!r}, so pass by={field!r}: {line}"
             raise NotAProgramError(why, field)
-        raise NotAProgramError(f"a value decides what is computed: {line}")
+        raise NotAProgramError(f"the functions branch on a value: {line}")
 
     def operations(self, inputs: list[Tensor]) -> list[Operation]:
         """The calls, with refs to the inputs, to results of earlier calls and to tensors from outside."""

@@ -233,7 +233,7 @@ class PlanRows(PassRows):
         first = numbers[np.minimum(first_rows, len(self) - 1)]
         is_computed = np.repeat(self.met.which >= 0, high - low)
         if not np.array_equal(np.repeat(first, high - low)[is_computed], numbers[is_computed]):
-            raise NotAProgramError(f"the numbers of {name!r} were changed after the plan was made")
+            raise NotAProgramError(f"the values of {name!r} were changed after the plan was made")
         met: dict[Met, int] = {}
         which = self.met.which.copy()
         for place, number in enumerate(first.tolist()):

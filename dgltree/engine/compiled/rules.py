@@ -132,7 +132,7 @@ RULES |= {
 
 def _truth(*operands: Value) -> str:
     if any(each.kind != "truth" for each in operands):
-        raise NotAProgramError("and, or, not of numbers")
+        raise NotAProgramError("and, or, not applied to numbers")
     return "truth"
 
 
@@ -218,7 +218,7 @@ def _converted(
             return v.where(a, constant(1), constant(0))
         if kind == "truth":
             return v.compare("not_equal", a, _zero_like(a))
-        raise NotAProgramError("numbers are cut to whole ones")
+        raise NotAProgramError("a conversion of floats to whole numbers")
 
     return t.elementwise(of, x)
 
@@ -241,9 +241,9 @@ def _detach(t: ValueTranslator, operation: Operation, x: Any) -> ValueTensor:
 def _copied(t: ValueTranslator, operation: Operation, x: Any, y: Any, non_blocking: bool = False) -> ValueTensor:
     kinds = {each.kind for tensor in (x, y) for each in t.operand(tensor).entries.flat}
     if len(kinds) > 1 and kinds != {"float", "truth"} and kinds != {"float", "whole"}:
-        raise NotAProgramError("numbers of one kind are written into those of another")
+        raise NotAProgramError("writing numbers of one kind into a tensor of another kind")
     if kinds != {"float"} and any(each.kind == "float" for each in t.operand(y).entries.flat):
-        raise NotAProgramError("numbers are cut to whole ones")
+        raise NotAProgramError("a conversion of floats to whole numbers")
     return t.elementwise(lambda a, b: v.as_float(b) if a.kind == "float" else b, x, y)
 
 
@@ -360,7 +360,7 @@ def _slice_scatter(
     axis = axis % x.dim
     size = t.algebra.size(x, axis)
     if step != 1:
-        raise NotAProgramError("every few numbers are written")
+        raise NotAProgramError("writing with a step other than 1")
     start, stop, _ = slice(*plain([0 if start is None else start, size if stop is None else stop])).indices(size)
     if (start, stop) == (0, size):
         return _copied(t, operation, x, y)
@@ -632,7 +632,7 @@ def _mm(t: ValueTranslator, operation: Operation, x: Any, y: Any) -> ValueTensor
     if isinstance(x, Held) and isinstance(y, ValueTensor):
         turned = t.product(t.algebra.permute(y, [1, 0]), t.hoist(torch.t, x))
         return t.algebra.permute(turned, [1, 0])
-    raise NotAProgramError("a product of two tensors of states")
+    raise NotAProgramError("a matrix product of two tensors of states")
 
 
 @rule("addmm")
@@ -642,14 +642,14 @@ def _addmm(t: ValueTranslator, operation: Operation, bias: Any, x: Any, y: Any, 
 
 def _added(t: ValueTranslator, bias: Any, product: ValueTensor, beta: Any, alpha: Any) -> ValueTensor:
     if (beta, alpha) != (1, 1):
-        raise NotAProgramError("a product that is scaled as it is added")
+        raise NotAProgramError("a matrix product with alpha or beta other than 1")
     return t.elementwise(v.add, product, bias)
 
 
 @rule("linear")
 def _linear(t: ValueTranslator, operation: Operation, x: Any, weight: Any, bias: Any = None) -> ValueTensor:
     if not isinstance(x, ValueTensor) or not isinstance(weight, Held):
-        raise NotAProgramError("a product of two tensors of states")
+        raise NotAProgramError("a matrix product of two tensors of states")
     product = t.product(x, t.hoist(torch.t, weight))
     return product if bias is None else _added(t, bias, product, 1, 1)
 
@@ -682,7 +682,7 @@ def _bmm_held(t: ValueTranslator, x: ValueTensor, y: Held) -> ValueTensor:
     if any(isinstance(part, str) for part in x.axes[0]):
         if bool((y.tensor == y.tensor[:1]).all()) and y.tensor.stride(0) == 0:  # one matrix, expanded
             return t.product(x, t.hoist(torch.select, y, 0, 0))
-        raise NotAProgramError("a matrix from outside for each node")
+        raise NotAProgramError("a different constant matrix for each node")
     products = []
     for index in range(count):
         part = t.algebra.without_axis(t.algebra.narrow(x, 0, index, index + 1), 0)
@@ -738,7 +738,7 @@ def _batch_norm(t: ValueTranslator, operation: Operation, x: ValueTensor, *given
     if not is_evaluation and (operation.name != "native_batch_norm" or more[0]):
         raise NotAProgramError("BatchNorm in training takes a mean over the nodes of a frontier")
     if x.dim != 2:
-        raise NotAProgramError("BatchNorm over more axes than one")
+        raise NotAProgramError("BatchNorm over more than one axis")
     rest = t.elementwise(v.subtract, x, mean)
     normal = t.elementwise(v.multiply, rest, _inverse_root(t, variance, eps))
     return [_affine(t, normal, weight, bias)] * 3
@@ -749,7 +749,7 @@ def _embedding(
     t: ValueTranslator, operation: Operation, table: Any, index: Any, padding: int = -1, *_: Any
 ) -> ValueTensor:
     if not isinstance(table, Held) or not isinstance(index, ValueTensor):
-        raise NotAProgramError("an embedding that is computed")
+        raise NotAProgramError("an embedding whose table is computed")
     if not len(table.tensor):
         raise NotAProgramError("an embedding without rows")
     number = t.hold(table)
@@ -775,7 +775,7 @@ def _bernoulli(
     if not isinstance(x, ValueTensor) or not isinstance(probability, float):
         raise NotAProgramError("random numbers whose probability is computed")
     if x.columns_at not in (None, x.dim - 1):
-        raise NotAProgramError("random numbers for columns that are not last")
+        raise NotAProgramError("random numbers along a dimension other than the last")
     parts = [part for axis in x.axes if axis is not COLUMNS for part in axis]
     space = Space.EDGE if MAILBOX in parts else Space.NODE
     widths = x.widths or (1,)
@@ -798,4 +798,4 @@ def _random(t: ValueTranslator, operation: Operation, *given: Any, **options: An
 
 @rule("sort", "topk", "argsort", "cumsum", "cumprod", "prod", "argmax", "argmin", "median", "kthvalue")
 def _across(t: ValueTranslator, operation: Operation, *given: Any, **options: Any) -> Any:
-    raise NotAProgramError(f"{operation.name} looks across numbers one after the other")
+    raise NotAProgramError(f"{operation.name} compares or accumulates along an axis")

@@ -152,7 +152,7 @@ def _find(
 def _by(graph: PlainGraph, plan: TopoPlan, by: str) -> MetRows:
     """What is met in a plan, with the numbers that a field has now."""
     if by not in graph.ndata:
-        raise NotAProgramError(f"there is no field {by!r} any more")
+        raise NotAProgramError(f"the field {by!r} no longer exists")
     rows = rows_of(plan)
     return rows.by(by, graph.ndata[by][rows.nodes].long().numpy())
 
@@ -170,9 +170,9 @@ def hindrance(device: torch.device) -> str | None:
     """Why nothing on a device can be computed by machine code now."""
     hindrances = {
         "llvmlite is not installed (pip install llvmlite)": not is_installed("llvmlite"),
-        f"the graph is on {device}; machine code is for CPUs": device.type != "cpu",
-        "a transform of torch.func is under way": inside_transform() or inside_dual_level(),
-        "a mode of torch sees each operation": inside_mode(),
+        f"the graph is on {device}, but machine code runs only on CPUs": device.type != "cpu",
+        "a torch.func transform is active": inside_transform() or inside_dual_level(),
+        "a torch mode intercepts each operation": inside_mode(),
         "autocast is on": torch.is_autocast_enabled("cpu"),
     }
     return next((why for why, is_so in hindrances.items() if is_so), None)
@@ -194,7 +194,9 @@ def check_tensors(fields: Mapping[str, Tensor], programs: Sequence[NodeProgram],
             raise NotAProgramError(f"numbers are {dtype} and {program.dtype}")
     for name, column in fields.items():
         if column.dtype != dtype and column.dtype not in WHOLE:
-            raise NotAProgramError(f"the field {name.partition(' ')[2]!r} is {column.dtype}; others are {dtype}")
+            raise NotAProgramError(
+                f"the field {name.partition(' ')[2]!r} is {column.dtype}, but other fields are {dtype}"
+            )
     for tensor in chain(fields.values(), held.tensors):
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
             raise NotAProgramError(f"a tensor is a {type(tensor).__name__} of layout {tensor.layout}")
@@ -203,7 +205,7 @@ def check_tensors(fields: Mapping[str, Tensor], programs: Sequence[NodeProgram],
         if tensor.is_inference() and not torch.is_inference_mode_enabled():
             raise NotAProgramError("a tensor was made in inference mode")
     if product_address(dtype) is None:
-        raise NotAProgramError("the BLAS of this torch is not known")
+        raise NotAProgramError("the BLAS library of this torch is unknown")
 
 
 def code_of(

@@ -103,7 +103,7 @@ class Shadow:
         calls.made = []
         returned = {}
         if any(each() is not None for each in made):
-            raise NotAProgramError("the functions keep a tensor that they computed")
+            raise NotAProgramError("the functions keep a computed tensor after the call")
         return calls
 
 

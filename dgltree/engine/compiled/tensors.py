@@ -68,7 +68,7 @@ class ValueTensor:
             self.widths = None
         for part, what in ((ROWS, "node"), (MAILBOX, "message")):
             if sum(axis.count(part) for axis in self.axes) > 1:
-                raise NotAProgramError(f"each {what} meets each other {what}")
+                raise NotAProgramError(f"each {what} is combined with every other {what}")
 
     @property
     def dim(self) -> int:
@@ -149,7 +149,9 @@ class TensorAlgebra:
         if x.axes[axis] is COLUMNS:
             return x
         if any(isinstance(part, str) for part in x.axes[axis]):
-            raise NotAProgramError(f"an axis of {' and '.join(map(str, x.axes[axis]))} meets one of columns")
+            raise NotAProgramError(
+                f"an axis of {' and '.join(map(str, x.axes[axis]))} is combined with an axis of columns"
+            )
         if x.columns_at is not None:
             x = self.as_numbers(x)
         return x.with_axis(axis, COLUMNS, (1,) * x.entries.shape[axis])
@@ -161,7 +163,9 @@ class TensorAlgebra:
             return x
         size = self.size(x, axis)
         if size > FEW:
-            raise NotAProgramError(f"two axes of more than {FEW} numbers meet, as in a product of two states")
+            raise NotAProgramError(
+                f"two axes of more than {FEW} numbers are combined, as in an outer product of two states"
+            )
         apart = self.cut(x, (1,) * size)
         return apart.with_axis(axis, (size,) if size > 1 else (), None)
 
@@ -249,7 +253,7 @@ class TensorAlgebra:
     def without_axis(self, x: ValueTensor, axis: int) -> ValueTensor:
         """Without an axis of size 1."""
         if self.size(x, axis) != 1:
-            raise NotAProgramError("an axis of more than 1 is left out")
+            raise NotAProgramError("squeezing an axis larger than 1")
         shape = x.entries.shape
         widths = None if x.axes[axis] is COLUMNS else x.widths
         return ValueTensor(
@@ -272,7 +276,7 @@ class TensorAlgebra:
             widths = [width for x in tensors for width in x.widths or (1,)]
             return ValueTensor(np.concatenate([x.entries for x in tensors], axis), lead, widths)
         if any(isinstance(part, str) for x in tensors for part in x.axes[axis]):
-            raise NotAProgramError("cat along nodes or along the mailbox")
+            raise NotAProgramError("cat along nodes or messages")
         if len({x.widths for x in tensors}) > 1:
             tensors, _, _ = self._with_same_columns(tensors)
         lead = self._same_but(tensors, axis)
@@ -292,7 +296,7 @@ class TensorAlgebra:
         """The axes that tensors have in common, except one."""
         for other in range(tensors[0].dim):
             if other != axis and len({x.axes[other] for x in tensors}) > 1:
-                raise NotAProgramError("cat of tensors whose axes are made of different things")
+                raise NotAProgramError("cat of tensors whose other axes differ")
         return list(tensors[0].axes)
 
     def expand(self, x: ValueTensor, shape: Sequence[int], repeat: bool = False) -> ValueTensor:
@@ -382,7 +386,7 @@ class TensorAlgebra:
                 x = ValueTensor(of_each(lambda entry: _extreme(operation, entry), x.entries), x.axes, x.widths)
         if not x.entries.shape[axis]:  # a sum of nothing, as of the messages after the first of one
             if operation != "sum":
-                raise NotAProgramError("an extreme of nothing")
+                raise NotAProgramError("a maximum or minimum of no numbers")
             shape = [*x.entries.shape[:axis], 1, *x.entries.shape[axis + 1 :]]
             return ValueTensor(np.full(shape, ZERO), [*x.axes[:axis], (), *x.axes[axis + 1 :]], x.widths)
         parts = np.split(x.entries, x.entries.shape[axis], axis)
@@ -461,14 +465,14 @@ class _Split:
             if self.left:
                 self._take_part(taken, size, count)
             elif self.widths is None or COLUMNS in self.axes:
-                raise NotAProgramError("a view that takes rows apart")
+                raise NotAProgramError("a view that splits rows")
             elif size == count * sum(self.widths):
                 self._take_columns(taken)
                 return
             else:
                 self._split_columns(taken, size // count)
         if count != size:
-            raise NotAProgramError("a view that takes rows apart")
+            raise NotAProgramError("a view that splits rows")
         self.axes.append(tuple(taken))
         self.numbers.append(prod(part for part in taken if isinstance(part, int)))
 
@@ -480,7 +484,7 @@ class _Split:
             return
         factor = size // count
         if not isinstance(part, int) or factor * count != size or part % factor:
-            raise NotAProgramError("a view that takes rows apart")
+            raise NotAProgramError("a view that splits rows")
         taken.append(factor)
         self.left[0] = part // factor
 
@@ -488,7 +492,11 @@ class _Split:
         """What is taken becomes columns, too: entry after entry."""
         assert self.widths is not None
         if any(isinstance(part, str) for part in taken):
-            raise NotAProgramError("a mailbox is laid side by side" if MAILBOX in taken else "nodes laid side by side")
+            raise NotAProgramError(
+                "a view that puts the messages of a node side by side"
+                if MAILBOX in taken
+                else "a view that puts nodes side by side"
+            )
         times = prod(taken)
         self.axes.append(COLUMNS)
         self.numbers.append(times * len(self.widths))
@@ -499,7 +507,7 @@ class _Split:
         assert self.widths is not None
         total = sum(self.widths)
         if total % count:
-            raise NotAProgramError("a view that takes rows apart")
+            raise NotAProgramError("a view that splits rows")
         width = total // count
         cuts = sorted({end % width for end in np.cumsum((0, *self.widths)).tolist()} | {0})
         pattern = np.diff([*cuts, width]).tolist()
@@ -513,12 +521,12 @@ class _Split:
 
     def tensor(self) -> ValueTensor:
         if self.left:
-            raise NotAProgramError("a view that takes rows apart")
+            raise NotAProgramError("a view that splits rows")
         widths = self.widths
         numbers = self.numbers
         axes = self.axes
         if widths is not None and COLUMNS not in axes:  # one column is left, and no axis for it
             if sum(widths) != 1:
-                raise NotAProgramError("a view that takes rows apart")
+                raise NotAProgramError("a view that splits rows")
             widths = None
         return ValueTensor(self.entries.reshape(numbers), axes, widths)

@@ -148,7 +148,7 @@ class ValueTranslator:
             self.lines.setdefault(entry, line)
         is_exact = all(entry.operation in ("constant", "as_float") for entry in result.entries.flat)
         if dtype.is_floating_point and dtype != self.dtype and not is_exact:
-            raise NotAProgramError(f"numbers are {dtype}, those of the fields {self.dtype}")
+            raise NotAProgramError(f"numbers are {dtype}, but the fields are {self.dtype}")
 
     def _resolved(self, argument: Any, place: int) -> tuple[Any, int]:
         """An argument with tensors in place of refs, and values in place of numbers that follow the degree."""
@@ -220,7 +220,7 @@ class ValueTranslator:
             raise NotAProgramError(f"an argument is a {type(given).__name__}")
         tensor = given.tensor
         if tensor.numel() > MOST_HELD:
-            raise NotAProgramError(f"a tensor of {tuple(tensor.shape)} from outside goes into arithmetic")
+            raise NotAProgramError(f"the functions calculate with a constant tensor of shape {tuple(tensor.shape)}")
         number = self.hold(given)
         kind = kind_of(tensor.dtype)
         *lead, width = tensor.shape or (1,)
@@ -307,14 +307,14 @@ class ValueTranslator:
         """The columns of a field that is returned: those of its axes of known sizes one after another."""
         tensor = self.operand(given)
         if tensor.axes[:1] != ((ROWS,),):
-            raise NotAProgramError(f"{name!r} is returned with rows that are not one for each node")
+            raise NotAProgramError(f"{name!r} is not returned with one row per node")
         if any(isinstance(part, str) for axis in tensor.axes[1:] if axis is not COLUMNS for part in axis):
             raise NotAProgramError(f"{name!r} is returned with an axis of nodes or messages")
         if tensor.columns_at not in (None, tensor.dim - 1):
             tensor = self.algebra.as_numbers(tensor)
         kind = self.recording.kinds[name].dtype
         if kind.is_floating_point and kind != self.dtype:
-            raise NotAProgramError(f"{name!r} is returned as {kind}; the fields are {self.dtype}")
+            raise NotAProgramError(f"{name!r} is returned as {kind}, but the fields are {self.dtype}")
         widths = list(tensor.widths or (1,))
         repeats = tensor.entries.size // len(widths)
         return segments_of(widths * repeats, list(tensor.entries.flat))

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
 
 INSTEAD = (
-    "torch's operations compute instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this "
-    "message"
+    "torch's operations run instead, which takes two to three times as long; DGLTREE_KERNELS=off silences this message"
 )
 
 
@@ -415,5 +414,5 @@ def mode_now() -> str:
 
 def _checked(mode: str) -> str:
     if mode not in MODES:
-        raise ValueError(f"kernels are {', '.join(MODES)}; {mode!r} is none of them (see DGLTREE_KERNELS)")
+        raise ValueError(f"kernels is {mode!r}; it must be one of {', '.join(MODES)} (see DGLTREE_KERNELS)")
     return mode

@@ -226,4 +226,4 @@ def is_compiled(function: Any, arguments: Arguments, compile_it: bool) -> bool:
 @cache
 def _say() -> None:
     """Once a process: it may take longer than a first epoch."""
-    LOG.info("compiling kernels for this machine, which takes up to a minute and is done once")
+    LOG.info("compiling kernels for this machine once, which takes up to a minute")

@@ -127,7 +127,7 @@ class Algebra:
         """Ask nothing any more, because the process cannot start here."""
         self.stop()
         self._is_missing = True
-        warnings.warn(f"SymPy cannot be run here: {reason}; answers that need it are missing", stacklevel=2)
+        warnings.warn(f"SymPy cannot run here: {reason}; solutions that need SymPy are missing", stacklevel=2)
 
 
 def _read_lines(process: "subprocess.Popen[str]", lines: "SimpleQueue[str]") -> None:

@@ -113,19 +113,19 @@ def check_assumptions(assumed: Sequence[Assumption], names: Collection[str]) -> 
     for one in assumed:
         for name in (one.name, *variables(*(end for end in (one.low, one.high) if end is not None))):
             if name not in names and letter_key(name) not in spelled:
-                raise Refusal(f"{one.text} is assumed, but there is no {name} in the equation")
+                raise Refusal(f"{one.text} is assumed, but the equation does not contain {name}")
     found = tuple(one if one.name in names else one._replace(name=spelled[letter_key(one.name)]) for one in assumed)
     spans = spans_of(found)
     try:
         in_order(spans)
     except KeyError as error:
-        raise Refusal(f"what is assumed of {error.args[0]} depends on itself; write its ends as numbers") from None
+        raise Refusal(f"the assumption about {error.args[0]} depends on itself; write the ends as numbers") from None
     for name, span in spans.items():
         if is_empty(span):
             texts = [one.text for one in found if one.name == name]
             if len(texts) == 1:
-                raise Refusal(f"{texts[0]}: no number is so; the smaller end comes first")
-            raise Refusal(f"{' and '.join(texts)} contradict each other: no number is so")
+                raise Refusal(f"{texts[0]}: no number satisfies this; write the smaller end first")
+            raise Refusal(f"{' and '.join(texts)} contradict each other: no number satisfies both")
     return found
 
 
@@ -148,7 +148,7 @@ def _narrower(a: Tree | None, a_in: bool, b: Tree | None, b_in: bool, way: int) 
         return b, b_in
     first, second = end_number(a), end_number(b)
     if first is None or second is None:
-        raise Refusal(f"{write_infix(a if first is None else b)} is no real number")
+        raise Refusal(f"{write_infix(a if first is None else b)} is not a real number")
     larger = exceeds(first, second, False)
     if larger is None or (not exceeds(second, first, False) and not larger):
         return a, a_in and b_in
@@ -310,5 +310,5 @@ def as_assumed(found: Completion, assumed: Sequence[Assumption]) -> Completion:
     if found.unknown is None or not assumed:
         return found
     kept = tuple(filler for filler in found.fillers if excludes(assumed, found.unknown, filler.trees[0]) is None)
-    lost = "no solution is as assumed" if found.fillers and not kept else ""
+    lost = "no solution satisfies the assumptions" if found.fillers and not kept else ""
     return replace(found, fillers=kept, reason=found.reason or lost)

@@ -80,7 +80,7 @@ class Completer:
         invert: bool = True,
     ) -> None:
         if budget < 100:
-            raise Refusal(f"the budget is {budget}; a search needs at least 100 values")
+            raise Refusal(f"the budget is {budget}; it must be at least 100 values")
         if seconds is not None and not seconds > 0:
             raise Refusal(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert
@@ -262,12 +262,12 @@ def _check(equation: Equation, blanks: Sequence[str]) -> None:
     there = {leaf for _, leaves in looked for leaf in leaves}
     if not there:
         raise Refusal(
-            f"the equation has no blank; write _ where something is missing, or {_asked(equation)} to solve it"
+            f"the equation has no blank; write _ for a missing part, or {_asked(equation)} to solve the equation"
         )
     if there != {blank(name) for name in blanks}:
         raise Refusal(f"the equation's blanks are not {', '.join(blanks)}")
     if len(there) > MOST_BLANKS:
-        raise Refusal(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
+        raise Refusal(f"the equation has {len(there)} blanks; a search fills at most {MOST_BLANKS}")
     if max(deep for deep, _ in looked) > MAX_DEPTH:
         raise Refusal(f"the equation is nested more than {MAX_DEPTH} deep")
 

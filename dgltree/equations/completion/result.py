@@ -117,7 +117,8 @@ class Completion:
         found += self.extraneous
         if self.left_out:
             found.append(
-                f"{self.left_out} more are farther from 0; --top {len(self.fillers) + self.left_out} shows them"
+                f"{self.left_out} more solutions are farther from 0; --top {len(self.fillers) + self.left_out} shows "
+                "all"
             )
         if self.found and self.more:
             found.append("there may be more solutions")
@@ -161,7 +162,7 @@ class Completion:
 
     def _effort(self) -> str:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
-        clock = "; stopped by the time limit, so there may be better ones" if self.stopped else ""
+        clock = "; stopped by the time limit, so there may be better expressions" if self.stopped else ""
         return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
 
 

@@ -74,9 +74,9 @@ def verify(equation: str | Equation, names: Collection[str] = (), assume: Collec
     """
     asked = read_typed(equation, names).equation if isinstance(equation, str) else equation
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):
-        raise Refusal("the equation has a blank: complete it, or fill it in")
+        raise Refusal("the equation has a blank: complete the equation, or fill in the blank")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
-        raise Refusal("infinity (oo) is not a number; an equation is verified for numbers")
+        raise Refusal("infinity (oo) is not a number; write an equation of numbers")
     judge = Judge()
     if assume:
         assumed = check_assumptions(read_assumptions(assume), variables(*asked))

@@ -37,7 +37,7 @@ def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
         counts[id(node)] = own + sum([counts[id(child)] for child in node.children])
     found = [counts[id(side)] for side in equation]
     if sum(found) != 1:
-        raise Refusal(f"the equation has {sum(found) or 'no'} blanks; it needs exactly one, written _")
+        raise Refusal(f"the equation has {sum(found) or 'no'} blanks; write exactly one blank _")
     side = found.index(1)
     steps, node = [], equation[side]
     while node.children:

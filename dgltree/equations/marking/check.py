@@ -80,7 +80,7 @@ def check(
     if seconds is None:
         return Checker(equation, form, names, rounded, mixed, units, significant, decimal, assume).check(answer)
     if not isinstance(equation, str) or not isinstance(answer, str):
-        raise Refusal("a time limit is only for texts; trees are marked without one")
+        raise Refusal("a time limit is only for strings; trees are marked without a limit")
     settings = {"form": form, "names": tuple(names), "rounded": rounded, "mixed": mixed, "units": units}
     settings |= {"significant": significant, "decimal": decimal, "assume": tuple(assume)}
     found = mark_within(MarkingTask(equation, answer, tuple(settings.items())), seconds)

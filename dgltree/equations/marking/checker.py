@@ -122,7 +122,7 @@ class Checker:
         else:
             self.asked = question(equation)
         if not self.asked.blanks:
-            raise Refusal("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
+            raise Refusal("the equation has no blank; write _ in the place of the answer, or x^2 = 16, x = _")
         self.form = form or (self.asked.form if self.asked.form in FORMS else None)
         self._names = variables(*self.asked.equation)
         self._rules = self._rules._replace(lists=self.asked.unknown is not None)
@@ -189,7 +189,7 @@ class Checker:
         """``2; -2`` of two lines. Raises ``ValueError`` for several in one blank: ``2`` and ``-2`` are no 2 - 2."""
         lines = [undressed(line) for line in undressed(answer).splitlines() if line.strip()]
         if len(lines) > 1 and self.asked.unknown is None and len(self.asked.blanks) == 1:
-            raise Refusal(f"the answer has {len(lines)} lines, and the equation has one blank; write one of them")
+            raise Refusal(f"the answer has {len(lines)} lines, but the equation has one blank; write a single line")
         return "; ".join(lines)
 
     def _finish(self, found: Checked) -> Checked:
@@ -211,7 +211,7 @@ class Checker:
             if intervals is not None:
                 if self._key.solutions is None:
                     raise Refusal(
-                        f"'{answer.strip()}' names an interval; write {self.asked.unknown} by the other letters"
+                        f"'{answer.strip()}' names an interval; express {self.asked.unknown} by the other letters"
                     )
                 about = [one for one in self._assumed if one.name == self.asked.unknown]
                 return mark_intervals(intervals, answer.strip(), self._key.solutions, about)
@@ -247,7 +247,7 @@ class Checker:
             texts = _split(_ANY_SEPARATOR, text)
         if len(texts) != blanks:
             expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
-            raise Refusal(f"the equation has {blanks} blank{'s' * (blanks != 1)}, the answer {expressions}")
+            raise Refusal(f"the equation has {blanks} blank{'s' * (blanks != 1)}, but the answer has {expressions}")
         return self._fillers.mark(texts, plain)
 
     def _listed(self, texts: list[str], plain: PlainText) -> Checked:
@@ -262,7 +262,9 @@ class Checker:
                 counters = [name for name in variables(given) if name in COUNTERS and name not in letters]
                 if len(counters) > 1:
                     named = " and ".join(counters)
-                    raise Refusal(f"'{text.strip()}' has {named} for whole numbers; write one letter for them")
+                    raise Refusal(
+                        f"'{text.strip()}' uses {named} for whole numbers; write a single letter for whole numbers"
+                    )
                 general += [(write_infix(given), name) for name in counters]
                 found.append(GivenSolution(self._fillers.mark([text], plain), text))
                 continue
@@ -431,7 +433,7 @@ def rounding_of(rounded: bool | int, significant: int | None) -> Rounding | None
     """
     if significant is not None:
         if rounded is not False:
-            raise Refusal("rounded and significant exclude each other; give one of them")
+            raise Refusal("rounded and significant exclude each other; give only one of the two")
         if not 1 <= significant <= MAX_DIGITS:
             raise Refusal(f"significant is {significant}; expected a number of digits from 1 to {MAX_DIGITS}")
         return Rounding(digits=significant)
@@ -493,9 +495,9 @@ class FillerChecker:
         read = [self.read(text, plain.bases) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if any(node.function == BLANK.function for filler in fillers for node in filler.distinct()):
-            raise Refusal("the answer has a blank in it; fill it in")
+            raise Refusal("the answer contains a blank; fill in the blank")
         if self.asked.unknown in variables(*fillers):
-            raise Refusal(f"the answer has {self.asked.unknown} in it, which is the unknown")
+            raise Refusal(f"the answer contains {self.asked.unknown}, which is the unknown")
         self._check_names(fillers, plain)
         verdict, right = self._verdict(fillers)
         understood = self.between.join(map(write_infix, fillers))
@@ -599,9 +601,9 @@ class FillerChecker:
         names = (*self.names, *UNITS, *plain.bases)
         strange = [name for name in variables(*fillers) if name not in names]
         if strange and self.units:
-            raise Refusal(f"the answer has {strange[0]} in it, which is neither a unit nor a variable here")
+            raise Refusal(f"the answer contains {strange[0]}, which is neither a unit nor a variable here")
         if strange and not self.names:
-            raise Refusal(f"the answer has {strange[0]} in it, which is not a variable here; write a number alone")
+            raise Refusal(f"the answer contains {strange[0]}, which is not a variable here; write only a number")
         for name in strange:
             letter = name.rstrip("0123456789")
             if letter != name and letter in self.names:
@@ -698,7 +700,9 @@ def _wrong_somewhere(text: str, verdict: Verdict, key: AnswerKey) -> Checked:
 
 def _of_the_unknown(text: str, key: AnswerKey, judge: Judge) -> Verdict:
     if key.asked.unknown is None:
-        raise Refusal(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
+        raise Refusal(
+            f"'{text}' answers an equation with an unknown, as in x^2 = 16, x = _, but this equation has a blank"
+        )
     return judge.verdict(key.whole)
 
 

@@ -82,10 +82,10 @@ def _interval(said: str, text: str, unknown: str) -> RealInterval:
         raise Refusal(f"'{text}' cannot be read; write {unknown} >= 0, 1 <= {unknown} < 2 or [1, 2)") from None
     for one in assumed:
         if letter_key(one.name) != letter_key(unknown) or one.whole:
-            raise Refusal(f"'{text}' does not say between which numbers {unknown} is; write {unknown} >= 0 or [1, 2)")
+            raise Refusal(f"'{text}' does not give the limits of {unknown}; write {unknown} >= 0 or [1, 2)")
         for end in (one.low, one.high):
             if end is not None and variables(end):
-                raise Refusal(f"'{text}' has {variables(end)[0]} in it; the ends of an interval are numbers")
+                raise Refusal(f"'{text}' contains {variables(end)[0]}; the ends of an interval must be numbers")
     return _numbers(check_assumptions([one._replace(name=unknown) for one in assumed], [unknown]))
 
 
@@ -101,7 +101,7 @@ def _points(text: str, unknown: str) -> list[RealInterval]:
     for one in listings(bare(text, unknown, ()), unknown)[-1]:
         tree = read_typed_expression(one)
         if variables(tree):
-            raise Refusal(f"'{text}' has {variables(tree)[0]} in it; write numbers next to intervals")
+            raise Refusal(f"'{text}' contains {variables(tree)[0]}; write only numbers next to intervals")
         points.append(RealInterval(_real(tree), _real(tree), True, True))
     return points
 
@@ -113,7 +113,7 @@ def _real(tree: Tree | None) -> Number | None:
     with ctx.workprec(BITS):
         number = end_number(tree)
     if number is None or (isinstance(number, acb) and not number.imag.contains(0)):
-        raise Refusal("an end of an interval is no real number")
+        raise Refusal("an end of an interval is not a real number")
     return number if isinstance(number, fmpq) else number.real
 
 

@@ -169,7 +169,7 @@ def check_sentences(table: Mapping[str, Any]) -> dict[str, str]:
         if code not in SENTENCES:
             raise Refusal(f"there is no sentence {code!r} ({nearest(code, SENTENCES)})")
         if not isinstance(template, str):
-            raise Refusal(f"the sentence {code!r} is {template!r:.60}; it must be a text")
+            raise Refusal(f"the sentence {code!r} is {template!r:.60}; it must be a string")
         for name in _FIELD.findall(template):
             if name not in _VALUES:
                 raise Refusal(

@@ -107,7 +107,7 @@ def split_set(text: str, unknown: str, names: Collection[str]) -> str:
     text = _GLUED_COUNTER.sub(lambda glued: glued[0] if glued[1] in names else f"{glued[1]}*{glued[2]}", text)
     counter = _COUNTER.search(text)
     if counter and counter[1] in (unknown, *names):
-        raise Refusal(f"{counter[1]} is a letter of the question; write another one for whole numbers, as in 2*n*pi")
+        raise Refusal(f"{counter[1]} is a letter of the question; write another letter for whole numbers, as in 2*n*pi")
     if counter:
         text = text[: counter.start()] + text[counter.end() :]
     found = _SET.match(text)

@@ -193,5 +193,5 @@ def _registry() -> Any:
     try:
         import pint
     except ImportError:
-        raise Refusal("units are read by pint, which is not installed; it comes with the extra units") from None
+        raise Refusal("pint, which reads units, is not installed; install dgltree with the extra units") from None
     return pint.UnitRegistry(non_int_type=Fraction)

@@ -108,5 +108,7 @@ def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
     if node.function == "Symbol" and node.token in points.values:
         return points.values[node.token]
     if node.function in NUMBERS and math.isinf(number_of(node)):
-        raise Refusal(f"the number {one_line(node.token or '', 40)} is too large; a search takes up to 308 digits")
+        raise Refusal(
+            f"the number {one_line(node.token or '', 40)} is too large; a search takes numbers of up to 308 digits"
+        )
     return points.constant(finite(node))

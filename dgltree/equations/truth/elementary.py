@@ -40,7 +40,7 @@ def finite(leaf: Tree) -> float:
     """The number that a leaf is. Raises ``ValueError`` for what is none, or not finite."""
     number = number_of(leaf)
     if not math.isfinite(number):
-        raise Refusal(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
+        raise Refusal(f"the leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
     return number
 
 

@@ -89,7 +89,7 @@ def _solve(text: str, names: Collection[str]) -> Question:
     unknowns = list(dict.fromkeys(leaves))
     if len(unknowns) != 1:
         there = f"its variables are {', '.join(unknowns)}" if unknowns else "it has no variables"
-        raise Refusal(f"for which variable should the equation be solved? {there}; write solve EQUATION for x")
+        raise Refusal(f"name the variable to solve for: {there}; write solve EQUATION for x")
     return _solved(text, Tree("Symbol", token=unknowns[0]), names)
 
 

@@ -50,7 +50,11 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     found, runs = _tokens(text, (), names)
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
-        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not supported")
+        raise error_at(
+            text,
+            signs[1].start,
+            "found a second '='; write one equation left = right, because a system is not supported",
+        )
     sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
     if not signs:
         value = f"; for the value of an expression, write {one_line(text.strip(), 40)} = _" if text.strip() else ""
@@ -91,7 +95,7 @@ def read_noted_expression(
     found, runs = _tokens(text, known, names)
     for token in found:
         if token.kind == "=":
-            raise error_at(text, token.start, "unexpected '='; an expression has none")
+            raise error_at(text, token.start, "unexpected '='; write an expression without '='")
     builder = _WrittenBuilder if as_written else _TypedBuilder
     factors = standing(found).union(known, runs.before_brackets, *runs.split.values())
     tree = _build_tree(text, levels(text, found, factors), "expression", builder)

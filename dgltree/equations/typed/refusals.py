@@ -179,7 +179,9 @@ class Refusals:
 
     def blanks(self, last: Item) -> ValueError:
         """Refuse two blanks with nothing between them."""
-        return error_at(self.text, last.start, "two blanks side by side; write _*_ for a product, or _ for one blank")
+        return error_at(
+            self.text, last.start, "two blanks side by side; write _*_ for a product, or _ for a single blank"
+        )
 
     def argument(self, head: Head, start: int, stop: int, operator: str, more: int, end: int) -> ValueError:
         """Refuse a function's argument without brackets, from ``start`` to ``stop``, and what may be part of it."""
@@ -244,4 +246,4 @@ class Refusals:
                 return self._either(start, stop, point, left[0] + right[0])
             shown = self.text[start:stop]
             return error_at(self.text, start, f"'{shown}' can mean {point} or two numbers; write {point}")
-        return error_at(self.text, place, "unexpected ','; only the arguments of a function have one between them")
+        return error_at(self.text, place, "unexpected ','; write a comma only between the arguments of a function")

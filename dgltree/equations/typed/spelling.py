@@ -133,7 +133,7 @@ REASONS = {
     "′": "is not read; a derivative is not part of an equation here",
     "’": "is not read; a derivative is not part of an equation here",
     "\\prime": "is not read; a derivative is not part of an equation here",
-    "\\\\": "begins another line; one equation at a time",
+    "\\\\": "begins another line; write one equation at a time",
     **dict.fromkeys(
         [
             f"\\{name}"

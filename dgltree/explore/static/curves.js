@@ -18,7 +18,7 @@ function drawn({ variable, x, left, right, apart }, text, width, read) {
   const low = Math.max(-most, d3.min(all) ?? -1), high = Math.min(most, d3.max(all) ?? 1), room = Math.max(0.1 * (high - low), 0.25);
   const across = d3.scaleLinear(d3.extent(x), [LEFT, width - 12]), up = d3.scaleLinear([low - room, high + room], [HEIGHT - BOTTOM, TOP]);
   const svg = d3.create("svg").attr("class", "curve sides").attr("viewBox", `0 0 ${width} ${HEIGHT}`).attr("width", width).attr("height", HEIGHT).attr("role", "img")
-    .attr("aria-label", `Both sides of ${text} by ${variable}; ${apart.length ? `they differ on ${apart.map(([a, b]) => `${x[a]} to ${x[b]}`).join(", ")}` : "they agree at every point drawn"}`);
+    .attr("aria-label", `Both sides of ${text} by ${variable}; ${apart.length ? `the sides differ on ${apart.map(([a, b]) => `${x[a]} to ${x[b]}`).join(", ")}` : "the sides agree at every point drawn"}`);
   const clip = `clip-${Math.random().toString(36).slice(2)}`;
   svg.append("clipPath").attr("id", clip).append("rect").attr("x", LEFT).attr("y", TOP).attr("width", width - LEFT - 12).attr("height", HEIGHT - BOTTOM - TOP);
   const half = (across(x[1]) - across(x[0])) / 2;
@@ -49,6 +49,6 @@ export function sides(found, text) {
   return h("section", { class: "card plot", "aria-label": "Both sides as curves" },
     h("div", { class: "heading" }, h("h3", {}, "Both sides as curves"), saveSvg("sides", () => host.firstChild)),
     h("p", { class: "quiet" }, h("span", { class: "key left" }, "left side"), " ", h("span", { class: "key right" }, "right side, dashed"), apart.length
-      ? [" ", h("span", { class: "key apart-key" }, "orange: they differ, or only one is real")] : `. They agree at every point drawn, from ${value(x[0])} to ${value(x[x.length - 1])}.`),
+      ? [" ", h("span", { class: "key apart-key" }, "orange: the sides differ, or only one side is real")] : `. The sides agree at every point drawn, from ${value(x[0])} to ${value(x[x.length - 1])}.`),
     host, read);
 }

@@ -19,7 +19,7 @@ function paint(groups, effects, classes) {
 
 function scale(effects, classes) {
   const largest = d3.max(effects, Math.abs) ?? 0, [low, high] = [effectText(-largest, classes), effectText(largest, classes)];
-  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${low}, purple, to ${high}, blue` }, low, h("span", { class: "ramp effects" }), high);
+  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colors from ${low}, purple, to ${high}, blue` }, low, h("span", { class: "ramp effects" }), high);
 }
 
 /* Colours the picture, and fills the place with what the colours mean and the subtrees that decide. */

@@ -31,7 +31,7 @@ function placed({ nodes, trees }, width) {
 export function forest(found, { row, stepOf, ramp, twin, width, touched }) {
   const { places, links, ...size } = placed(found, Math.max(width - 60, 240));
   const svg = d3.create("svg").attr("class", "tree graph").attr("role", "img")
-    .attr("aria-label", `${found.trees.length} trees as one graph of ${places.length} nodes, each in the colour of its step`)
+    .attr("aria-label", `${found.trees.length} trees as one graph of ${places.length} nodes, each in the color of its step`)
     .attr("viewBox", `-6 ${-HEIGHT / 2 - 6} ${size.width + 12} ${size.height + 12}`);
   const paths = svg.append("g").selectAll("path").data(links).join("path").attr("class", "link").attr("d", (l) => {
     const a = places[l.from], b = places[l.to], middle = (a.y + b.y) / 2;

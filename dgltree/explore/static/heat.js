@@ -35,7 +35,7 @@ export function heat(rows, { title, told }) {
   return svg.node();
 }
 
-const scale = () => h("div", { class: "scale quiet", role: "img", "aria-label": "Colours from −1, purple, through 0 to 1, blue; larger numbers have the colour of 1" },
+const scale = () => h("div", { class: "scale quiet", role: "img", "aria-label": "Colors from −1, purple, through 0 to 1, blue; larger numbers have the color of 1" },
   "−1", h("span", { class: "ramp" }), "+1 and beyond");
 
 // What a node computed: a strip for each part, states first.

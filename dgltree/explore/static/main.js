@@ -59,6 +59,6 @@ ask("models").then((models) => {
   window.addEventListener("hashchange", () => show(models));
   return show(models);
 }).catch((error) => {
-  fill(document.getElementById("main"), h("p", { class: "wrong" }, `The page could not begin: ${error.message}`));
+  fill(document.getElementById("main"), h("p", { class: "wrong" }, `The page could not start: ${error.message}`));
   console.error(error);
 });

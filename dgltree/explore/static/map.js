@@ -47,5 +47,5 @@ export function legend(classes, order) {
 export function valueLegend(labels) {
   const [low, high] = valueScale(labels.map(Number)).domain();
   const said = (v) => Number(v.toPrecision(3)).toString().replace("-", "−");
-  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colours from ${said(low)}, blue, to ${said(high)}, yellow` }, `true value ${said(low)}`, h("span", { class: "ramp values" }), said(high));
+  return h("div", { class: "scale quiet", role: "img", "aria-label": `Colors from ${said(low)}, blue, to ${said(high)}, yellow` }, `true value ${said(low)}`, h("span", { class: "ramp values" }), said(high));
 }

@@ -109,7 +109,7 @@ class Average:
                 raise ValueError("the contents do not match their hash: the file was changed or damaged")
             found = loads(content[DIGEST:], trusted=TRUSTED)
             if found["classes"] != list(objective.classes) or not 0 <= found["weight"] <= 1:
-                raise ValueError("its classes are not those of the network next to it")
+                raise ValueError("its classes differ from the classes of the network")
             scale = LabelScale.from_json(found["scale"])
             parts = {name: found[name] for name in PARTS}
             if isinstance(parts["estimator"], dict):
@@ -162,18 +162,18 @@ def check(baseline: Baseline) -> None:
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
     sorted_ = all((each[1:] > each[:-1]).all() for each in (codes, features))
     if codes.dtype != np.uint64 or features.dtype != np.int64 or estimator.n_features_in_ != width or not sorted_:
-        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {width}")
+        raise ValueError(f"the model has {estimator.n_features_in_} columns, but codes for {width} columns")
     if (features < 0).any():
-        raise ValueError("a column next to the trees that does not exist")
+        raise ValueError("one of its columns next to the trees does not exist")
     for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
             nodes, own = tree.nodes, np.arange(len(tree.nodes))
             inner = nodes["is_leaf"] == 0
             below = np.stack([nodes["left"], nodes["right"]])[:, inner]
             if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends
-                raise ValueError("boosted trees with a child that does not exist")
+                raise ValueError("its boosted trees refer to a child that does not exist")
             if (nodes["feature_idx"][inner] >= width).any() or nodes["is_categorical"].any():
-                raise ValueError("boosted trees with a column that does not exist")
+                raise ValueError("its boosted trees refer to a column that does not exist")
     found = baseline.of(csr_matrix((1, width)))
     if (
         found.shape != ((1, classes) if classes else (1,))
@@ -181,7 +181,8 @@ def check(baseline: Baseline) -> None:
         or not baseline.temperature > 0
     ):
         raise ValueError(
-            f"a model that gives {found.shape[1:]} numbers of a tree, not all finite, for {classes} classes"
+            f"the model returns numbers of shape {found.shape[1:]} per tree, or numbers that are not finite, for "
+            f"{classes} classes"
         )
     if baseline.linear and not np.isfinite(getattr(estimator, "coef_", np.nan)).all():
         raise ValueError("some of its numbers are not finite")

@@ -228,7 +228,7 @@ class Columns:
         Raises ``ValueError`` for data without the columns next to the trees.
         """
         if len(self.features) and data.feature_rows is None:
-            raise ValueError("the baseline reads columns next to the trees, which these trees lack")
+            raise ValueError("the baseline reads columns next to the trees, but these trees have no columns")
         example, codes, amounts = occurrences(data, self.places)
         place = np.searchsorted(self.codes, codes)
         place[place == len(self.codes)] = 0

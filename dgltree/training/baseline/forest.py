@@ -46,7 +46,7 @@ def check_places(columns: int, root: np.ndarray, feature: np.ndarray, left: np.n
         ("a column", feature, 0, columns),
     ):
         if (array < low).any() or (array >= high).any():
-            raise ValueError(f"trees with {name} that is not there")
+            raise ValueError(f"its trees refer to {name} that does not exist")
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,17 @@ class Forest:
     def __post_init__(self) -> None:
         nodes = (self.feature, self.threshold, self.left, self.right, self.leaf)
         if not all(isinstance(array, np.ndarray) for array in (*nodes, self.root, self.value, self.classes_)):
-            raise ValueError("a forest whose parts are not arrays")
+            raise ValueError("the parts of the forest must be arrays")
         shapes = {array.shape for array in nodes} == {(len(self.left),)} and self.root.ndim == 1
         width = max(1, len(self.classes_))
         whole = all(array.dtype.kind == "i" for array in (self.root, self.left, self.right, self.feature, self.leaf))
         if not (shapes and whole and self.value.shape[1:] == (width,) and len(self.root) and len(self.value)):
-            raise ValueError("a forest whose arrays do not fit each other")
+            raise ValueError("the shapes or types of the forest's arrays do not match")
         if self.classes_.dtype.kind != "i" or type(self.n_features_in_) is not int:
-            raise ValueError("a forest whose classes or columns are not whole numbers")
+            raise ValueError("the classes or the number of columns of the forest are not whole numbers")
         check_places(self.n_features_in_, self.root, self.feature, self.left, self.right)
         if (self.leaf < 0).any() or (self.leaf >= len(self.value)).any():
-            raise ValueError("trees with an answer that is not there")
+            raise ValueError("its trees refer to a prediction that does not exist")
         if not (np.isfinite(self.value).all() and np.isfinite(self.threshold).all()):
             raise ValueError("some of its numbers are not finite")
 

@@ -73,7 +73,7 @@ class Classes(Objective):
         there = classes_of(train, nodes)
         if len(there) < 2 and classes is None:
             which = f"nodes of the {len(train)} training examples" if nodes else f"{len(train)} training examples"
-            raise ValueError(f"all {which} have the label {there[0]!r:.60}; at least two classes are needed")
+            raise ValueError(f"all {which} have the label {there[0]!r:.60}; give at least two classes")
         names = there if classes is None else list(classes)
         if strange := {label for label in train.labels if label is not None} - {*names}:
             raise ValueError(f"the label {min(strange)!r:.60} is not one of the classes {', '.join(names)}")
@@ -190,7 +190,7 @@ class Classes(Objective):
         """The same with what :meth:`counts_to_json` gives. Raises ``ValueError`` for anything else."""
         largest, balanced = (data.get(key) for key in ("class", "balanced")) if isinstance(data, dict) else (None, None)
         if largest not in self.classes or not isinstance(balanced, bool):
-            raise ValueError("not a class of the model, and whether a class is rare")
+            raise ValueError("expected a class of the model, and whether a class is rare")
         return Classes(self.classes, self.weights, self.threshold, self.classes.index(largest), balanced)
 
     def counts_to_json(self) -> dict[str, Any] | None:

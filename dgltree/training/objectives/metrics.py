@@ -132,7 +132,10 @@ class Evaluation:
         wrong = self.confusion.clone().fill_diagonal_(0)
         kinds = int((wrong > 0).sum())
         most, places = wrong.flatten().sort(descending=True, stable=True)
-        head = f"the {min(MISTAKES, kinds)} most frequent of {kinds} kinds of mistakes: label, prediction, examples\n"
+        head = (
+            f"the {min(MISTAKES, kinds)} most frequent of {kinds} different mistakes: label, prediction, number of "
+            "examples\n"
+        )
         rows = [head]
         for count, place in zip(most[: min(MISTAKES, kinds)].tolist(), places.tolist(), strict=False):
             label, predicted = divmod(place, len(self.names))

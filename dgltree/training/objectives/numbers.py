@@ -44,15 +44,16 @@ class Numbers(Objective):
         cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
     ) -> "Numbers":
         if classes is not None:
-            raise ValueError("classes are names of labels; the labels are numbers")
+            raise ValueError("classes are names of labels, but the labels are numbers")
         if class_weights:
-            raise ValueError("class_weights are for classes; the labels are numbers")
+            raise ValueError("class_weights are for classes, but the labels are numbers")
         if nodes:
-            raise ValueError("nodes learns classes; the labels are numbers")
+            raise ValueError("nodes learns classes, but the labels are numbers")
         labels = label_numbers(train.labels, None)
         if len(labels) > 1 and bool((labels == labels[0]).all()):
             raise ValueError(
-                f"all {len(labels)} training examples have the number {float(labels[0]):g}; there is nothing to learn"
+                f"all {len(labels)} training examples have the number {float(labels[0]):g} as their label; there is "
+                "nothing to learn"
             )
         return cls().on("none", labels)
 

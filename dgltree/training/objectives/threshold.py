@@ -33,7 +33,7 @@ class ThresholdRule:
         """The number of its class. Raises ``ValueError`` for one that is not there."""
         if self.name not in classes:
             known = ", ".join(classes[:MAX_NAMED_CLASSES])
-            raise ValueError(f"threshold is of {self.name!r:.60}, which is not one of the classes, such as {known}")
+            raise ValueError(f"threshold names {self.name!r:.60}; it must name a class, such as {known}")
         return classes.index(self.name)
 
     def chosen(self, answers: Tensor, targets: Tensor, classes: tuple[str, ...]) -> "Threshold | None":
@@ -92,5 +92,5 @@ class Threshold:
             or not isinstance(number, int | float)
             or not 0 <= number <= 1
         ):
-            raise ValueError("not a class of the model and a probability")
+            raise ValueError("a threshold must be a class of the model and a probability")
         return cls(classes.index(name), float(number))

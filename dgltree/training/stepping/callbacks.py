@@ -44,7 +44,7 @@ class WholeCheckpoints(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: _PATH, storage_options: Any = None) -> None:
         """Write ``checkpoint``, or raise ``OSError`` and leave what is at ``path`` as it was."""
         if storage_options is not None:
-            raise TypeError(f"a checkpoint in a local folder takes no storage_options, but got {storage_options!r}")
+            raise TypeError(f"a checkpoint in a local folder takes no storage_options, but found {storage_options!r}")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         serialized = io.BytesIO()  # torch's own writing to a file reports a full disk as an internal error
         torch.save(checkpoint, serialized)

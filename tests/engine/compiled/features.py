@@ -283,13 +283,13 @@ FEATURES = {
     "a loop over messages": Feature(
         copy, each(lambda mail, nodes: sum(torch.sigmoid(mail[:, k]) for k in range(mail.shape[1]))), kind="both"
     ),
-    "a value decides": Feature(copy, chosen_by_a_value, kind="the field 'token' decides what is computed"),
+    "a value decides": Feature(copy, chosen_by_a_value, kind="the functions branch on the field 'token'"),
     "rows of a mask": Feature(copy, rows_of_a_mask, kind="advanced indexing"),
-    "a sorted mailbox": Feature(copy, each(sorted_mailbox), kind="sort looks across numbers"),
+    "a sorted mailbox": Feature(copy, each(sorted_mailbox), kind="sort compares or accumulates"),
     "a sequence of messages": Feature(
         copy,
         lambda nodes: {"h": NET.sequence(nodes.mailbox["m"])[1][0][0]},
-        kind="changes what is there after the call",
+        kind="changes a tensor that outlives the call:",
     ),
 }
 

@@ -103,15 +103,18 @@ def test_a_node_of_many_messages_is_not_computed_one_by_one() -> None:
     ("reduce", "why"),
     [
         (lambda nodes: {"h": nodes.mailbox["m"].flatten(1)}, "'h' is Kind(shape=(16,)"),
-        (lambda nodes: {f"h{nodes.mailbox['m'].shape[1]}": nodes.data["x"]}, "returns other fields for 2 messages"),
+        (
+            lambda nodes: {f"h{nodes.mailbox['m'].shape[1]}": nodes.data["x"]},
+            "reduce_func returns different fields for 2 messages",
+        ),
         (lambda nodes: {"h": nodes.mailbox["m"].sum(1).float()}, "'h' is Kind(shape=(8,), dtype=torch.float32)"),
         (lambda nodes: {"new": nodes.mailbox["m"].sum(1).float()}, "numbers are torch.float32"),
         (lambda nodes: {"h": nodes.mailbox["m"].sum(1)[:, : nodes.mailbox["m"].shape[1]]}, "'h' is Kind(shape=(1,)"),
         (lambda nodes: None, "reduce_func returned NoneType"),
         (lambda nodes: {"h": nodes.mailbox["m"]}, "'h' is Kind(shape=(1, 8)"),
-        (lambda nodes: {"h": nodes.mailbox["m"].sum((0, 1))}, "not a tensor of as many rows"),
+        (lambda nodes: {"h": nodes.mailbox["m"].sum((0, 1))}, "which is not a tensor with one row per node or edge"),
         (lambda nodes: {"h": nodes.data["missing"]}, "there is no field 'missing'"),
-        (lambda nodes: {"h": nodes.nodes().float()}, "the numbers of nodes are asked for"),
+        (lambda nodes: {"h": nodes.nodes().float()}, "the functions read node numbers:"),
         (lambda nodes: {"h": torch.rand_like(nodes.data["h"])}, "random numbers of rand_like"),
         (lambda nodes: {"h": nodes.data["x"][torch.arange(len(nodes))]}, "advanced indexing"),
         (lambda nodes: {"h": nodes.mailbox["m"] @ nodes.mailbox["m"].transpose(1, 2) @ nodes.mailbox["m"]}, "h"),
@@ -123,7 +126,7 @@ def test_what_is_no_program_says_why(reduce: Any, why: str) -> None:
 
 def test_a_parameter_on_another_device_is_a_reason() -> None:
     layer = nn.Linear(H, H, device="meta")
-    assert "made-up nodes" in refusal(each(lambda mail, nodes: layer(mail.sum(1).float()).double()))
+    assert "random test nodes" in refusal(each(lambda mail, nodes: layer(mail.sum(1).float()).double()))
 
 
 def test_half_precision_is_refused() -> None:
@@ -143,7 +146,7 @@ def test_thousands_of_fields_are_refused_before_anything_is_run() -> None:
 def test_functions_are_recorded_without_a_trace_in_random_numbers_or_statistics() -> None:
     norm = nn.BatchNorm1d(H).double()
     before = norm.running_mean.clone(), torch.get_rng_state()
-    with pytest.raises(NotAProgramError, match="changes what is there after the call"):
+    with pytest.raises(NotAProgramError, match="changes a tensor that outlives the call:"):
         catalogue(each(lambda mail, nodes: norm(NET.dropout(mail.sum(1))))).program(2)
     assert torch.equal(norm.running_mean, before[0])
     assert torch.equal(torch.get_rng_state(), before[1])
@@ -167,7 +170,7 @@ def test_a_field_that_only_nodes_with_messages_write_may_not_change_what_they_co
         first = nodes.data["depth"] if "depth" in nodes.data else nodes.data["x"]
         return {"depth": nodes.mailbox["m"].sum(1) + first}
 
-    assert "whether there is a field 'depth'" in refusal(reduce)
+    assert "the functions compute something else if the field 'depth'" in refusal(reduce)
     assert catalogue(lambda nodes: {"depth": nodes.mailbox["m"].sum(1)}).program(2) is not None
 
 

@@ -37,7 +37,7 @@ from dgltree.engine.typed_linear import Linear
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
 if product_address(torch.float64) is None:
-    pytest.skip("the BLAS of this torch is not known", allow_module_level=True)
+    pytest.skip("the BLAS library of this torch is unknown", allow_module_level=True)
 
 TREES = [*(random_tree(5, 3, seed) for seed in range(4)), random_dag(12, 3, 4)]
 FACTOR = 1.0
@@ -451,7 +451,7 @@ class Deciding(TreeGRU):
 
 
 def test_a_cell_that_is_no_program_is_computed_by_torchs_operations() -> None:
-    for kind, why in ((Noisy, "random numbers"), (Deciding, "a value decides what is computed: .*changed|u.sum")):
+    for kind, why in ((Noisy, "random numbers"), (Deciding, "the functions branch on a value: .*changed|u.sum")):
         cell = made(kind)
         assert_same(cell, "on")
         with pytest.raises(NoKernelError, match=f"a {kind.__name__} is not compiled: {why}"):

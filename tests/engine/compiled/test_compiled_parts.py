@@ -20,7 +20,7 @@ from dgltree.engine.kernels.dispatch import NoKernelError, kernels
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
 if product_address(torch.float64) is None:
-    pytest.skip("the BLAS of this torch is not known", allow_module_level=True)
+    pytest.skip("the BLAS library of this torch is unknown", allow_module_level=True)
 
 COPIES = 9
 Edges = tuple[Tensor, Tensor]

@@ -67,7 +67,7 @@ def test_a_hundred_drawn_functions_are_the_same_as_programs() -> None:
 def test_fifty_drawn_functions_are_the_same_as_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
     if product_address(torch.float64) is None:
-        pytest.skip("the BLAS of this torch is not known")
+        pytest.skip("the BLAS library of this torch is unknown")
     monkeypatch.setenv("DGLTREE_CACHE", str(tmp_path))
     refused = check(range(2000, 2050), by_machine_code)
     assert refused.total() <= 15, refused

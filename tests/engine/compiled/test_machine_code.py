@@ -11,7 +11,7 @@ from dgltree.engine.kernels.blas import product_address
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
 if product_address(features.NET.matrix.dtype) is None:
-    pytest.skip("the BLAS of this torch is not known", allow_module_level=True)
+    pytest.skip("the BLAS library of this torch is unknown", allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

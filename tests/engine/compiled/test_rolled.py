@@ -21,7 +21,7 @@ from dgltree.engine.typed_linear import Linear
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
 if product_address(torch.float64) is None:
-    pytest.skip("the BLAS of this torch is not known", allow_module_level=True)
+    pytest.skip("the BLAS library of this torch is unknown", allow_module_level=True)
 
 ARITIES = [1, 2, 3, 4, 5, 7, 9]
 """One more than a cell may have programs."""

@@ -26,7 +26,7 @@ from dgltree.engine.kernels.dispatch import kernels
 
 pytest.importorskip("llvmlite", minversion="0.44", reason="llvmlite is not installed, or is too old")
 if product_address(torch.float64) is None:
-    pytest.skip("the BLAS of this torch is not known", allow_module_level=True)
+    pytest.skip("the BLAS library of this torch is unknown", allow_module_level=True)
 
 H = 6
 SOURCE, TARGET = torch.tensor([[0, 1, 1, 2, 4, 3, 4], [3, 3, 4, 4, 5, 6, 6]])
@@ -159,7 +159,9 @@ def test_a_number_that_changes_with_every_pass_is_no_reason_to_compile_each_time
         assert torch.allclose(states(model.reduce, "on"), expected, rtol=0, atol=1e-13)
     assert len(recordings) == known_functions.MOST_RECORDED
     model.factor = 3.0
-    assert "did something else in each of 16 passes" in str(why_not(graph(), send, model.reduce))
+    assert "the functions computed something different in each of 16 passes" in str(
+        why_not(graph(), send, model.reduce)
+    )
 
 
 def test_a_parameter_that_is_replaced_gets_the_gradient() -> None:
@@ -240,16 +242,16 @@ def without_gradients(nodes: Any) -> Fields:
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Fields], str]] = {
-    "sort": (lambda nodes: {"h": nodes.mailbox["m"].sort(1).values[:, 0]}, "sort looks across numbers"),
+    "sort": (lambda nodes: {"h": nodes.mailbox["m"].sort(1).values[:, 0]}, "sort compares or accumulates"),
     "a value": (
         lambda nodes: {"h": nodes.data["h"] * float(nodes.data["h"][0, 0])},
-        "a value decides what is computed",
+        "the functions branch on a value",
     ),
     "no_grad": (without_gradients, "gradients are switched on or off: use detach()"),
-    "data": (lambda nodes: {"h": nodes.mailbox["m"].sum(1).data}, "out of the graph by .data: use detach()"),
+    "data": (lambda nodes: {"h": nodes.mailbox["m"].sum(1).data}, "a tensor is detached by .data: use detach()"),
     "requires_grad": (
         lambda nodes: {"h": nodes.mailbox["m"].sum(1) if nodes.data["h"].requires_grad else nodes.data["h"]},
-        "requires_grad is asked for",
+        "the functions read requires_grad",
     ),
 }
 
@@ -269,7 +271,7 @@ def test_why_not_gives_the_reason_and_the_line_and_required_raises_it(name: str)
 
 def test_functions_that_keep_what_they_computed_run_on_the_true_nodes() -> None:
     model = net()
-    assert "the functions keep a tensor that they computed" in str(why_not(graph(), send, keeps_a_tensor(model)))
+    assert "the functions keep a computed tensor after the call" in str(why_not(graph(), send, keeps_a_tensor(model)))
     model.kept.clear()
     states(keeps_a_tensor(model), "on")
     assert [len(each) for each in model.kept][-3:] == [2, 1, 1]
@@ -315,7 +317,7 @@ def test_the_log_says_once_what_was_compiled_and_what_was_not(caplog: pytest.Log
             states(REFUSED["sort"][0], "on")
     compiled, refused = (record.getMessage() for record in caplog.records)
     assert compiled.startswith("send, Net.reduce: compiled in ")
-    assert refused.startswith("send, <lambda>: not compiled: sort looks across numbers")
+    assert refused.startswith("send, <lambda>: not compiled: sort compares or accumulates along an axis")
 
 
 def test_without_llvmlite_torchs_operations_compute() -> None:
@@ -660,8 +662,12 @@ def test_functions_with_a_tensor_that_cannot_be_found_again_stay_with_torch() ->
     bushy = torch.tensor([[0, 1, 2], [3, 3, 3]]), {"h": torch.ones(4, H, dtype=torch.float64)}
     assert is_as_torch(reduce, given=bushy)
     with patch("dgltree.engine.compiled.shadow.Shadow.trace", return_value=False):
-        assert "in a way that torch does not see" in str(why_not(graph(), send, reduce))
-    assert "in a way that torch does not see" in str(why_not(graph(), send, reduce))
+        assert "the functions create a new tensor in each call in a way that torch cannot trace" in str(
+            why_not(graph(), send, reduce)
+        )
+    assert "the functions create a new tensor in each call in a way that torch cannot trace" in str(
+        why_not(graph(), send, reduce)
+    )
     assert torch.equal(states(reduce, "on"), states(reduce, "off"))
     assert is_as_torch(reduce, given=bushy)
 

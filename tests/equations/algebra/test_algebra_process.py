@@ -171,4 +171,4 @@ def test_where_sympy_cannot_be_run_one_line_says_so_and_it_is_not_asked_again(
     done = solved(env=shadowed(tmp_path, "sympy", text))
     assert done.stdout == "\n\n"
     [line] = [line for line in done.stderr.splitlines() if "Warning: " in line]
-    assert line.endswith(f"SymPy cannot be run here: {why}; answers that need it are missing")
+    assert line.endswith(f"SymPy cannot run here: {why}; solutions that need SymPy are missing")

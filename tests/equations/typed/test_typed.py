@@ -188,7 +188,7 @@ def test_blanks_have_names(text, names, written):
         ("√(2 ×) = 3", "line 1, column 6: unexpected ')'; expected a number, a name, '(' or '-'"),
         ("3x = \\sin(x, 2)", "line 1, column 6: 'sin' takes 1 argument, not 2"),
         ("x^² = 3", "line 1, column 3: unexpected '^'; expected a number, a name, '(' or '-'"),
-        ("x = (1, 2)", "line 1, column 7: unexpected ','; only the arguments of a function have one between them"),
+        ("x = (1, 2)", "line 1, column 7: unexpected ','; write a comma only between the arguments of a function"),
         ("x = g(1, 2)", "line 1, column 5: unknown function 'g' (nearest known: tg, lg)"),
         ("x = 3 | 2", "line 1, column 7: the '|' has no matching bracket"),
         ("x = \\left. 2", "line 1, column 5: '\\left.' is a bracket without a match"),
@@ -209,7 +209,7 @@ def test_a_refusal_says_where_what_and_what_instead(text, message):
 
 def test_an_expression_has_no_equals_sign():
     assert write_infix(read_typed_expression("2sin²x")) == "2*sin(x)^2"
-    with pytest.raises(ValueError, match=r"^line 1, column 3: unexpected '='; an expression has none$"):
+    with pytest.raises(ValueError, match=r"^line 1, column 3: unexpected '='; write an expression without '='$"):
         read_typed_expression("x = 2")
 
 

@@ -59,7 +59,7 @@ def test_f1_of_every_epoch_is_in_its_report(folder: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["parse", "--model=lstm.safetensors", "--trees=trees.mrg"], "'lstm', which have no distances"),
+        (["parse", "--model=lstm.safetensors", "--trees=trees.mrg"], "'lstm', which compute no distances; use on_lstm"),
         (["parse", "--model=on_lstm.safetensors", "--trees=none.mrg"], "none.mrg"),
         (["baselines", "--trees=trees.mrg", "--longest=2"], "none of 2 sentences has 2 words or fewer"),
     ],
@@ -120,7 +120,7 @@ def test_dgltree_parse_refuses_in_one_line(folder: Path, tmp_path: Path, capsys:
     assert dgltree_main(["parse", model, str(file), "--layer", "4"]) == 1
     assert "--layer is 4; the model has layers 1 to 3" in capsys.readouterr().err
     assert dgltree_main(["parse", str(folder / "lstm.safetensors"), str(file)]) == 1
-    assert "which have no distances" in capsys.readouterr().err
+    assert "which compute no distances; use on_lstm" in capsys.readouterr().err
 
 
 def test_parse_prints_the_trees_of_an_encoder_that_fit_trained_over_words_alone(
@@ -140,7 +140,7 @@ def test_parse_prints_the_trees_of_an_encoder_that_fit_trained_over_words_alone(
     trees = [words_of(read_unlabelled(line)) for line in capsys.readouterr().out.splitlines()]
     assert trees == [["the", "sentence", "sees", "<unk>", "cat"], ["the", "dog"]]
     for model, more, message in [
-        ("tree_lstm", [], "its encoder finds no trees"),
+        ("tree_lstm", [], "its encoder induces no trees; use gumbel_tree, beam_tree or ordered_memory"),
         ("gumbel_tree", ["--layer", "1"], "--layer is for a language model"),
     ]:
         assert dgltree_main(["parse", str(tmp_path / model), str(tmp_path / "new.txt"), *more]) == 1

@@ -125,7 +125,7 @@ def write(folder: Path, line: str) -> Path:
         ("=\ta\t( not b )\t", r"train1, line 2: found 4 fields"),
         ("", r"train1, line 2: found 1 fields"),
         ("%\ta\t( not b )", r"train1, line 2: found the relation '%'; expected one of # < = > \^ v |"),
-        ("=\ta\t( not b", r"train1, line 2, right formula: column 1: found no end of the bracket"),
+        ("=\ta\t( not b", r"train1, line 2, right formula: column 1: found no end of the bracket that opens here"),
         ("=\t( nor a )\tb", r"train1, line 2, left formula: found '\( nor a \)'; expected a to f, \( not F \)"),
         ("=\t( a ( not b ) )\tb", r"train1, line 2, left formula: found '\( a \( not b \) \)'; expected a to f"),
         ("=\ta\t( not  b )", r"train1, line 2, right formula: .*with single spaces"),

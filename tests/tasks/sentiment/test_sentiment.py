@@ -104,7 +104,7 @@ def test_impossible_settings_are_refused(folder: Path, tmp_path: Path, options: 
     [
         ("", r"dev.txt has no trees; expected lines such as \(3 \(2 The\) \(4 Rock\)\)"),
         ("(3 (2 a) (4 b))\n(3 (7 a) (4 b))\n", r"dev.txt: .*line 2, column 4.*the label '7'"),
-        ("(3 (2 a) (4 b)\n", r"dev.txt: .*line 1, column 1.*no end of the bracket"),
+        ("(3 (2 a) (4 b)\n", r"dev.txt: .*line 1, column 1.*no end of the bracket that opens here"),
         (b"(3 \xff)", r"dev.txt: .*can't decode byte 0xff"),
     ],
 )

@@ -35,7 +35,7 @@ export function make() {
       h("div", { class: "heading" }, h("h2", {}, "One graph, step by step"),
         h("label", { class: "switch", for: "share" }, share, h("span", {}, "equal subtrees share a row")),
         saveSvg("batch", () => drawing?.svg), saveCsv("schedule", () => rows())),
-      h("p", { class: "quiet note" }, "All trees are one graph. A step computes the nodes of one colour together, once their children are done; dashed nodes share the row of an equal subtree."),
+      h("p", { class: "quiet note" }, "All trees are one graph. A step computes the nodes of one color together, once their children are computed; dashed nodes share the row of a duplicate subtree."),
       h("div", { class: "slide" }, play,
         h("button", { type: "button", class: "plain", "aria-label": "One step back", onclick: () => { pause(); go(Math.max(0, now.step - 1)); } }, "‹"), slider,
         h("button", { type: "button", class: "plain", "aria-label": "One step on", onclick: () => { pause(); go(Math.min(last(), now.step + 1), true); } }, "›"), where),

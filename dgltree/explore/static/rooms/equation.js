@@ -116,8 +116,8 @@ export function make(models) {
   // What a network would answer, closed until it is opened once.
   function folded() {
     return h("details", { class: "guesses", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } },
-      h("summary", {}, "What a network would answer"),
-      h("p", { class: "quiet" }, "The network ranks a shipped list of right and wrong fillers by its score. This shows what it has learnt; do not rely on it as an answer."),
+      h("summary", {}, "What a network predicts"),
+      h("p", { class: "quiet" }, "The network ranks a shipped list of right and wrong fillers by its score. The score shows what the network has learned; do not rely on it as an answer."),
       cards.map(({ card }) => card.element));
   }
 
@@ -146,7 +146,7 @@ export function make(models) {
 
   // A form by which a filler of the user's is judged, scored and looked into.
   function ownFiller() {
-    const text = h("input", { type: "text", class: "small", maxlength: 1000, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "A filler of your own", placeholder: "your own filler" });
+    const text = h("input", { type: "text", class: "small", maxlength: 1000, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "Your own filler", placeholder: "your own filler" });
     const said = h("span", { class: "wrong", role: "status" });
     return h("form", { class: "own", onsubmit: (event) => {
       event.preventDefault();
@@ -219,7 +219,7 @@ export function make(models) {
         against ? h("p", {}, "A point at which it fails: ", h("strong", {}, against)) : null,
         h("p", { class: "quiet" }, "The verdict comes from arithmetic. A network only gives the equation a score from 0 (wrong) to 1 (correct):"),
         networks().map((name, k) => h("p", { class: "quiet" }, answers[k].score === null
-          ? `${titles.get(name)} has no score for it` : `${titles.get(name)} gives it the score ${number(answers[k].score, 4)}`))));
+          ? `${titles.get(name)} cannot score this filler` : `${titles.get(name)} gives this filler the score ${number(answers[k].score, 4)}`))));
       say(verdict);
       draw("");
     }, (message) => { fill(lists, h("p", { class: "wrong" }, message)); fill(insides); fill(plot); });

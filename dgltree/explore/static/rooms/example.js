@@ -29,7 +29,7 @@ export function example(model, found, said) {
     fill(detail, h("h3", {}, `At ${found.nodes[node].name}`),
       effect === null ? null : h("p", { class: "quiet note" }, `Effect of the subtree below: ${effectText(effect, classes)}.`),
       found.parts ? h("details", { class: "fold", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } },
-        h("summary", {}, "What the network computed there"), strips(found.parts[node]))
+        h("summary", {}, "What the network computed at this node"), strips(found.parts[node]))
         : h("p", { class: "quiet" }, "This encoder reads sequences; its nodes have no states of their own."));
   }
   go(0);
@@ -43,7 +43,7 @@ export function example(model, found, said) {
   }, (message) => fill(reasons, h("h3", {}, "Subtrees that decide"), h("p", { class: "quiet" }, message)));
   return [h("div", { class: "heading" }, h("h2", {}, `Tree ${found.id}`), h("span", { class: "quiet" }, `labelled ${said(found.label)}, ${found.nodes.length.toLocaleString("en")} nodes`),
     saveSvg("tree", () => picture.svg), saveCsv("effects", () => [["node", "parent", "name", "effect"], ...found.nodes.map(({ name, parent }, k) => [k, parent, name, effects[k]])])),
-  h("p", { class: "quiet note" }, `${found.parts ? "Select a node to see what the network computed there. " : ""}The deeper the colour of a node, the larger the effect of its subtree.`),
+  h("p", { class: "quiet note" }, `${found.parts ? "Select a node to see what the network computed for it. " : ""}The deeper the color of a node, the larger the effect of its subtree.`),
   h("div", { class: "columns wide" }, h("div", {}, picture.element, h("h3", { class: "apart" }, "The model's answer"),
     classes ? bars(found.answers) : h("p", {}, `It says ${said(found.predicted)}.`), reasons), detail)];
 }

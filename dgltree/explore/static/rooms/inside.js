@@ -57,7 +57,7 @@ function panel(title, found, given, stepped) {
     h("p", { class: "quiet note" }, h("span", { class: "key path-key" }, "Yellow: the nodes that the filler changes, from the blank to the root."), " Select a node to see its numbers."),
     h("div", { class: "columns" },
       h("div", {}, picture.element, h("div", { class: "slide" }, h("span", { class: "quiet" }, "filler"), slider, h("span", { class: "quiet" }, "root"), where),
-        h("h3", {}, "Score, if the side ended here"), h("p", { class: "quiet" }, "Above 0 the network judges the equation to be correct."), curve),
+        h("h3", {}, "Score if the side ended here"), h("p", { class: "quiet" }, "Above 0, the network rates the equation as correct."), curve),
       detail));
 }
 

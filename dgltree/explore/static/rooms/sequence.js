@@ -12,11 +12,11 @@ const RELATIONS = { "=": "they say the same", "^": "one is the negation of the o
   ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies nor excludes the other" };
 const BY = { "truth table": "a truth table says", arithmetic: "arithmetic says" };
 const PACE = 700;
-const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbours joined, merge by merge",
+const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbors joined, merge by merge",
   beams: "the beams, merge by merge" };
 const SENTENCES = { attention: "A column is a word, a row is a slot of the memory; a deeper blue means more attention, from 0 to 100 %. Select a column to go to its word.",
   distances: "A bar is the distance between a word and the one before it; the tree is split at the largest distance first.",
-  merges: "In each step two neighbours are joined, until one tree is left.", beams: "Each picture is a beam with its share in the answer; in each step two neighbours are joined." };
+  merges: "Each step joins two neighbors, until one tree is left.", beams: "Each picture is a beam with its share in the prediction; each step joins two neighbors." };
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export function make(models) {
@@ -71,9 +71,9 @@ export function make(models) {
   function classes({ classes: rows, checked, each }) {
     if (!rows.length) return each === 2 ? h("p", { class: "quiet" }, "Add a second sequence to see how the network relates the two.") : null;
     const known = rows.every(({ name }) => RELATIONS[name]), meaning = (name) => (known ? RELATIONS[name] : name);
-    const [first] = rows, guess = `The network says: ${meaning(first.name)}, ${(100 * first.probability).toFixed(1)} %`;
+    const [first] = rows, guess = `The network predicts: ${meaning(first.name)}, ${(100 * first.probability).toFixed(1)} %`;
     say(guess);
-    return h("section", { class: "card", "aria-label": "What the network says" },
+    return h("section", { class: "card", "aria-label": "What the network predicts" },
       h("div", { class: "heading" }, h("h2", {}, guess),
         saveCsv("classes", () => [["class", "probability"], ...rows.map((row) => [row.name, row.probability])])),
       checked ? h("p", { class: "checked" }, `${capital(BY[checked.by])}: ${checked.answer === null ? checked.note : meaning(checked.answer)}. `,
@@ -143,7 +143,7 @@ export function make(models) {
       h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}the tree that was found`))),
       one.given ? h("p", { class: "quiet note" }, compared) : null,
       h("div", { class: "pair" }, tree(one.found, "Tree found", ""), one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null),
-      h("details", { class: "fold", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } }, h("summary", {}, `How it was found: ${KINDS[kind]}`),
+      h("details", { class: "fold", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } }, h("summary", {}, `How the tree was found: ${KINDS[kind]}`),
         h("div", { class: "heading" }, h("p", { class: "quiet note grow" }, SENTENCES[kind]),
           saveSvg(kind, () => picture.querySelector("svg")),
           saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),

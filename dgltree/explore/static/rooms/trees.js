@@ -53,7 +53,7 @@ export function make(models) {
     const others = [["the baseline", card.baseline.test?.[name]], ["the most frequent class", found.most_frequent]].filter(([, value]) => Number.isFinite(value));
     return h("p", { class: "headline" }, h("b", {}, `Test ${METRICS[name]} ${number(found[name], 2)}`),
       others.length ? h("span", {}, `, ${others.map(([who, value]) => `${who} ${number(value, 2)}`).join(", ")}`) : null,
-      h("span", { class: "quiet" }, ` (${found.examples.toLocaleString("en")} examples that training did not see)`));
+      h("span", { class: "quiet" }, ` (${found.examples.toLocaleString("en")} examples not used in training)`));
   }
 
   function tell() {
@@ -85,7 +85,7 @@ export function make(models) {
         h("div", { class: "heading" }, h("h3", {}, "Residuals: predicted − true"), saveSvg("residuals", () => pictures[1].firstChild)), pictures[1]);
     } else if (card.confusion) {
       const whole = card.confusion.counts ? matrix(card.confusion, card.classes, now, openable) : null, many = card.classes.length > FEW;
-      const hint = [h("span", { class: "key right-key" }, "green: right"), " ", h("span", { class: "key wrong-key" }, "orange: a mistake"), `. A deeper colour means a larger share of the true class.${openable ? " Select a field to see its examples." : ""}`];
+      const hint = [h("span", { class: "key right-key" }, "green: right"), " ", h("span", { class: "key wrong-key" }, "orange: a mistake"), `. A deeper color means a larger share of the true class.${openable ? " Select a field to see its examples." : ""}`];
       const rows = frequent(card.confusion, card.classes, now, openable, allConfusions, (open) => { allConfusions = open; compare(); });
       fill(confused, h("div", { class: "heading" }, h("h2", {}, "Confusions"),
         saveCsv("confusion", () => (whole ? [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])]
