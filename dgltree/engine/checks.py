@@ -93,8 +93,8 @@ def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     if cell.leaf != "gates":
         refuse(
             ~(inner | carries),
-            f"is a leaf without a token or number, but leaf={cell.leaf!r} embeds tokens and numbers; leaf='gates' reads "
-            "vectors",
+            f"is a leaf without a token or number, but leaf={cell.leaf!r} embeds tokens and numbers; "
+            "leaf='gates' reads vectors",
         )
     if cell.input_size is None:
         refuse(inner & token, "is an inner node with a token, which a cell without input_size ignores")
