@@ -224,9 +224,9 @@ def never_predicted(told: Told) -> Iterator[str]:
     if missed:
         have = "1 class is" if len(missed) == 1 else f"{len(missed)} classes are"
         yield (
-            f"warning: {have} never predicted in validation ({', '.join(missed)}): --class-weights balanced gives rare "
-            f"classes as much weight as frequent ones; --threshold '{missed[0]}=f1' predicts this class above the "
-            "probability with the best F1"
+            f"warning: {have} never predicted in validation ({', '.join(missed)}): --class-weights balanced gives all "
+            f"classes the same weight; --threshold '{missed[0]}=f1' of fit predicts this class above the probability "
+            "with the best F1"
         )
 
 
@@ -279,7 +279,7 @@ def test_evaluate_counts_all_rows(told: Told) -> None:
         return
     rows = answers(told, "model", labelled)
     assert out[1] == ", ".join(f"{name} {value:.4f}" for name, value in recomputed.probabilities(rows).items())
-    of_classes = sorted(recomputed.by_class(rows).items(), key=lambda item: -item[1][3])
+    of_classes = recomputed.by_class(rows).items()  # in the order of the confusions
     lines = [f"{name}\t{p:.4f}\t{r:.4f}\t{f1:.4f}\t{count}" for name, (p, r, f1, count) in of_classes]
     assert out[2 : 3 + len(lines)] == ["class\tprecision\trecall\tf1\tsupport", *lines]
     wanted = recomputed.confusion(rows)

@@ -116,6 +116,9 @@ def test_evaluate_has_the_metrics_of_all_rows(trained: Trained) -> None:
         assert rows == {name: pytest.approx(of, abs=1e-6) for name, of in recomputed.by_class(wanted).items()}
         chances = {name: found.pop(name) for name in recomputed.probabilities(wanted)}
         assert chances == pytest.approx(recomputed.probabilities(wanted), abs=2e-5)
+        confusion = found.pop("confusion")
+        names_and_counts = zip(confusion["classes"], confusion["labels_in_rows"], strict=True)
+        assert [[name, *counts] for name, counts in names_and_counts] == recomputed.confusion(wanted)
     assert found == pytest.approx(recomputed.metrics(wanted, trained.rows["train"].labels), rel=1e-4, abs=2e-6)
 
 
