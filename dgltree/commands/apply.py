@@ -141,8 +141,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
             "--split",
             dest="of_split",
             metavar="NAME",
-            help="use only the rows that were in this split (train, validation or test) of the training; FILE must be "
-            "the training table",
+            help="use only the rows that training put in this split (train, validation or test); FILE must be the "
+            "training table",
         )
     # the split of a row is that of the training, or none: an evaluation reads no column for it
     add_reading(parser, without=("split", "split_from") if name == "evaluate" else ())

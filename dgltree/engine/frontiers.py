@@ -522,7 +522,7 @@ def _given_numbers(frontiers: Iterable[Any], flat: FlatGraph) -> np.ndarray:
         b = target[late[0]]
         raise ValueError(
             f"{flat.name(b)} of frontier {number[b] - 1} reads {flat.name(a)}, which is computed in frontier "
-            f"{number[a] - 1}: give frontiers in the order in which nodes are read"
+            f"{number[a] - 1}: order the frontiers so that each node is computed before it is read"
         )
     _, without_gaps = np.unique(np.append(number, 0), return_inverse=True)  # some frontier may have no node
     return without_gaps[:-1]

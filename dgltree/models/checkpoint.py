@@ -242,7 +242,7 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
     if cell is not None and not cell.any_arity:
         children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
         if children > weights:
-            raise ValueError(f"its functions have {children:,} children, but the file has only {weights:,} weights")
+            raise ValueError(f"its functions have {children:,} children, more than the {weights:,} weights of the file")
     classes = header.get("classes", ())
     count = header.get("readout_options", {}).get("classes")
     if classes and len(classes) != count:

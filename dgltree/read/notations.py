@@ -235,7 +235,7 @@ def detect(texts: Sequence[str]) -> str:
         )
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} strings is in a known notation" if texts else "found no text"
-    raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
+    raise ValueError(f"{found}; choose one of these with --notation:{known}")
 
 
 def notation_of(texts: Sequence[str]) -> str | None:

@@ -63,7 +63,7 @@ class UnlabelledModel(NamedTuple):
         sentence, place = nodes_of(trees).unbind(1)
         if bool((place == NO_WORD).any()):
             raise ValueError(
-                "a tree has inner nodes below its root; only the words of plain sentences have vectors in context"
+                "a tree has inner nodes below its root, but only words of plain sentences have contextual vectors"
             )
         sequences = encoder.plan(trees, share=False)
         found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)

@@ -98,7 +98,7 @@ def _check(node: Tree) -> None:
     expected = node.function.removesuffix(MARK) + MARK
     for child in intermediate:
         if child.function != expected:
-            raise ValueError(f"an intermediate node {child.function!r} is a child of {node.function!r}")
+            raise ValueError(f"an intermediate node {child.function!r} is a child of {node.function!r}, not of its own")
     if _is_intermediate(node):
         if node.fields[1:] != (None, None, None):
             raise ValueError(f"an intermediate node has a token, a value or a label: {node!r}")

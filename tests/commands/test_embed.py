@@ -321,7 +321,7 @@ def test_what_is_no_sentence_has_no_words_in_context(sentences: Path) -> None:
     nested = Tree("sentence", [Tree("sentence", [Tree("word", token="cat")]), Tree("word", token="dog")])
     with pytest.raises(
         ValueError,
-        match="a tree has inner nodes below its root; only the words of plain sentences have vectors in context",
+        match="a tree has inner nodes below its root, but only words of plain sentences have contextual vectors",
     ):
         found.node_vectors(TreeDataset([nested]))
 

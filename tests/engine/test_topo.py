@@ -295,7 +295,7 @@ WRONG_FRONTIERS: dict[str, tuple[list[Any], str]] = {
     "a matrix": ([torch.ones(2, 2).long()], "^frontier 0 has shape .* give the numbers of its nodes"),
     "a source that comes later": (
         [ids(3), ids(2)],
-        "^node 3 of frontier 0 reads node 2, which is computed in frontier 1: give frontiers in the order",
+        "^node 3 of frontier 0 reads node 2, which is computed in frontier 1: order the frontiers so that",
     ),
     "a source in the same": ([ids(2, 3)], "^node 3 of frontier 0 reads node 2, which is computed in frontier 0"),
 }

@@ -214,7 +214,10 @@ def test_that_more_solutions_may_exist_is_said() -> None:
 def test_a_root_of_a_polynomial_of_other_letters_is_said_to_be_one() -> None:
     welch = "n = (s1^2/n1 + s2^2/n2)^2/((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)), n1 = _"
     found = complete(welch)
-    assert (found.fillers, found.reason) == ((), "n1 is a root of a polynomial of degree 3 in the other letters")
+    assert (found.fillers, found.reason) == (
+        (),
+        "n1 is a root of a polynomial of degree 3 whose coefficients have the other letters",
+    )
 
 
 def test_a_tower_of_powers_is_looked_at_less_often() -> None:

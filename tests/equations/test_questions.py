@@ -75,7 +75,7 @@ def test_a_form_that_is_asked_for_comes_alone_and_has_its_name() -> None:
         ("3 = 2 => y = _", "there is no y in the equation; it has no variables"),
         ("x + _ = 2, x = _", "the blank of the equation is not x"),
         ("expand x = 2", "expand takes an expression, and this is an equation"),
-        ("Factor _ + 2", "factor takes an expression without blanks"),
+        ("Factor _ + 2", "factor takes an expression with no blank"),
         ("simplify (x + ", "line 1, column 10: the '(' is never closed"),
         ("2x = , x = _", "line 1, column "),
         ("solve 2x + = 11", "line 1, column 12: unexpected '='"),

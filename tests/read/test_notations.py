@@ -172,10 +172,10 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([], "found no text; expected one of these, or name one by --"),
-        (["", " \n"], "found no text; expected one of these, or name one by --"),
-        (["(", "$$"], "none of 2 strings is in a known notation; expected one of these, or name one by --"),
-        (["(" * 100_000], "none of 1 strings is in a known notation; expected one of these, or name one by --"),
+        ([], "found no text; choose one of these with --"),
+        (["", " \n"], "found no text; choose one of these with --"),
+        (["(", "$$"], "none of 2 strings is in a known notation; choose one of these with --"),
+        (["(" * 100_000], "none of 1 strings is in a known notation; choose one of these with --"),
     ],
 )
 def test_texts_in_no_notation_are_refused_with_the_known_ones(texts, message):

@@ -162,7 +162,8 @@ class Search:
             return
         if not any(map(self._verdicts.likely, self.fillers)) and not self.roots:
             if self._degree >= MIN_UNSOLVED_DEGREE:
-                self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
+                polynomial = f"a polynomial of degree {self._degree} whose coefficients have the other letters"
+                self.remark = f"{self.unknown} is a root of {polynomial}"
                 return
             formulas = [tree for tree, source in self.fillers.items() if source in ("isolated", "solved")]
             if self.unknown is not None and any(map(self._verdicts.holds_on_a_part, formulas)):

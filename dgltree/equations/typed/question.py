@@ -76,7 +76,7 @@ def _form(text: str, command: re.Match[str], names: Collection[str]) -> Question
         raise Refusal(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
     tree = equation.left if equation.right == BLANK else equation.right
     if any(node.function == BLANK.function for node in tree.distinct()):
-        raise Refusal(f"{word} takes an expression without blanks; write {word} x^2 - 4")
+        raise Refusal(f"{word} takes an expression with no blank to fill; for example, write {word} x^2 - 4")
     return Question(Equation(tree, BLANK), ("_",), FORMS[word], notes=notes)
 
 

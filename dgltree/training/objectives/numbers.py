@@ -48,7 +48,7 @@ class Numbers(Objective):
         if class_weights:
             raise ValueError("class_weights are for classes, but the labels are numbers")
         if nodes:
-            raise ValueError("nodes learns classes, but the labels are numbers")
+            raise ValueError("--nodes (nodes=True) learns classes, but the labels are numbers")
         labels = label_numbers(train.labels, None)
         if len(labels) > 1 and bool((labels == labels[0]).all()):
             raise ValueError(
