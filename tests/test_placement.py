@@ -77,9 +77,9 @@ def test_a_plan_made_for_a_cell_elsewhere_moves_to_it_and_gives_the_numbers_of_t
     expected = propagate(trees, cell)
     planned = plan(trees, cell.to(DEVICE))
     assert planned.device.type == "cpu"
-    with pytest.raises(ValueError, match="the batch is on cpu, the cell on cuda:0"):
+    with pytest.raises(ValueError, match="the batch is on cpu, but the cell is on cuda:0"):
         propagate(planned, cell)
-    with pytest.raises(ValueError, match="the batch is on cpu, the cell on cuda:0"):
+    with pytest.raises(ValueError, match="the batch is on cpu, but the cell is on cuda:0"):
         propagate(trees, cell)
     found = propagate(planned.to(DEVICE), cell)
     for part, states in expected.items():

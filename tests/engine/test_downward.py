@@ -247,7 +247,7 @@ def test_bad_graphs_are_refused_before_the_way_down() -> None:
     function = VOCABULARY.function_id("sin", 1)
     for edges, fields, message in (
         (([0, 1], [1, 0]), {"slot": torch.zeros(2, dtype=torch.long)}, "the graph has a cycle through node"),
-        (([0], [1]), {"slot": torch.ones(1, dtype=torch.long)}, "node 1 has a child in slot 1 but none in slot 0"),
+        (([0], [1]), {"slot": torch.ones(1, dtype=torch.long)}, "node 1 has a child in slot 1 but no child in slot 0"),
     ):
         graph = dgl.graph(edges)
         graph.ndata["function"] = torch.full((2,), function)

@@ -161,6 +161,6 @@ def test_no_trees_and_no_edges_are_computed_and_weights_that_are_nan_named(mode:
             cell.maps["gates_1"].weight.fill_(torch.nan)
         with pytest.raises(
             ValueError,
-            match="is not finite, but all nodes below it are finite; its inputs are finite: check the cell's weights",
+            match="is not finite, but all nodes below are finite; its inputs are finite: check the cell's weights",
         ):
             propagate(batch(suited(cell, [Tree("sin", [leaf])]), cell.vocabulary), cell, check=True)

@@ -111,7 +111,7 @@ def test_a_subclass_with_other_mathematics_is_not_covered() -> None:
 
 def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
-        pytest.raises(ValueError, match="kernels are on, cached, off, required; 'fast' is none of them"),
+        pytest.raises(ValueError, match="kernels is 'fast'; it must be one of on, cached, off, required"),
         kernels("fast"),
     ):
         pass

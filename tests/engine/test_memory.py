@@ -80,7 +80,7 @@ def test_a_batch_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(memory, "LARGE", 1000)
     monkeypatch.setattr(memory, "available_bytes", lambda device: 2**17)
     told = (
-        r"TreeSMU needs at least 0\.0 GiB .* cpu has 0\.0 GiB left; use at most \d+ .*, or recompute=True .*, or share"
+        r"TreeSMU needs at least 0\.0 GiB .* has only 0\.0 GiB left; use at most \d+ .*, or recompute=True .*, or share"
     )
     with pytest.raises(MemoryError, match=told), kernels("off"):
         propagate(trees, cell)

@@ -52,9 +52,9 @@ def test_who_waits_too_long_is_told_that_the_page_is_busy() -> None:
     free = Event()
 
     async def main() -> list[Any]:
-        worker = Worker("test", 0.2)
-        first = asyncio.create_task(worker.run(client(), lambda: free.wait(0.15)))
-        second = asyncio.create_task(worker.run(client(), lambda: free.wait(0.15)))
+        worker = Worker("test", 1)
+        first = asyncio.create_task(worker.run(client(), lambda: free.wait(0.6)))
+        second = asyncio.create_task(worker.run(client(), lambda: free.wait(0.6)))
         third = asyncio.create_task(worker.run(client(), lambda: 3))
         return await asyncio.gather(first, second, third, return_exceptions=True)
 

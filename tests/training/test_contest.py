@@ -230,7 +230,7 @@ def test_an_ablation_shows_every_setting_of_one_encoder_on_the_test_set(
     command = ["compare", str(path), "--encoders", "tree_smu", *SMALL, "--seeds", "1", "--out", str(tmp_path / "runs")]
     options = ["--options", '{"tree_smu": {"stack_size": [1, 2]}}']
     assert main([*command, *options]) == 1
-    assert "give two or more, each once" in capsys.readouterr().err
+    assert "give two or more different encoders" in capsys.readouterr().err
     assert main([*command, *options, "--ablation"]) == 0
     found = json.loads((tmp_path / "runs" / "summary.json").read_text(encoding="utf-8"))
     assert found["passed_over"] == []
