@@ -116,5 +116,5 @@ def baseline_options(baseline: bool | BaselineSearch, options: Mapping[str, Any]
         return {"no_baseline": not baseline}
     if isinstance(baseline, bool) or baseline not in kinds:
         named = " or ".join(map(repr, kinds))
-        raise ValueError(f"baseline is {baseline!r}; give True, False, {named}, and no no_baseline with True or False")
+        raise ValueError(f"baseline is {baseline!r}; give True, False or {named}; with True or False, omit no_baseline")
     return {"baseline": baseline}

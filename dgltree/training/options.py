@@ -76,7 +76,7 @@ class FitOptions:
             some labels are far from all others, the scale that is best in validation.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the output head, by its name in dgltree.models.checkpoint.READOUTS. Default: classifier, number or
-            pair, by the task.
+            pair, depending on the task.
         readout_size: width of a hidden layer before the output layer. 0 means no hidden layer, but with features it
             means the width of the state.
         dropout: dropout rate of a tree's vector in training, before the output layer. Default: 0.5 for classes of

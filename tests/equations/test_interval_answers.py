@@ -84,7 +84,7 @@ def test_a_number_that_is_no_solution_and_the_place_that_lacks_are_named() -> No
         (BETWEEN, "y > 0", "' does not give the limits of x"),
         (BETWEEN, "x > a", "contains a; the ends of an interval must be numbers"),
         (BETWEEN, "x > sqrt(-2)", "not a real number"),
-        ("|x| = a, x = _", "x > 0", "express x by the other letters"),
+        ("|x| = a, x = _", "x > 0", "express x in terms of the other letters"),
         ("x^2 = 4, x = _", "[1, 2]", "can mean an interval or a pair"),
     ],
 )

@@ -76,7 +76,7 @@ def test_the_baseline_is_named_as_in_the_estimators() -> None:
     assert [model.average for model in alone] == [None, None]
     assert dgltree.fit(data, **few, baseline=True).average is not None
     for wrong in ({"baseline": "slow"}, {"baseline": False, "no_baseline": True}):
-        with pytest.raises(ValueError, match="give True, False, 'full' or 'fast', and no no_baseline"):
+        with pytest.raises(ValueError, match="False or 'full' or 'fast'; with True or False, omit no_baseline"):
             dgltree.fit(data, **wrong)
 
 

@@ -211,7 +211,8 @@ class Checker:
             if intervals is not None:
                 if self._key.solutions is None:
                     raise Refusal(
-                        f"'{answer.strip()}' names an interval; express {self.asked.unknown} by the other letters"
+                        f"'{answer.strip()}' names an interval; express {self.asked.unknown} in terms of the other "
+                        "letters"
                     )
                 about = [one for one in self._assumed if one.name == self.asked.unknown]
                 return mark_intervals(intervals, answer.strip(), self._key.solutions, about)
