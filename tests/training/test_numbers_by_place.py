@@ -58,7 +58,7 @@ def test_a_latitude_next_to_an_amount_and_a_unix_time_is_learnt_by_the_network_a
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["network"]["test"]["accuracy"] > 0.93
     said = capsys.readouterr().err
-    assert "numbers in 4 places: $.at[][0] (46" in said
+    assert "numbers in 4 fields have their own scale: $.at[][0] (46" in said
     assert re.search(r"\$\.created \(times from 2023-11-1[45] to 2024-03-0\d\)", said)
     assert "ignores" not in said
     new = orders(50, seed=9)
