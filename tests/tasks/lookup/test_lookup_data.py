@@ -12,6 +12,8 @@ from dgltree.read.bracket import write_unlabelled
 from tasks.lookup.__main__ import main
 from tasks.lookup.data import TABLES, VALUES, Lookup, reserved_compositions
 
+ROUTERS = sorted((Path(__file__).parents[3] / "tasks" / "lookup" / "configs").rglob("neural_data_router*.yaml"))
+
 
 def words(data: TreeDataset, k: int) -> list[str]:
     written: str = write_unlabelled(data[k][0])  # type: ignore[arg-type]
@@ -73,8 +75,8 @@ def test_single_lookups_are_trained_on_as_often_as_asked() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_trains_a_router(tmp_path: Path) -> None:
-    config = Path(__file__).parents[3] / "tasks/lookup/configs/neural_data_router.yaml"
+@pytest.mark.parametrize("config", ROUTERS, ids=lambda file: file.stem)
+def test_the_command_trains_a_router(config: Path, tmp_path: Path) -> None:
     small = {"fit.hidden_size": 8, "fit.epochs": 1, "data.count": 200, "fit.options.num_layers": 2}
     found = command_line.fit(main, [config], tmp_path / "run", small)
     assert {"longer", "reserved", "functions_10"} <= set(found)
