@@ -4,7 +4,7 @@ They are dealt out by a hash of their group or tree, so that further examples ne
 parts of about the same size and the same labels. Neither tears a group, or equal trees, apart.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Literal
 
@@ -32,7 +32,7 @@ STEP = 0x9E3779B97F4A7C15
 def split(
     dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS, rule: SplitRule | None = None
 ) -> dict[str, TreeDataset]:
-    """The splits of a data set by their names: by its own column, else by chance.
+    """Return the splits of a data set by their names: by its own column, else by chance.
 
     By chance a tenth each is for validation and test. What belongs to one group stays together, and where there are no
     groups equal trees do, so that none is trained on and tested on; more than a tenth of all examples that belong
@@ -52,83 +52,100 @@ def split(
     Raises ``ValueError`` for an unknown name in the column, and where a split would have no examples.
     """
     if any(dataset.splits):
-        found = _by_column(dataset)
-        if "validation" not in found:
-            train = dataset.select(found.pop("train"))
+        rows_of = _by_column(dataset)
+        if "validation" not in rows_of:
+            train = dataset.select(rows_of.pop("train"))
             train.splits = [None] * len(train)
-            rest = {name: dataset.select(rows) for name, rows in found.items()}
-            return split(train, seed, SPLITS[:2], rule) | rest
+            others = {name: dataset.select(rows) for name, rows in rows_of.items()}
+            return split(train, seed, SPLITS[:2], rule) | others
+    elif (rule or rule_for(dataset)) == "hash":
+        rows_of = _by_hash(dataset, seed, names)
     else:
-        chosen = _by_hash if (rule or rule_for(dataset)) == "hash" else _by_chance
-        found = chosen(dataset, seed, names)
+        rows_of = _by_chance(dataset, seed, names)
     for name in SPLITS[:2]:
-        if not found.get(name):
+        if not rows_of.get(name):
             raise ValueError(_too_few(f"a {name} set", dataset))
-    return {name: dataset.select(rows) for name, rows in found.items()}
+    return {name: dataset.select(rows) for name, rows in rows_of.items()}
 
 
 def rule_for(dataset: TreeDataset) -> SplitRule:
-    """The rule by which a data set is split unless one is named."""
+    """Return the rule by which a data set is split unless one is named."""
     if len(dataset) < MIN_HASHED_EXAMPLES:
         return "stratified"
     return "hash" if len(np.unique(unit_keys(dataset))) >= MIN_HASHED_UNITS else "stratified"
 
 
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {name: [] for name in SPLITS}
+    """Return the rows of each split that the column names, without the splits that have none."""
+    rows_of: dict[str, list[int]] = {name: [] for name in SPLITS}
     for i, name in enumerate(dataset.splits):
-        if (name or "").lower() not in SYNONYMS:
+        known = SYNONYMS.get((name or "").lower())
+        if known is None:
             raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it must be one of {', '.join(SYNONYMS)}")
-        found[SYNONYMS[str(name).lower()]].append(i)
-    if not found["train"]:
+        rows_of[known].append(i)
+    if not rows_of["train"]:
         raise ValueError("the split column has no training examples")
-    return {name: rows for name, rows in found.items() if rows}
+    return {name: rows for name, rows in rows_of.items() if rows}
 
 
 def _by_hash(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the rows of each split that gets any: a tenth of the hashes for each name but the first."""
     keys = unit_keys(dataset)
     _, unit, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    part = np.where(sizes[unit] > len(keys) // TENTH, -1, hashed_parts(keys, TENTH, seed))
-    held_out = {name: part == tenth for tenth, name in enumerate(names[1:])}
-    train = ~np.any(list(held_out.values()), axis=0) if held_out else np.ones(len(keys), bool)
-    return {name: np.flatnonzero(rows).tolist() for name, rows in ({"train": train} | held_out).items() if rows.any()}
+    tenth_of = hashed_parts(keys, TENTH, seed)
+    too_large_to_hold_out = sizes[unit] > len(keys) // TENTH
+    tenth_of[too_large_to_hold_out] = -1
+
+    held_out = {name: np.flatnonzero(tenth_of == tenth) for tenth, name in enumerate(names[1:])}
+    train = np.flatnonzero((tenth_of < 0) | (tenth_of >= len(held_out)))
+    return {name: rows.tolist() for name, rows in ({"train": train} | held_out).items() if len(rows)}
 
 
 def unit_keys(data: TreeDataset) -> np.ndarray:
-    """(E,) uint64, equal for examples that stay together: of one group, and without a group with equal trees."""
+    """Return (E,) uint64, equal for examples that stay together: of one group, and without a group with equal trees."""
     keys = tree_keys(data)
     for i, group in enumerate(data.groups):
         if group is not None:
-            keys[i] = int.from_bytes(blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+            digest = blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            keys[i] = int.from_bytes(digest, "little")
     return keys
 
 
 def tree_keys(data: TreeDataset) -> np.ndarray:
-    """(E,) uint64, equal for examples of equal trees, in any file and however numbers at leaves are read."""
-    found = np.zeros(len(data), np.uint64)
-    for side in tree_digests(data.by_value()).T:
-        found = scattered(found + np.uint64(STEP)) ^ side
-    return scattered(found)
+    """Return (E,) uint64, equal for examples of equal trees, in any file and however numbers at leaves are read."""
+    keys = np.zeros(len(data), np.uint64)
+    for digests_of_side in tree_digests(data.by_value()).T:
+        keys = scattered(keys + np.uint64(STEP)) ^ digests_of_side
+    return scattered(keys)
 
 
 def hashed_parts(keys: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """(E,) int64, the part of each key, from 0 to ``count`` - 1: a function of the key and the seed alone."""
-    drawn = scattered(scattered(keys) + np.uint64(STEP * (seed + 1) % 2**64))
-    return (drawn % np.uint64(count)).astype(np.int64)
+    """Return (E,) int64, the part of each key, from 0 to ``count`` - 1: a function of the key and the seed alone."""
+    seeded = scattered(scattered(keys) + np.uint64(STEP * (seed + 1) % 2**64))
+    return (seeded % np.uint64(count)).astype(np.int64)
 
 
 def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the rows of the training set and of the sets that are held out, fewer than named if units are few."""
     part = stratify(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
-    filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
-    filled = filled if len(dataset) >= TENTH else []
-    held_out = dict(zip(names[1:], filled, strict=False))
-    part = _with_enough(part, units_of(dataset), list(held_out.values()))
-    found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
-    return {"train": np.flatnonzero(~np.isin(part, list(held_out.values()))).tolist(), **found}
+    filled: list[int] = []
+    if len(dataset) >= TENTH:
+        filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
+    part_of = dict(zip(names[1:], filled, strict=False))
+    held_out = list(part_of.values())
+
+    part = _with_enough(part, units_of(dataset), held_out)
+    rows_of = {"train": np.flatnonzero(~np.isin(part, held_out)).tolist()}
+    for name, tenth in part_of.items():
+        rows_of[name] = np.flatnonzero(part == tenth).tolist()
+    return rows_of
 
 
 def stratify(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:
-    """(E,) int64, the part of each example, from 0 to ``count`` - 1.
+    """Return (E,) int64, the part of each example, from 0 to ``count`` - 1.
+
+    Units of several examples are dealt out first, about the largest first, each to where the classes stay most even.
+    Then single examples are dealt out in turn, sorted by their class.
 
     Args:
         dataset: the examples.
@@ -136,24 +153,28 @@ def stratify(dataset: TreeDataset, count: int, seed: int, most: int | None = Non
         seed: of the choice.
         most: examples of a unit from which on it goes to part 0: larger than a part should be.
     """
-    units, strata = units_of(dataset), _strata(dataset)
+    units = units_of(dataset)
+    strata = _strata(dataset)
     sizes = np.bincount(units)
     rng = np.random.default_rng(seed)
     part = np.zeros(len(sizes), np.int64)
-    fixed = np.zeros(len(sizes), bool) if most is None else sizes > most
-    large = np.flatnonzero((sizes > 1) & ~fixed)
-    large = large[np.argsort(-sizes[large] * np.exp(JITTER * rng.random(len(large))), kind="stable")]
-    part[large] = _greedy(units, strata, large, count)
-    single = np.flatnonzero((sizes == 1) & ~fixed)
-    own = np.zeros(len(sizes), np.int64)
-    own[units] = strata  # of a single one its label
-    single = single[np.lexsort((rng.random(len(single)), own[single]))]
+    dealt_out = np.ones(len(sizes), bool) if most is None else sizes <= most
+
+    several = np.flatnonzero((sizes > 1) & dealt_out)
+    jittered_sizes = sizes[several] * np.exp(JITTER * rng.random(len(several)))
+    several = several[np.argsort(-jittered_sizes, kind="stable")]
+    part[several] = _greedy(units, strata, several, count)
+
+    single = np.flatnonzero((sizes == 1) & dealt_out)
+    stratum = np.zeros(len(sizes), np.int64)
+    stratum[units] = strata  # of a unit of one example its label
+    single = single[np.lexsort((rng.random(len(single)), stratum[single]))]
     part[single] = np.arange(len(single)) % count
     return part[units]
 
 
 def units_of(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64, equal numbers from 0 for examples that stay together: of one group, else with equal trees."""
+    """Return (E,) int64, equal numbers from 0 for examples that stay together: of one group, else with equal trees."""
     if any(group is not None for group in dataset.groups):
         names = [f"#{i}" if group is None else f"={group}" for i, group in enumerate(dataset.groups)]
         return np.unique(names, return_inverse=True)[1]
@@ -161,52 +182,61 @@ def units_of(dataset: TreeDataset) -> np.ndarray:
 
 
 def _strata(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
+    """Return (E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
     labels = ["" if label is None else label for label in dataset.labels]
     names, codes = np.unique(labels, return_inverse=True)
     values = [number(str(name)) for name in names]
-    numbers = all(value is not None for value in values) and any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
-    if numbers or len(names) > max(2, MOST_STRATA * len(labels)):
+    if all(value is not None for value in values):
+        is_numeric = any(not float(value).is_integer() for value in values)  # type: ignore[arg-type]
+    else:
+        is_numeric = False
+    if is_numeric or len(names) > max(2, MOST_STRATA * len(labels)):
         return np.zeros(len(labels), np.int64)
     return codes
 
 
 def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
-    """(len(order),) int64: each unit in turn goes where the classes and the sizes of the parts stay most even."""
+    """Return (len(order),) int64: each unit in turn goes where the classes and sizes of the parts stay most even.
+
+    Even is the least sum of squares of what the parts hold of each class and of all examples. Of its growth
+    (held + share)^2 - held^2, only held * share differs between parts.
+    """
     labels = int(strata.max()) + 1
-    table = np.zeros((int(units.max()) + 1, labels + 1))
-    np.add.at(table, (units, strata), 1)
-    table[:, -1] = table[:, :-1].sum(1)
-    shares = table / table.sum(0).clip(min=1)  # of all examples of a class, and of all examples
+    examples = np.zeros((int(units.max()) + 1, labels + 1))
+    np.add.at(examples, (units, strata), 1)
+    examples[:, -1] = examples[:, :-1].sum(1)
+    shares = examples / examples.sum(0).clip(min=1)  # of a class, and in the last column of all examples
     held = np.zeros((count, labels + 1))
-    found = np.empty(len(order), np.int64)
+    part = np.empty(len(order), np.int64)
     for i, unit in enumerate(order):
-        found[i] = np.argmin(
-            (held * shares[unit]).sum(1)
-        )  # the growth of the squares, except for what is the same anywhere
-        held[found[i]] += shares[unit]
-    return found
+        growth = (held * shares[unit]).sum(1)
+        part[i] = np.argmin(growth)
+        held[part[i]] += shares[unit]
+    return part
 
 
 def _with_enough(part: np.ndarray, units: np.ndarray, held_out: Sequence[int]) -> np.ndarray:
-    """The parts, where one that is held out and has less than half of a tenth gets the group nearest to a tenth.
+    """Return the parts, where one that is held out and has less than half of a tenth gets the unit nearest to a tenth.
 
     Where nearly all groups are larger than a tenth, what is left over for it would be a handful of examples.
     """
-    wanted, part = len(part) / TENTH, part.copy()
+    part = part.copy()
+    wanted = len(part) / TENTH
     sizes = np.bincount(units)
     for tenth in held_out:
         count = int((part == tenth).sum())
-        free = np.flatnonzero(np.bincount(units, np.isin(part, held_out)) == 0)
-        if 2 * count < wanted and len(free) > 1:
-            nearest = free[np.argmin(abs(sizes[free] + count - wanted))]
-            if wanted / 2 <= sizes[nearest] + count < 2 * wanted - count:
-                part[units == nearest] = tenth
+        held_out_of_unit = np.bincount(units, np.isin(part, held_out))
+        free = np.flatnonzero(held_out_of_unit == 0)
+        if 2 * count >= wanted or len(free) <= 1:
+            continue
+        nearest = free[np.argmin(abs(sizes[free] + count - wanted))]
+        if wanted / 2 <= sizes[nearest] + count < 2 * wanted - count:
+            part[units == nearest] = tenth
     return part
 
 
 def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
-    """The data set ``count`` times, each with another part for testing and a tenth of the rest for validation.
+    """Return the data set ``count`` times, each with another part for testing and a tenth of the rest for validation.
 
     Every example is tested once. Raises ``ValueError`` for a column of splits, which says otherwise, for fewer than two
     folds, and where there is too little to deal out.
@@ -216,18 +246,19 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
     if any(dataset.splits):
         raise ValueError("folds make their own splits, but the data has a split column; leave out folds or the column")
     part = stratify(dataset, count, seed)
-    found = []
+    copies = []
     for fold in range(count):
         rest = np.flatnonzero(part != fold)
-        chosen = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
-        if not chosen["train"] or not chosen.get("validation") or len(rest) == len(dataset):
+        rows_of = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
+        if not rows_of["train"] or not rows_of.get("validation") or len(rest) == len(dataset):
             raise ValueError(_too_few(f"{count} folds", dataset))
-        copy = dataset.select(range(len(dataset)))
         names = np.full(len(dataset), "test", object)
-        names[rest[chosen["train"]]], names[rest[chosen["validation"]]] = "train", "validation"
+        names[rest[rows_of["train"]]] = "train"
+        names[rest[rows_of["validation"]]] = "validation"
+        copy = dataset.select(range(len(dataset)))
         copy.splits = names.tolist()
-        found.append(copy)
-    return found
+        copies.append(copy)
+    return copies
 
 
 def _too_few(what: str, dataset: TreeDataset) -> str:
@@ -237,31 +268,29 @@ def _too_few(what: str, dataset: TreeDataset) -> str:
 
 
 def count_shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
-    """How many groups of the other splits, or else files of a folder, have examples in the training split too."""
-    by_split = {
-        name: {group or file for group, file in zip(data.groups, data.files, strict=True)} - {""}
-        for name, data in splits.items()
-    }
-    train = by_split.pop("train")
-    return {name: len(groups & train) for name, groups in by_split.items()}
+    """Return how many groups, or else files, of each other split have examples in the training split too."""
+    groups_of: dict[str, set[str]] = {}
+    for name, data in splits.items():
+        groups_of[name] = {group or file for group, file in zip(data.groups, data.files, strict=True)} - {""}
+    train = groups_of.pop("train")
+    return {name: len(groups & train) for name, groups in groups_of.items()}
 
 
 def count_shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
-    """How many examples of the other splits are in the training split too, trees and all, as they were read.
+    """Return how many examples of each other split are in the training split too, trees and all, as they were read.
 
     Labels do not count.
     """
-    kinds = np.unique(
-        np.concatenate([tree_digests(data.as_read()) for data in splits.values()]), axis=0, return_inverse=True
-    )[1]
+    digests_of_all = np.concatenate([tree_digests(data.as_read()) for data in splits.values()])
+    trees = np.unique(digests_of_all, axis=0, return_inverse=True)[1].reshape(-1)
     ends = np.cumsum([len(data) for data in splits.values()])
-    by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))
-    train = by_split.pop("train")
-    return {name: int(np.isin(rows, train).sum()) for name, rows in by_split.items()}
+    trees_of = dict(zip(splits, np.split(trees, ends[:-1]), strict=True))
+    train = trees_of.pop("train")
+    return {name: int(np.isin(trees, train).sum()) for name, trees in trees_of.items()}
 
 
 def count_contradicted(data: TreeDataset, digests_of_trees: np.ndarray | None = None) -> int:
-    """How many examples have trees that occur with another label, too; those without a label do not count.
+    """Return how many examples have trees that occur with another label, too; those without a label do not count.
 
     Args:
         data: the examples.
@@ -269,36 +298,40 @@ def count_contradicted(data: TreeDataset, digests_of_trees: np.ndarray | None = 
     """
     if digests_of_trees is None:
         digests_of_trees = tree_digests(data)
-    labels = [None if label is None else key_of(label) for label in data.labels]
-    codes = {label: i for i, label in enumerate(dict.fromkeys(label for label in labels if label is not None))}
-    code = np.array([-1 if label is None else codes[label] for label in labels])
-    kinds = np.unique(digests_of_trees, axis=0, return_inverse=True)[1].reshape(-1)[code >= 0]
-    code = code[code >= 0]
-    lowest, highest = np.full(len(data), len(codes)), np.full(len(data), -1)
-    np.minimum.at(lowest, kinds, code)
-    np.maximum.at(highest, kinds, code)
-    return int((lowest[kinds] != highest[kinds]).sum())
+    labelled: list[int] = []
+    labels: list[int] = []
+    codes: dict[Hashable, int] = {}
+    for i, label in enumerate(data.labels):
+        if label is not None:
+            labelled.append(i)
+            labels.append(codes.setdefault(key_of(label), len(codes)))
+    trees = np.unique(digests_of_trees[labelled], axis=0, return_inverse=True)[1].reshape(-1)
+    tree_and_label = np.unique(np.column_stack([trees, labels]), axis=0).astype(np.int64)
+    labels_of_tree = np.bincount(tree_and_label[:, 0])
+    return int((labels_of_tree[trees] > 1).sum())
 
 
 def tree_digests(data: TreeDataset) -> np.ndarray:
-    """(E, 1 or 2) uint64, a digest of each tree of each example: equal for equal trees, in any data set."""
-    return np.concatenate([of_nodes[roots] for of_nodes, roots in node_digests(data)]).reshape(-1, data.each)
+    """Return (E, 1 or 2) uint64, a digest of each tree of each example: equal for equal trees, in any data set."""
+    of_roots = [of_nodes[roots] for of_nodes, roots in node_digests(data)]
+    return np.concatenate(of_roots).reshape(-1, data.each)
 
 
 def first_equal(data: TreeDataset) -> np.ndarray:
-    """(E, 1 or 2) int64, for each tree the first node of the data set that is the root of an equal one."""
-    known, which = np.unique(tree_digests(data), return_inverse=True)
-    first, before = np.full(len(known), np.iinfo(np.int64).max), 0
+    """Return (E, 1 or 2) int64, for each tree the first node of the data set that is the root of an equal one."""
+    different, index = np.unique(tree_digests(data), return_inverse=True)
+    first = np.full(len(different), np.iinfo(np.int64).max)
+    nodes_before = 0
     for of_nodes, _ in node_digests(data):
-        place = np.searchsorted(known, of_nodes).clip(max=len(known) - 1)
-        nodes = np.flatnonzero(known[place] == of_nodes)
-        np.minimum.at(first, place[nodes], before + nodes)
-        before += len(of_nodes)
-    return first[which].reshape(-1, data.each)
+        candidate = np.searchsorted(different, of_nodes).clip(max=len(different) - 1)
+        nodes = np.flatnonzero(different[candidate] == of_nodes)
+        np.minimum.at(first, candidate[nodes], nodes_before + nodes)
+        nodes_before += len(of_nodes)
+    return first[index].reshape(-1, data.each)
 
 
 def node_digests(data: TreeDataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The digests of all nodes, and the roots, block after block. No data set needs to fit into memory."""
+    """Yield the digests of all nodes, and the roots, block after block. No data set needs to fit into memory."""
     named = Named.of(data.own_vocabulary)
     for block in data.blocks():
         yield digests(block.trees, named), block.trees.roots.numpy()
