@@ -1,5 +1,6 @@
 """Description of a data set, as text."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -34,16 +35,20 @@ MAX_ID_DEPTH = 8
 
 
 def describe(data: TreeDataset, min_count: int) -> str:
-    """Counts, histograms, labels, shares of duplicates, what would become ``<unk>``, and a drawn sample.
+    """Return counts, histograms, labels, duplicates, what would become ``<unk>``, and a drawn sample, as text.
 
     Args:
         data: the trees.
         min_count: a token that occurs at fewer nodes would become ``<unk>``.
     """
-    sizes, depths, children = data.sizes, Counter[int](), Counter[int]()
-    for trees in (block.trees for block in data.blocks()):
+    sizes = data.sizes
+    depths = Counter[int]()
+    children = Counter[int]()
+    for block in data.blocks():
+        trees = block.trees
         depths.update(trees.level[trees.roots].tolist())
-        children.update(dict(enumerate(torch.bincount(trees.arity[trees.arity > 0]).tolist())))
+        nodes_with = torch.bincount(trees.arity[trees.arity > 0]).tolist()
+        children.update(dict(enumerate(nodes_with)))
     trees_of, subtrees = _digests(data)
     parts = [
         _counts(data, sizes) + _broken(data),
@@ -62,7 +67,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
 
 
 def id_places(data: TreeDataset) -> list[str]:
-    """The places, such as ``object.id``, with one leaf in each example whose text is different in every one.
+    """Return the places, such as ``object.id``, with one leaf in each example whose text is different in every one.
 
     A place is the names of the functions from the root to the leaf. Numbers that are not whole, and dates, are
     measures that may differ everywhere. The first ``MAX_ID_EXAMPLES`` examples are looked at.
@@ -70,35 +75,54 @@ def id_places(data: TreeDataset) -> list[str]:
     count = min(len(data), MAX_ID_EXAMPLES)
     if count < MIN_ID_EXAMPLES or data.each != 1:
         return []
-    vocabulary, rows = data.own_vocabulary, []
+    vocabulary = data.own_vocabulary
     names = list(dict.fromkeys(name for name, _ in vocabulary.functions))
     name_of = np.array([names.index(name) for name, _ in vocabulary.functions])
-    first = 0
+    leaves: list[np.ndarray] = []
+    examples_before = 0
     for block in data.select(range(count)).blocks():
-        trees = block.trees
-        parent = np.full(len(trees.token), -1)
-        parent[trees.child_index.numpy()] = trees.parent_index.numpy()
-        token = trees.token.numpy()
-        leaves = np.flatnonzero((token >= 0) & (trees.arity.numpy() == 0))
-        path, node = np.full((len(leaves), MAX_ID_DEPTH + 1), -1), leaves
-        for edge in range(MAX_ID_DEPTH + 1):
-            path[:, edge] = np.where(node >= 0, name_of[trees.function.numpy()[node]], -1)
-            node = np.where(node >= 0, parent[node], -1)
-        example = first + np.repeat(np.arange(len(trees)), trees.sizes.numpy())[leaves]
-        rows.append(np.column_stack([path, example, token[leaves]])[node < 0])
-        first += len(trees)
-    found = np.concatenate(rows)
-    paths, of_path, leaves_of = np.unique(found[:, :-2], axis=0, return_inverse=True, return_counts=True)
+        leaves.append(_leaves_with_paths(block.trees, name_of, examples_before))
+        examples_before += len(block.trees)
+    table = np.concatenate(leaves)
+    paths, path_of, leaves_of = np.unique(table[:, :-2], axis=0, return_inverse=True, return_counts=True)
     places = []
-    for k in np.flatnonzero(leaves_of == count).tolist():
-        example, token = found[of_path.reshape(-1) == k, -2:].T
-        if len(np.unique(example)) == len(np.unique(token)) == count and _may_be_ids(vocabulary, token):
-            places.append(".".join(names[name] for name in paths[k][::-1].tolist() if name >= 0))
+    for path in np.flatnonzero(leaves_of == count).tolist():
+        examples, tokens = table[path_of.reshape(-1) == path, -2:].T
+        is_in_each = len(np.unique(examples)) == count
+        if is_in_each and len(np.unique(tokens)) == count and _may_be_ids(vocabulary, tokens):
+            from_root = paths[path][::-1].tolist()
+            places.append(".".join(names[name] for name in from_root if name >= 0))
     return places
 
 
+def _leaves_with_paths(trees: TreeBatch, name_of: np.ndarray, examples_before: int) -> np.ndarray:
+    """Return (leaves, MAX_ID_DEPTH + 3) int64, the names from each leaf up to its root, its example and its token.
+
+    A path is padded with -1 after the root. A leaf at a greater depth than ``MAX_ID_DEPTH`` has no row.
+
+    Args:
+        trees: a block of the data set.
+        name_of: (functions,) the name of each function.
+        examples_before: of the blocks before this one.
+    """
+    function = trees.function.numpy()
+    token = trees.token.numpy()
+    parent = np.full(len(token), -1)
+    parent[trees.child_index.numpy()] = trees.parent_index.numpy()
+    leaves = np.flatnonzero((token >= 0) & (trees.arity.numpy() == 0))
+    paths = np.full((len(leaves), MAX_ID_DEPTH + 1), -1)
+    node = leaves
+    for edge in range(MAX_ID_DEPTH + 1):
+        is_node = node >= 0
+        paths[is_node, edge] = name_of[function[node[is_node]]]
+        node = np.where(is_node, parent[node], -1)
+    example = examples_before + np.repeat(np.arange(len(trees)), trees.sizes.numpy())
+    table = np.column_stack([paths, example[leaves], token[leaves]])
+    return table[node < 0]
+
+
 def _may_be_ids(vocabulary: Vocabulary, tokens: np.ndarray) -> bool:
-    """Whether they are texts or whole numbers, not dates."""
+    """Return whether the tokens are texts or whole numbers, not dates."""
     texts = [vocabulary.tokens[token] for token in tokens.tolist()]
     values = [number(text) for text in texts]
     if None in values:
@@ -108,14 +132,13 @@ def _may_be_ids(vocabulary: Vocabulary, tokens: np.ndarray) -> bool:
 
 def _counts(data: TreeDataset, sizes: Tensor) -> str:
     kind = "trees" if data.each == 1 else "pairs"
-    notation = data.reading.read_as
-    sizes = sizes.double()
-    middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
-    return f"{len(data):,} {kind}{notation}\n{data.num_nodes:,} nodes; nodes of an example: {middle}"
+    mean = float(sizes.double().mean())
+    spread = f"mean {mean:.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
+    return f"{len(data):,} {kind}{data.reading.read_as}\n{data.num_nodes:,} nodes; nodes of an example: {spread}"
 
 
 def _broken(data: TreeDataset) -> str:
-    """How many files or functions have code that does not parse: C++ has macros, which are not expanded."""
+    """Return how many files or functions have code that does not parse: C++ has macros, which are not expanded."""
     if data.reading.notation not in LANGUAGES:
         return ""
     functions = enumerate(data.own_vocabulary.functions)
@@ -125,37 +148,41 @@ def _broken(data: TreeDataset) -> str:
         is_unparsed = torch.isin(block.trees.function, unparsed)
         tree = torch.arange(len(block.trees.sizes)).repeat_interleave(block.trees.sizes)
         count += len(tree[is_unparsed].unique())
+    if not count:
+        return ""
     share = count / len(data)
-    return (
-        f"\n{count:,} trees ({share:.0%}) contain code that does not parse, below {' or '.join(UNPARSED)}"
-        if count
-        else ""
-    )
+    return f"\n{count:,} trees ({share:.0%}) contain code that does not parse, below {' or '.join(UNPARSED)}"
 
 
 def _histogram(what: str, values: Counter[int], doubling: bool = False) -> str:
-    """A bar for each value, or where there are many for ranges of equal width, or each twice as wide as the last."""
+    """Return a bar for each value, or where there are many for ranges of equal width, or each twice as wide."""
     if not values:
         return ""
-    low, high = min(values), max(values)
-    width = -(-(high - low + 1) // MAX_ROWS)
+    low = min(values)
+    high = max(values)
+    width = math.ceil((high - low + 1) / MAX_ROWS)
     starts = list(range(low, high + 1, width))
     if doubling and width > 1:
-        starts = [low, *(low + 2**k for k in range((high - low).bit_length()))]
-    places = np.searchsorted(starts, list(values), side="right") - 1
-    counts = np.bincount(places, list(values.values()), len(starts)).astype(np.int64)
+        powers = range((high - low).bit_length())
+        starts = [low, *(low + 2**power for power in powers)]
+    bins = np.searchsorted(starts, list(values), side="right") - 1
+    counts = np.bincount(bins, list(values.values()), len(starts)).astype(np.int64)
     rows = []
     for start, stop, count in zip(starts, [*starts[1:], high + 1], counts.tolist(), strict=True):
-        rows.append((f"{start}" if stop == start + 1 else f"{start} to {stop - 1}", count))
+        name = f"{start}" if stop == start + 1 else f"{start} to {stop - 1}"
+        rows.append((name, count))
     return f"{what}:\n{_bars(rows)}"
 
 
 def _bars(rows: Sequence[tuple[str, int]]) -> str:
-    rows = [(one_line(name, NAME), count) for name, count in rows]
-    most, wide = max(count for _, count in rows), max(len(name) for name, _ in rows)
-    return "\n".join(
-        f"  {name:>{wide}}  {count:>11,}  {'#' * -(-WIDTH * count // most)}".rstrip() for name, count in rows
-    )
+    names = [one_line(name, NAME) for name, _ in rows]
+    widest = max(len(name) for name in names)
+    most = max(count for _, count in rows)
+    lines = []
+    for name, (_, count) in zip(names, rows, strict=True):
+        bar = "#" * math.ceil(WIDTH * count / most)
+        lines.append(f"  {name:>{widest}}  {count:>11,}  {bar}".rstrip())
+    return "\n".join(lines)
 
 
 def _most(counts: Counter[str]) -> str:
@@ -175,32 +202,42 @@ def _functions(data: TreeDataset) -> str:
 
 def _tokens(data: TreeDataset, min_count: int) -> str:
     vocabulary = data.own_vocabulary
-    _, numbers = stands_at((block.trees for block in data.blocks()), vocabulary)
-    counts = Counter(dict(zip(vocabulary.tokens, numbers.tolist(), strict=True)))
-    total, rare = int(numbers.sum()), numbers[numbers < min_count]
+    _, nodes_of = stands_at((block.trees for block in data.blocks()), vocabulary)
+    counts = Counter(dict(zip(vocabulary.tokens, nodes_of.tolist(), strict=True)))
+    total = int(nodes_of.sum())
     text = f"tokens: {len(counts):,} different tokens at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
+    rare = nodes_of[nodes_of < min_count]
     if len(rare):
         times = "only once" if min_count == 2 else f"fewer than {min_count} times"
         share = f"{int(rare.sum()) / max(total, 1):.1%} of the nodes with a token"
         text += f"\n  {len(rare):,} tokens occur {times}; fit would read these tokens as {UNKNOWN} ({share})"
-    values = [found for block in data.blocks() if len(found := _values(block.trees))]
-    if values:
-        low, high = min(float(found.min()) for found in values), max(float(found.max()) for found in values)
-        text += f"\n  {sum(map(len, values)):,} leaves are numbers, from {low:g} to {high:g}"
-    return text
+    return text + _range_of_values(data)
 
 
-def _values(trees: TreeBatch) -> Tensor:
-    return torch.empty(0) if trees.value is None else trees.value[~trees.value.isnan()]
+def _range_of_values(data: TreeDataset) -> str:
+    """Return how many leaves are numbers, and from where to where they are."""
+    count = 0
+    low = math.inf
+    high = -math.inf
+    for block in data.blocks():
+        if block.trees.value is None:
+            continue
+        values = block.trees.value[~block.trees.value.isnan()]
+        if len(values):
+            count += len(values)
+            low = min(low, float(values.min()))
+            high = max(high, float(values.max()))
+    return f"\n  {count:,} leaves are numbers, from {low:g} to {high:g}" if count else ""
 
 
 def _digests(data: TreeDataset) -> tuple[np.ndarray, int]:
-    """The digests of the trees (E, 1 or 2), and how many different subtrees there are, by one look at all nodes."""
-    roots, kinds = [], []
-    for of_nodes, of_block in node_digests(data):
-        roots.append(of_nodes[of_block])
-        kinds.append(np.unique(of_nodes))
-    return np.concatenate(roots).reshape(-1, data.each), len(np.unique(np.concatenate(kinds)))
+    """Return the digests of the trees (E, 1 or 2) and the number of different subtrees, by one look at all nodes."""
+    of_trees = []
+    of_subtrees = []
+    for of_nodes, roots in node_digests(data):
+        of_trees.append(of_nodes[roots])
+        of_subtrees.append(np.unique(of_nodes))
+    return np.concatenate(of_trees).reshape(-1, data.each), len(np.unique(np.concatenate(of_subtrees)))
 
 
 def _duplicates(data: TreeDataset, trees_of: np.ndarray, subtrees: int) -> str:
@@ -217,20 +254,19 @@ def _labels(data: TreeDataset, trees_of: np.ndarray) -> str:
 
 
 def _known_labels(data: TreeDataset) -> str:
-    known = present(data)
-    if not known:
+    labels = present(data)
+    if not labels:
         return f"no labels ({where(data.reading)})"
-    counts = Counter(known)
-    title = f"labels: {len(counts):,} different labels on {len(known):,} of {len(data):,} examples"
+    counts = Counter(labels)
+    title = f"labels: {len(counts):,} different labels on {len(labels):,} of {len(data):,} examples"
     if any(number(label) is None for label in counts):
         return f"{title}:\n{_most(counts)}"
-    numbers = np.array([float(label) for label in known])
     if len(counts) <= MAX_ROWS:
-        return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
-    spread = (
-        f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, standard deviation {numbers.std():g}"
-    )
-    return f"{title}: numbers {spread}"
+        rising = sorted(counts.items(), key=lambda item: float(item[0]))
+        return f"{title}:\n{_bars(rising)}"
+    numbers = np.array([float(label) for label in labels])
+    ends = f"from {numbers.min():g} to {numbers.max():g}"
+    return f"{title}: numbers {ends}, mean {numbers.mean():g}, standard deviation {numbers.std():g}"
 
 
 def _node_labels(data: TreeDataset) -> str:
@@ -239,24 +275,28 @@ def _node_labels(data: TreeDataset) -> str:
 
 
 def _sample(data: TreeDataset, sizes: Tensor) -> Tree:
-    """A tree of median size, or the largest one that can be drawn if that is smaller."""
+    """Return a tree of median size, the first one of a pair."""
     order = torch.argsort(sizes, stable=True)
     middle = int(order[len(order) // 2])
     return unbatch(data.select([middle]).trees)[0]
 
 
 def draw(tree: Tree, most: int = DRAWN) -> str:
-    """A tree as indented text, a node a line, at most so many."""
+    """Return a tree as indented text, a node a line, at most so many."""
     lines: list[str] = []
-    stack: list[tuple[Tree, str, str]] = [(tree, "  ", "  ")]
-    while stack and len(lines) < most:
-        node, here, below = stack.pop()
-        value = "" if node.value is None else f" {node.value:g}"
-        token = "" if node.token is None else f" {one_line(repr(node.token), NAME)}"
-        lines.append(here + one_line(node.function, NAME) + (token or value))
-        for i, child in reversed(list(enumerate(node.children))):
-            last = i == len(node.children) - 1
-            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
-    if stack:
+    pending: list[tuple[Tree, str, str]] = [(tree, "  ", "  ")]  # a node, what precedes it, what precedes its children
+    while pending and len(lines) < most:
+        node, before, below = pending.pop()
+        line = before + one_line(node.function, NAME)
+        if node.token is not None:
+            line += f" {one_line(repr(node.token), NAME)}"
+        elif node.value is not None:
+            line += f" {node.value:g}"
+        lines.append(line)
+        children = [(child, f"{below}├─ ", f"{below}│  ") for child in node.children]
+        if children:
+            children[-1] = node.children[-1], f"{below}└─ ", f"{below}   "
+        pending.extend(reversed(children))
+    if pending:
         lines.append(f"  ... {tree.size - most:,} more nodes")
     return "\n".join(lines)
