@@ -78,7 +78,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     options.further = given[end + 1 :]
     known = sorted(file.stem for file in configs(options.task).glob("*.yaml"))
     variants = list(_of(options.task).VARIANTS)
-    options.models, options.variants = options.models or known, options.variants or variants[:1]
+    options.models = options.models or known
+    options.variants = options.variants or variants[:1]
     for name, given, there in (("model", options.models, known), ("variant", options.variants, variants)):
         if unknown := [each for each in given if each not in there]:
             parser.error(f"no {name} {', '.join(unknown)}; there are {', '.join(there)}")
@@ -208,7 +209,8 @@ def _short(key: str, heads: Mapping[str, str]) -> str:
 
 def _pictures(variant: str, models: Mapping[str, list[Training]], out: Path) -> list[str]:
     """Accuracy on the test data by groups, and in validation over the epochs."""
-    task, name = _of(next(iter(models.values()))[0].task), variant.replace(" %", "")
+    task = _of(next(iter(models.values()))[0].task)
+    name = variant.replace(" %", "")
     groups = {model: _series(map(_by_group, found)) for model, found in models.items()}
     epochs = {model: _series(map(_by_epoch, found)) for model, found in models.items()}
     charts.save(charts.accuracy_by(task.AXIS, groups, log=task.LOGARITHMIC), out / f"accuracy-{name}")

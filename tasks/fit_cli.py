@@ -55,7 +55,8 @@ def run_task(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], ar
         defaults: those of the task's settings of :class:`dgltree.training.options.FitOptions` that differ.
         arguments: ``fit`` or ``test``, and its options.
     """
-    name, program = (arguments or [""])[0], f"python -m tasks.{task}"
+    name = (arguments or [""])[0]
+    program = f"python -m tasks.{task}"
     if name not in ("fit", "test"):
         raise SystemExit(f"usage: {program} fit|test [options]; fit --help and test --help say more")
     parser = ArgumentParser(prog=f"{program} {name}", description=DESCRIPTIONS[name].format(task))

@@ -72,7 +72,8 @@ def run(jobs: Sequence[Job], at_a_time: int, threads: int | None = None) -> dict
     for job in jobs:
         claim(job.folder / CLAIM, job.configuration)
     open_ = [job for job in jobs if not job.done]
-    failed, start = {}, time.perf_counter()
+    failed = {}
+    start = time.perf_counter()
     with tqdm(total=len(open_), unit="job", disable=None) as bar:
         ended = _here(open_) if at_a_time == 1 else _elsewhere(open_, at_a_time, threads)
         for number, (job, reason) in enumerate(ended, 1):
@@ -121,8 +122,10 @@ def _failure(job: Job) -> str | None:
 
 def _elsewhere(jobs: Sequence[Job], at_a_time: int, threads: int | None) -> Iterator[tuple[Job, str | None]]:
     """Jobs as they end, each in a process of its own, with its failure."""
-    context, running = multiprocessing.get_context("spawn"), set[BaseProcess]()
-    stopped, changing = Event(), Lock()
+    context = multiprocessing.get_context("spawn")
+    running = set[BaseProcess]()
+    stopped = Event()
+    changing = Lock()
 
     def do(job: Job) -> str | None:
         ours, theirs = context.Pipe(duplex=False)

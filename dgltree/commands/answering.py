@@ -93,7 +93,8 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
     for block in _blocks(model, options):
         lines = _answers(model, block)
         lines = lines if records else [title, *lines]  # nothing is printed of a file that cannot be opened
-        failed, records = failed + len(block.bad), records + len(block.order)
+        failed += len(block.bad)
+        records += len(block.order)
         if options.csv:
             csv.writer(sys.stdout, lineterminator="\n").writerows(line.split("\t") for line in lines)
         else:
@@ -114,12 +115,14 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     encode = model.node_vectors if options.nodes else model.encode
     width = int(model.model.encoder.config["hidden_size"])
     if options.context:
-        encode, width = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors, 2 * width
+        encode = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors
+        width = 2 * width
     with writer_for(options.out, options.nodes, width, model.each) as write:
         for block in _blocks(model, options, answers=False):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)
             write(block.known, vectors, block.order)
-            failed, count = failed + len(block.bad), count + len(vectors)
+            failed += len(block.bad)
+            count += len(vectors)
     print(f"{options.out}: {count} vectors" + (f"; {failed} could not be read" if failed else ""))
     return 1 if failed else 0
 

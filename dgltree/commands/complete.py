@@ -171,7 +171,8 @@ class CompleteCommand(EquationCommand):
         from dgltree.equations.completion.assumptions import read_assumptions
 
         self.assumed = read_assumptions(options.assume)
-        self.options, self._spent = options, 0.0
+        self.options = options
+        self._spent = 0.0
         self.completing = BatchCompletion(options.model, **_completing(options))
         super().__init__(options.json, options.names, self.completing.together)
 
@@ -211,11 +212,13 @@ class CompleteCommand(EquationCommand):
         from dgltree.equations.typed.latex_writer import write_latex, write_latex_equation
         from dgltree.read.infix_writer import write_equation, write_infix
 
-        found, latex = as_assumed(found, self.assumed), self.options.latex
+        found = as_assumed(found, self.assumed)
+        latex = self.options.latex
         write: Callable[[Any], str] = write_latex if latex else write_infix
         equation: Callable[[Any], str] = write_latex_equation if latex else write_equation
         if not latex and decimal_mark(asked.text) == "comma":  # as in the question
-            write, equation = _with_commas(write), _with_commas(equation)
+            write = _with_commas(write)
+            equation = _with_commas(equation)
         if self.as_json:
             self._show_json(asked, found)
             return
@@ -281,7 +284,8 @@ def answer_each(
     with workers(processes, _begin, completing) as executor:
         pool = _Pool(completing, executor)
         begun: deque[tuple[T, Future[Any] | Any]] = deque()
-        spent, ended = 0.0, False
+        spent = 0.0
+        ended = False
         while begun or not ended:
             while not ended and len(begun) < AHEAD * processes:
                 try:
@@ -307,7 +311,8 @@ class _Pool:
     """Processes that answer what is begun."""
 
     def __init__(self, completing: BatchCompletion, executor: ProcessPoolExecutor) -> None:
-        self.completing, self._executor = completing, executor
+        self.completing = completing
+        self._executor = executor
 
     def begin(self, task: Any) -> Any:
         """Begin a task, if it is not begun yet."""

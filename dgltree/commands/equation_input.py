@@ -137,7 +137,9 @@ class EquationCommand(ABC):
     """
 
     def __init__(self, as_json: bool, names: Sequence[str] = (), block: int = 64) -> None:
-        self.as_json, self.names, self.block = as_json, names, block
+        self.as_json = as_json
+        self.names = names
+        self.block = block
 
     @abstractmethod
     def read(self, text: str) -> "list[tuple[str, Any]]":

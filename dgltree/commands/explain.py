@@ -183,11 +183,13 @@ def _drawn(found: "Explanation", model: "TrainedModel", listed: "Sequence[Effect
     lines = []
     for side, tree in enumerate(found.trees):
         lines.append("")
-        stack, node = [(tree, 0)], 0
+        stack = [(tree, 0)]
+        node = 0
         while stack:
             part, depth = stack.pop()
             stack.extend((child, depth + 1) for child in reversed(part.children))
-            effect, rank = effects.get((side, node), ""), ranks.get((side, node), "")
+            effect = effects.get((side, node), "")
+            rank = ranks.get((side, node), "")
             lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{one_line(namer(part), WIDTH)}")
             node += 1
     return lines

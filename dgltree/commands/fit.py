@@ -125,7 +125,8 @@ def _as_before(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     """How the encoder of a folder had its trees read, where the command line does not say otherwise."""
     from dgltree.training.model_files import read_reading
 
-    before, usual = read_reading(folder), asdict(Reading())
+    before = read_reading(folder)
+    usual = asdict(Reading())
     taken = {name: before[name] for name in SHAPING if given[name] == usual[name]}
     if given["notation"] not in (None, before["notation"]):
         taken.pop("schema", None)  # of documents, which these are not
@@ -139,7 +140,8 @@ def _molecules(
     if find_spec("sklearn") is None:  # without which there is no baseline to choose by
         return {}
     for data in rings.values():
-        data.reading, data.detected_in = replace(data.reading, notation=RINGS), None  # a suffix names it
+        data.reading = replace(data.reading, notation=RINGS)  # a suffix names it
+        data.detected_in = None
     atoms = {name: _read(path, {**reading, "notation": ATOMS}, options) for name, path in paths.items()}
     return {RINGS: dict(rings), ATOMS: atoms}
 
@@ -148,7 +150,8 @@ def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> "T
     from dgltree.datasets.tree_dataset import TreeDataset
     from dgltree.training.processes import first
 
-    cached, strict = not options.no_cache, options.strict
+    cached = not options.no_cache
+    strict = options.strict
     data = TreeDataset.from_file(path, cached=cached, strict=strict, progress=first(), **reading)
     notation = data.reading.read_as
     if first():

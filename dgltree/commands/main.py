@@ -189,9 +189,11 @@ def _log_to_stderr() -> None:
 
         stream = property(lambda self: sys.stderr, lambda self, _: None)
 
-    logger, handler = logging.getLogger("dgltree"), Stderr()
+    logger = logging.getLogger("dgltree")
+    handler = Stderr()
     handler.setFormatter(logging.Formatter("dgltree: %(message)s"))
-    logger.handlers, logger.propagate = [handler], False
+    logger.handlers = [handler]
+    logger.propagate = False
     logger.setLevel(logging.INFO)
 
 

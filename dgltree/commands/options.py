@@ -54,7 +54,8 @@ def options_of(settings: type) -> Iterator[Option]:
 
     Its choices are those of a ``Literal``, or the keys of the registry that the field's metadata name.
     """
-    texts, hints = _descriptions(settings), get_type_hints(settings)
+    texts = _descriptions(settings)
+    hints = get_type_hints(settings)
     for field in fields(settings):
         kinds = (hints[field.name], *get_args(hints[field.name]))
         literal = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())

@@ -19,7 +19,10 @@ class BadRecords:
     """
 
     def __init__(self, file: str, strict: bool) -> None:
-        self.file, self.strict, self.count, self.told = file, strict, 0, 0
+        self.file = file
+        self.strict = strict
+        self.count = 0
+        self.told = 0
 
     def __call__(self, bad: Sequence[Bad], count: int | None = None) -> None:
         """Tell of some more; of ``count``, if these are not all of them. ``ValueError`` with ``strict``."""

@@ -41,7 +41,8 @@ class VerifyCommand(EquationCommand):
 
     def __init__(self, as_json: bool, names: Sequence[str] = (), why: bool = False, assume: Sequence[str] = ()) -> None:
         super().__init__(as_json, names)
-        self.why, self.assume = why, assume
+        self.why = why
+        self.assume = assume
 
     def read(self, text: str) -> "list[tuple[str, Typed]]":
         """The equation, or those of a calculation in steps."""
@@ -57,7 +58,8 @@ class VerifyCommand(EquationCommand):
     def show(self, asked: EquationInput, found: "Verification") -> None:
         from dgltree.read.infix_writer import write_equation
 
-        understood, notes = write_equation(found.equation), list(asked.typed.notes)
+        understood = write_equation(found.equation)
+        notes = list(asked.typed.notes)
         if self.as_json:
             unit: dict[str, Any] = {"imaginary_unit": found.unit} if found.unit else {}
             if found.assumed:

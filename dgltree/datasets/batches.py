@@ -125,7 +125,9 @@ class NodeBatches(Sampler[list[int]]):
         if not 0 <= rank < world_size:
             raise ValueError(f"rank is {rank} and world_size is {world_size}; a rank must be from 0 to world_size - 1")
         self.batches: list[list[int]] = []
-        order, room, count = list(range(len(sizes))), 0, sizes.tolist()
+        order = list(range(len(sizes)))
+        room = 0
+        count = sizes.tolist()
         if seed is not None:
             order = torch.randperm(len(sizes), generator=epoch_generator(seed, epoch)).tolist()
         for i in order:
@@ -212,7 +214,10 @@ class Collate:
         share: bool = False,
         labels: bool = True,
     ) -> None:
-        self.classes, self.encoder, self.share, self.labels = classes, encoder, share, labels
+        self.classes = classes
+        self.encoder = encoder
+        self.share = share
+        self.labels = labels
 
     def __call__(self, examples: TreeDataset) -> Labelled:
         labelled = self._labelled(examples, examples.trees)
@@ -259,7 +264,8 @@ class Graphs:
     """
 
     def __init__(self, dataset: TreeDataset, classes: Sequence[str] | None = None) -> None:
-        self.dataset, self.labels = dataset, label_numbers(dataset.labels, classes)
+        self.dataset = dataset
+        self.labels = label_numbers(dataset.labels, classes)
 
     def __len__(self) -> int:
         return len(self.dataset)

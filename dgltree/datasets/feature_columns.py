@@ -172,7 +172,8 @@ class FeatureColumns:
     def warnings(self, table: Sequence[Texts]) -> Iterator[str]:
         """A line for each column that says nothing in training, or less than it has."""
         for column, texts in zip(self.columns, table, strict=True):
-            values, name = len({text for text in texts if text is not None}), one_line(column.name)
+            values = len({text for text in texts if text is not None})
+            name = one_line(column.name)
             if len({*texts}) == 1:
                 yield f"warning: {name} is the same in all training examples and not informative"
             elif column.kind == "category" and (text := _no_number_among_numbers(texts)) is not None:

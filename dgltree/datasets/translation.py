@@ -103,13 +103,15 @@ class Translation:
             return make_batch([fit_arity(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
         if self.vocabulary.scales is not None and shares_numbers(batch):
             return make_batch(unbatch(batch), self.vocabulary)
-        function, token = self._functions[batch.function], self._tokens[batch.token]
+        function = self._functions[batch.function]
+        token = self._tokens[batch.token]
         return replace(batch, function=function, token=token, vocabulary=self.vocabulary)
 
     def after(self, first: "Translation") -> "Translation":
         """Both in one, for trees that ``first`` did not translate yet."""
         both = copy(self)
-        both._functions, both._tokens = self._functions[first._functions], self._tokens[first._tokens]
+        both._functions = self._functions[first._functions]
+        both._tokens = self._tokens[first._tokens]
         later = torch.nonzero(torch.isin(first._functions, self._misfits)).flatten()
         both._misfits = torch.cat([first._misfits, later]).unique()
         both._arities = self._arities or first._arities
@@ -155,7 +157,8 @@ def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> s
 
 def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], dict[int, str]]:
     """The ids that a vocabulary gives, 0 if it gives none, and why."""
-    found, why = [], {}
+    found = []
+    why = {}
     for i, token in enumerate(tokens):
         try:
             found.append(vocabulary.token_id(token))

@@ -124,9 +124,12 @@ class TreeDataset(Dataset[Any]):
             reading = reading or Reading(missing="")
             examples = flatten_trees(examples, labels, splits, ids, groups, reading, features=features)
         assert examples.trees.vocabulary is not None
-        self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
+        self._flat = examples.trees
+        self._flat_vocabulary = examples.trees.vocabulary
         self.own_vocabulary = self._flat_vocabulary
-        self.reading, self.bad, self.detected_in = examples.reading, examples.bad, examples.detected_in
+        self.reading = examples.reading
+        self.bad = examples.bad
+        self.detected_in = examples.detected_in
         self.node_classes = examples.node_classes
         self._chosen: np.ndarray | None = None
         self._translation: Translation | None = None
@@ -294,7 +297,8 @@ class TreeDataset(Dataset[Any]):
         """The examples in the names of their file, if :meth:`within` brought it to a model's vocabulary."""
         same = copy(self)
         same.__dict__.pop("trees", None)
-        same._translation, same.own_vocabulary = None, self._flat_vocabulary
+        same._translation = None
+        same.own_vocabulary = self._flat_vocabulary
         return same
 
     def with_numbers(self, dates: bool | None = True) -> "TreeDataset":
@@ -321,7 +325,8 @@ class TreeDataset(Dataset[Any]):
         So trees of files can be compared that were read with other settings of these.
         """
         same = self.as_read()
-        same._numbers, same.reading = True, replace(self.reading, numbers=True, dates=True)
+        same._numbers = True
+        same.reading = replace(self.reading, numbers=True, dates=True)
         return same
 
     def bad_at(self, i: int, message: str) -> Bad:
@@ -455,7 +460,8 @@ def flatten_trees(
     for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != count:
             raise ValueError(f"{len(column)} {name} for {count} examples")
-    drop, empty = dropped_leaves(reading), [None] * count
+    drop = dropped_leaves(reading)
+    empty = [None] * count
     columns: dict[str, Any] = {
         "lines": list(range(1, count + 1)),
         "labels": [_text(label, f"labels[{i}]") for i, label in enumerate(labels)],
@@ -481,7 +487,10 @@ def flatten_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
         raise ValueError("an iterable gives trees and labels, and no columns next to the trees; leave out features")
     if isinstance(examples, str | Path):
         raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
-    gathering, source, each, classes = Gathering(), iter(examples), 0, NodeClasses()
+    gathering = Gathering()
+    source = iter(examples)
+    each = 0
+    classes = NodeClasses()
     while given := list(islice(source, AT_A_TIME)):
         first = len(gathering) + 1
         labels = [_label_of(item, i) for i, item in enumerate(given, first)]
@@ -513,7 +522,8 @@ def flatten_file(
 ) -> FlatExamples:
     """Flatten the examples of a file. Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_file`."""
     stored = read_file(path, asked, workers, cached, progress, named)
-    reading, bad = Reading(**stored.reading), [Bad(*each) for each in stored.bad]
+    reading = Reading(**stored.reading)
+    bad = [Bad(*each) for each in stored.bad]
     if strict and bad:
         raise ValueError(bad[0].at(path))
     detected = reading.notation is not None and asked.notation is None

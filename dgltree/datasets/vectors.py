@@ -99,7 +99,8 @@ def whose(dataset: TreeDataset | None, nodes: bool) -> "pyarrow.Table":
 
 
 def _columns(dataset: TreeDataset, nodes: bool) -> dict[str, Any]:
-    trees, each = dataset.trees, dataset.each
+    trees = dataset.trees
+    each = dataset.each
     tree = np.arange(len(trees))
     if not nodes:
         return _of_trees(dataset, tree, each)

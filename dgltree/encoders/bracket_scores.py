@@ -31,7 +31,8 @@ def score_induced(encoder: SequenceEncoder, trees: TreeBatch) -> Corpus:
             f"the encoder reads trees in the order {encoder.order!r}; build the encoder with order='leaves' or "
             "'unlabelled', so that it reads the words of the given trees"
         )
-    sequences, found = encoder.plan(trees, share=False), InducedBrackets()
+    sequences = encoder.plan(trees, share=False)
+    found = InducedBrackets()
     with torch.no_grad():
         found.update(encoder, trees, encoder.encoded(sequences).parse)
     return found.corpus

@@ -80,7 +80,8 @@ class SequenceEncoder(Encoder, VocabularySigned):
         super().__init__()
         kind = core_named(core) if isinstance(core, str) else type(core)
         self.name = core if isinstance(core, str) else _name(kind)
-        self.vocabulary, self.joint = vocabulary, joint
+        self.vocabulary = vocabulary
+        self.joint = joint
         self.order = _order(self.name, kind, order)
         if joint and kind.place_options:
             raise ValueError(

@@ -176,7 +176,9 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, page: str, launcher: Path | None, end: Callable[[], None]) -> None:
         super().__init__(config)
-        self.page, self.launcher, self.end = page, launcher, end
+        self.page = page
+        self.launcher = launcher
+        self.end = end
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.end()
@@ -199,7 +201,9 @@ def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
     processes = JudgingProcesses(JUDGING)
-    equations, sequences, own_trees = EquationsRoom(opened), SequencesRoom(opened), OwnTreesRoom(opened)
+    equations = EquationsRoom(opened)
+    sequences = SequencesRoom(opened)
+    own_trees = OwnTreesRoom(opened)
     endpoints = [endpoint for room in (equations, sequences, own_trees, BatchesRoom()) for endpoint in room.endpoints()]
     there = {
         "equations": [{"name": name, "title": title(name, model)} for name, model in opened.equations.items()],
@@ -276,7 +280,8 @@ async def _body(request: Request) -> Any:
     said = request.headers.get("content-length", "")
     if said.isdecimal() and int(said) > READ_TO_THE_END:
         raise _RequestError(413, TOO_LARGE)
-    body, size = bytearray(), 0
+    body = bytearray()
+    size = 0
     try:
         async with asyncio.timeout(SLOWEST):
             async for part in request.stream():
@@ -337,7 +342,9 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], token: str) -> None:
-        self.app, self.hosts, self.token = app, frozenset(hosts), token
+        self.app = app
+        self.hosts = frozenset(hosts)
+        self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

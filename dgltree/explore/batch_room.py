@@ -58,7 +58,8 @@ class BatchesRoom:
         trees = _trees(asked)
         flat, cell = _batched(trees)
         singly = [plan(batch([tree], cell.vocabulary), cell, share=False) for tree in trees]
-        plain, shared = plan(flat, cell, share=False), plan(flat, cell, share=True)
+        plain = plan(flat, cell, share=False)
+        shared = plan(flat, cell, share=True)
         ways: dict[str, Callable[[], object]] = {
             "singly": lambda: [propagate(one, cell) for one in singly],
             "plain": lambda: propagate(plain, cell),

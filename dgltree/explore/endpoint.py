@@ -97,7 +97,8 @@ class _Turns:
 
     async def _unless_ended(self, work: Awaitable[Result]) -> Result:
         """The result of work. Raises ``TurnedAwayError`` when the page ends."""
-        done, ends = asyncio.ensure_future(work), asyncio.ensure_future(self._ends.wait())
+        done = asyncio.ensure_future(work)
+        ends = asyncio.ensure_future(self._ends.wait())
         try:
             await asyncio.wait({done, ends}, return_when=asyncio.FIRST_COMPLETED)
             if not done.done():
@@ -140,7 +141,9 @@ class Worker(_Turns):
 
     async def stream(self, work: Stream) -> AsyncGenerator[dict[str, Any], None]:
         """The pieces that ``work`` sends, as they come. It is stopped when the reader has left or the time is over."""
-        loop, pieces, stop = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), Event()
+        loop = asyncio.get_running_loop()
+        pieces = asyncio.Queue[dict[str, Any] | None]()
+        stop = Event()
 
         def send(piece: dict[str, Any] | None) -> None:
             if not loop.is_closed():
@@ -203,7 +206,9 @@ class JudgingProcesses(_Turns):
         Raises ``TurnedAwayError``, and ``ValueError`` with the reason of a refusal.
         """
         async with self:
-            process, kind, what = await self._process(), PIECE, None
+            process = await self._process()
+            kind = PIECE
+            what = None
             try:
                 late = asyncio.get_running_loop().time() + self.seconds
                 assert process.stdin is not None

@@ -66,7 +66,8 @@ class EquationsRoom:
 
     def rank(self, asked: RequestFields) -> dict[str, Any]:
         """The shipped fillers of the one blank by a model's score."""
-        ranked, typed = asked.one_of("model", self._lists), read_question_of(asked)
+        ranked = asked.one_of("model", self._lists)
+        typed = read_question_of(asked)
         if len(typed.blanks) != 1:
             raise ValueError("the list takes one blank; use the search for several blanks")
         if (deep := len(find_blank(typed.equation).steps)) > MAX_BLANK_DEPTH:
@@ -83,7 +84,8 @@ class EquationsRoom:
 
     def own(self, asked: RequestFields) -> dict[str, Any]:
         """The row of a filler of the user's own, with a model's score; None if it does not know a part of it."""
-        model, typed = asked.one_of("model", self.models), read_question_of(asked)
+        model = asked.one_of("model", self.models)
+        typed = read_question_of(asked)
         filler = read_filler(asked.text("filler", MAX_EQUATION_LENGTH), typed)
         score = None
         if _knows_numbers(typed.equation.fill(filler), model):
@@ -94,7 +96,8 @@ class EquationsRoom:
 
     def verify(self, asked: RequestFields) -> dict[str, Any]:
         """The score of an equation without a blank by a model."""
-        model, typed = asked.one_of("model", self.models), read_question_of(asked)
+        model = asked.one_of("model", self.models)
+        typed = read_question_of(asked)
         with kernels("off"):
             return {"score": _score(typed.equation, model)}
 
@@ -104,7 +107,8 @@ class EquationsRoom:
         The nodes with their states, gates and actions; which of them the filler changes, from the blank's place to the
         root; and for each of these the logit that it, as a side by itself, equals the other side.
         """
-        model, typed = asked.one_of("model", self.models), read_question_of(asked)
+        model = asked.one_of("model", self.models)
+        typed = read_question_of(asked)
         filled = _filled(typed.equation, read_filler(asked.text("filler", MAX_EQUATION_LENGTH), typed), model)
         flat = batch(filled.encoded, model.cell.vocabulary)
         with evaluating(model), kernels("off"):
@@ -137,11 +141,13 @@ class _Filled(NamedTuple):
 def _filled(equation: Equation, filler: Tree, model: EquationModel) -> _Filled:
     """Raises ``ValueError`` for another number of blanks than one, and for what the model does not know."""
     names = Names(equation, model.cell.vocabulary, variables(filler))
-    asked, inner = Equation(*map(names.encode, equation)), names.encode(filler)
+    asked = Equation(*map(names.encode, equation))
+    inner = names.encode(filler)
     side, steps = find_blank(asked)
     sides = [unfold_tree(side) for side in asked.fill(inner)]
     place = 0 if side == 0 else sides[0].size
-    path, node = [place], sides[side]
+    path = [place]
+    node = sides[side]
     for _, slot in reversed(steps):
         place += 1 + sum(child.size for child in node.children[:slot])
         path.append(place)

@@ -68,7 +68,8 @@ def judge_fillers(asked: RequestFields, send: Send) -> None:
     """Send the verdicts on the equation with each of some fillers in its one blank, as far as there is time."""
     typed = read_question_of(asked)
     fillers = [read_filler(text, typed) for text in asked.texts("fillers", TOP, MAX_EQUATION_LENGTH)]
-    judge, clock = Judge(), Clock(JUDGED_SECONDS)
+    judge = Judge()
+    clock = Clock(JUDGED_SECONDS)
     verdicts = [clock.in_time(partial(judge.verdict, typed.equation.fill(filler))) for filler in fillers]
     not_judged = undecided("not checked for lack of time", Doubt.NO_TIME)
     send({"verdicts": [_verdict(verdict or not_judged) for verdict in verdicts]})
@@ -90,7 +91,8 @@ def verify_equation(asked: RequestFields, send: Send) -> None:
 
 def plot_equation(asked: RequestFields, send: Send) -> None:
     """Send both sides as curves, with the blank filled if there is one; nothing for several variables."""
-    typed, filler = read_question_of(asked), asked.text("filler", MAX_EQUATION_LENGTH)
+    typed = read_question_of(asked)
+    filler = asked.text("filler", MAX_EQUATION_LENGTH)
     equation = typed.equation.fill(read_filler(filler, typed)) if filler else typed.equation
     send({"plot": plot(equation, verify(equation).verdict), **write_both(equation)})
 

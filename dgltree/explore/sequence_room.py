@@ -115,7 +115,8 @@ class SequencesRoom:
         flat = batch([tree for tree, _ in given], encoder.vocabulary)
         traced = encoder.gives_nodes or not encoder.induces_trees
         with evaluating(model):
-            encoded, words = encoder.encoded(flat, trace=traced), encoder.words(flat)
+            encoded = encoder.encoded(flat, trace=traced)
+            words = encoder.words(flat)
             classes = _classes(model, encoded.root) if model.classes and len(given) == _each(model) else []
         if encoded.parse is None:
             found = [_steps(of_row, encoded.trace, row) for row, of_row in enumerate(words)]
@@ -191,7 +192,8 @@ def _steps(words: list[str], trace: Mapping[str, Tensor] | None, row: int) -> di
     """
     assert trace is not None
     size = len(words) + 2
-    gates, attention = trace["gates"][row, :, :size], trace["attention"][row, :, :, :size, :size].mean(1)
+    gates = trace["gates"][row, :, :size]
+    attention = trace["attention"][row, :, :, :size, :size].mean(1)
     return {
         "kind": "steps",
         "words": [START, *words, END],
@@ -230,7 +232,8 @@ def _brackets(tree: Tree, other: Tree) -> list[dict[str, Any]]:
             nodes.append({"word": node.token or node.function})
             words += 1
             return len(nodes) - 1, words - 1, words
-        start, end = children[0][1], children[-1][2]
+        start = children[0][1]
+        end = children[-1][2]
         nodes.append({"children": [number for number, _, _ in children], "shared": (start, end) in known})
         return len(nodes) - 1, start, end
 

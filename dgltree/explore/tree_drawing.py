@@ -76,7 +76,8 @@ def trace_trees(batch: TreeBatch, cell: Cell) -> tuple[Tensor, list[list[dict[st
     """
     with torch.no_grad():
         found = propagate(batch, cell, trace=[EVERYTHING])
-    first, arity = batch.child_ptr.tolist(), batch.arity.tolist()
+    first = batch.child_ptr.tolist()
+    arity = batch.arity.tolist()
     of_children = {name for name, values in found.items() if len(values) != batch.num_nodes}
     parts: list[list[dict[str, Any]]] = [[] for _ in range(batch.num_nodes)]
     for name, values in found.items():

@@ -70,8 +70,10 @@ class ModelAnswers(ABC):
 
     def __init__(self, own: OwnTrees) -> None:
         assert own.data is not None
-        self.trained, self._path = own.trained, own.path
-        self.card, self._folder = read_card(own.folder), own.folder
+        self.trained = own.trained
+        self._path = own.path
+        self.card = read_card(own.folder)
+        self._folder = own.folder
         self._all = own.trained.objective.labelled(own.data)
 
     @cached_property
@@ -175,7 +177,8 @@ class ClassAnswers(ModelAnswers):
 
     def asked_for(self, asked: RequestFields) -> Tensor:
         """All mistakes, or the examples of one field of the confusion matrix."""
-        predicted, names = self.trained.objective.predicted(self.answers), len(self.trained.classes)
+        predicted = self.trained.objective.predicted(self.answers)
+        names = len(self.trained.classes)
         if asked.flag("all"):
             return predicted != self.labels
         true = asked.whole("true", 0, names)
@@ -285,7 +288,8 @@ class OwnTreesRoom:
 
     def card(self, asked: RequestFields) -> dict[str, Any]:
         """The metrics of a training, its epochs, and its confusion matrix."""
-        own, answered = asked.one_of("model", self.models), self._answered.get(asked.text("model", 1000))
+        own = asked.one_of("model", self.models)
+        answered = self._answered.get(asked.text("model", 1000))
         card = read_card(own.folder) or {}
         return {
             "task": card.get("task"),
@@ -318,7 +322,8 @@ class OwnTreesRoom:
         """One example: its nodes with their states, and the trees whose vectors are nearest to its own."""
         answered = self._of(asked)
         example = asked.whole("example", 0, len(answered.data) - 1)
-        one, reading = answered.data.select([example]), answered.trained.reading
+        one = answered.data.select([example])
+        reading = answered.trained.reading
         trees, as_read = ([unfold_tree(tree) for tree in unbatch(part.trees)] for part in (one, one.as_read()))
         return {
             **_example(answered, example),
@@ -336,7 +341,8 @@ class OwnTreesRoom:
 
     def map(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
-        answered, method = self._of(asked), asked.one_of("method", {name: name for name in MAPPED})
+        answered = self._of(asked)
+        method = asked.one_of("method", {name: name for name in MAPPED})
         if answered.trained.each == 2:
             raise ValueError("a model of pairs compares two trees, so there is no map of single trees")
         count = min(MAPPED[method], len(answered.data))

@@ -42,7 +42,9 @@ class Assembly:
     """
 
     def __init__(self, cell: Cell, pieces: dict[str, TracedPiece], groups: Sequence[RowGroup]) -> None:
-        self.cell, self.pieces, self.groups = cell, pieces, groups
+        self.cell = cell
+        self.pieces = pieces
+        self.groups = groups
         self.block = Block()
         self.parts = list(cell.state)
         self.dtype = cell.first_weight.dtype
@@ -131,11 +133,13 @@ class Assembly:
 
     def _choose_step(self, block: Block, steps: list[str], given: dict[str, str], group: str) -> dict[str, str]:
         """Compute the states of a run by the piece of its arity: the only one, or by branches on its group."""
-        step, others = steps[0], steps[1:]
+        step = steps[0]
+        others = steps[1:]
         if not others:
             return self._step(block, step, given, group)
         is_step = block.constant(np.array([each.piece == step for each in self.groups]))
-        yes, no = Body(block), Body(block)
+        yes = Body(block)
+        no = Body(block)
         self._set_outputs(yes, self._step(yes, step, given, group))
         self._set_outputs(no, self._choose_step(no, others, given, group))
         chosen = block.choose(block.add("Gather", is_step, group, axis=0), yes, no)

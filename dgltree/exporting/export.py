@@ -43,7 +43,9 @@ class Exported:
 
     def __init__(self, folder: Path, model: "TrainedModel | nn.Module", cell: Cell, group_of: list[int]) -> None:
         self.folder = folder
-        self._model, self._cell, self._group_of = model, cell, group_of
+        self._model = model
+        self._cell = cell
+        self._group_of = group_of
 
     @property
     def path(self) -> Path:
@@ -106,7 +108,8 @@ def export(
     encoder = network.encoder if isinstance(network, TreeModel) else network
     _check(model, encoder, network_only)
     assert isinstance(encoder, TreeEncoder)
-    cell, folder = encoder.cell, Path(path)
+    cell = encoder.cell
+    folder = Path(path)
     if (folder / WEIGHTS).exists():
         raise ValueError(
             f"{folder} is the folder of a model, whose reading.json would be replaced: give another folder"
@@ -181,7 +184,8 @@ def _check(model: Any, encoder: Any, network_only: bool) -> None:
 def _answer_of(model: Any) -> Callable[[Tensor], dict[str, Tensor]] | None:
     """The function from the roots' vectors (trees, n) to answers, if the model gives some."""
     if isinstance(model, TrainedModel):
-        objective, network = model.objective, model.model
+        objective = model.objective
+        network = model.model
 
         def answer(vectors: Tensor) -> dict[str, Tensor]:
             answers = objective.answers(network.read_out(vectors))

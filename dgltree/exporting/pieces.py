@@ -74,7 +74,10 @@ class TracedRows(StepRows):
         count: int,
     ) -> None:
         super().__init__(linear, x_pre)
-        self._given, self._parent, self._position, self._count = given, parent, position, count
+        self._given = given
+        self._parent = parent
+        self._position = position
+        self._count = count
 
     def children(self) -> Children:
         return {part: rows.unbind(1) for part, rows in self._given.items()}
@@ -96,7 +99,8 @@ def linear_of(weights: Mapping[str, Tensor], key: str) -> Linear:
     """Return the maps of an arity's key, with weights (in, out) and biases (out,) by the names of the maps."""
 
     def linear(name: str, v: Tensor) -> Tensor:
-        weight, bias = weights[f"{name}_{key}.weight"], weights.get(f"{name}_{key}.bias")
+        weight = weights[f"{name}_{key}.weight"]
+        bias = weights.get(f"{name}_{key}.bias")
         if not v.shape[-1]:  # the gates of a leaf read nothing
             out = v.new_zeros(*v.shape[:-1], weight.shape[1])
             return out if bias is None else out + bias
@@ -161,7 +165,8 @@ def _weights_of(cell: Cell, key: str) -> dict[str, Tensor]:
 
 
 def _step(cell: Cell, arity: int | None) -> TracedPiece:
-    dtype, added = cell.first_weight.dtype, arity is None
+    dtype = cell.first_weight.dtype
+    added = arity is None
     lead = (EDGES,) if arity is None else (ROWS, arity)
     inputs = {part: torch.zeros(*lead, *shape, dtype=dtype) for part, shape in cell.state.items()}
     edges = [*inputs]
@@ -190,10 +195,12 @@ class _Together(nn.Module):
 
     def __init__(self, model: nn.Module, pieces: Sequence[TracedPiece]) -> None:
         super().__init__()
-        self.model, self._pieces = model, pieces
+        self.model = model
+        self._pieces = pieces
 
     def forward(self, *tensors: Tensor) -> list[Tensor]:
-        given, results = iter(tensors), []
+        given = iter(tensors)
+        results = []
         for piece in self._pieces:
             found = piece.compute({name: next(given) for name in piece.inputs})
             results += [found[name] for name in piece.outputs]
@@ -215,12 +222,14 @@ def trace(model: nn.Module, pieces: Mapping[str, TracedPiece]) -> None:
         traced = torch.onnx.export(program, dynamo=True, opset_version=OPSET, verbose=False, optimize=True)
     assert traced is not None
     graph = traced.model_proto.graph
-    inputs, results = iter(graph.input), iter(graph.output)
+    inputs = iter(graph.input)
+    results = iter(graph.output)
     initializers = {tensor.name: tensor for tensor in graph.initializer}
     for piece in all_pieces:
         names = {next(inputs).name: name for name in piece.inputs}
         values = [next(results) for _ in piece.outputs]
-        piece.results, piece.types = [value.name for value in values], [value.type for value in values]
+        piece.results = [value.name for value in values]
+        piece.types = [value.type for value in values]
         wanted = set(piece.results)
         for node in reversed(graph.node):  # those that its results depend on
             if wanted & set(node.output):
@@ -232,7 +241,8 @@ def trace(model: nn.Module, pieces: Mapping[str, TracedPiece]) -> None:
 
 def _open_sizes(name: str, piece: TracedPiece) -> Iterator[dict[int, Any] | None]:
     """Yield for each input of a piece its open sizes, which no other piece has: each reads its own inputs alone."""
-    rows, edges = torch.export.Dim(f"rows_of_{name}"), torch.export.Dim(f"edges_of_{name}")
+    rows = torch.export.Dim(f"rows_of_{name}")
+    edges = torch.export.Dim(f"edges_of_{name}")
     for given in piece.inputs:
         if given not in piece.open:
             yield None

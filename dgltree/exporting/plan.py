@@ -61,7 +61,9 @@ def groups_of(cell: Cell) -> tuple[list[RowGroup], list[int]]:
 def tables_of(batch: TreeBatch, cell: Cell, group_of: list[int]) -> Tables:
     """Return the tables of a batch in the cell's vocabulary; equal subtrees are one row."""
     steps = schedule(batch, share=True, by_arity=not cell.any_arity)
-    leaves, node, sources = steps.leaves, steps.node, steps.sources.numpy()
+    leaves = steps.leaves
+    node = steps.node
+    sources = steps.sources.numpy()
     numbers = batch.within(cell.vocabulary).numbers
     runs = _runs(steps, batch.arity[node].numpy(), group_of)
     slots = _slots(steps, runs, sources, steps.row[batch.roots].numpy())
@@ -112,7 +114,8 @@ def _starts(steps: Schedule) -> tuple[list[int], list[int]]:
 
 def _edges(batch: TreeBatch, node: np.ndarray) -> np.ndarray:
     """Return (edges,) int64, the number in the batch of each edge to the children of these nodes."""
-    first, arity = batch.child_ptr.numpy()[node], batch.arity.numpy()[node]
+    first = batch.child_ptr.numpy()[node]
+    arity = batch.arity.numpy()[node]
     ends = np.cumsum(arity)
     return np.arange(arity.sum()) + np.repeat(first - (ends - arity), arity)
 

@@ -124,14 +124,16 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
 
     Each named class has a colour and a marker of its own, and its name at one of its middle points.
     """
-    points, numbers = np.asarray(points), np.asarray(numbers)
+    points = np.asarray(points)
+    numbers = np.asarray(numbers)
     figure, axes = _figure(5.2, 5.2)
     rest = numbers >= len(names)
     placed: list[np.ndarray] = []
     axes.scatter(points[rest, 0], points[rest, 1], s=6, color="#cccccc", lw=0)
     for number, name in enumerate(names):
         own = points[numbers == number]
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        colour = COLOURS[number % len(COLOURS)]
+        marker = MARKERS[number % len(MARKERS)]
         axes.scatter(own[:, 0], own[:, 1], s=20, color=colour, marker=marker, lw=0, alpha=0.85)
         place = free_place(own, placed, np.ptp(points, axis=0))
         placed.append(place)

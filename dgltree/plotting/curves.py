@@ -81,11 +81,13 @@ def language_models(perplexity: Mapping[str, Series], f1: Mapping[str, Series]) 
 
 def predicted(labels: ArrayLike, answers: ArrayLike, title: str = "") -> "Figure":
     """Numbers (E,) that were predicted against the labels (E,); on the line they are equal."""
-    labels, answers = np.asarray(labels, float), np.asarray(answers, float)
+    labels = np.asarray(labels, float)
+    answers = np.asarray(answers, float)
     figure = new_figure(4.6, 4.6)
     with use_style():
         axes = figure.subplots()
-    low, high = min(labels.min(), answers.min()), max(labels.max(), answers.max())
+    low = min(labels.min(), answers.min())
+    high = max(labels.max(), answers.max())
     axes.plot([low, high], [low, high], color="#555555", lw=1, ls="--", zorder=1)
     axes.scatter(labels, answers, s=10, color=COLOURS[0], alpha=0.5, lw=0, zorder=2)
     axes.set(xlabel="label", ylabel="predicted", title=title)

@@ -79,7 +79,8 @@ def _draw(axes: "Axes", tree: Tree, known: set[tuple[int, int]]) -> None:
             count += 1
             axes.text(count - 1, 0, node.token or node.function, ha="center", va="center")
             return count - 1, count - 1, count
-        start, end = children[0][1], children[-1][2]
+        start = children[0][1]
+        end = children[-1][2]
         x = (children[0][0] + children[-1][0]) / 2
         right = (start, end) in known
         style: dict[str, Any] = {

@@ -70,7 +70,8 @@ class _Form(NamedTuple):
 
     def write(self, node: Tree) -> tuple[str, str | None]:
         """The label and the word that say ``node``; ``ValueError`` if none do."""
-        label, word = self.label(node), node.token
+        label = self.label(node)
+        word = node.token
         if word is not None and self.escapes(label):
             word = _CHAR.sub(lambda match: _ESCAPES[match[0]], word)
         well_formed = (
@@ -195,7 +196,9 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
 
     stack: list[_Bracket] = []
     for match in (_LABELLED if form.labelled else _UNLABELLED).finditer(text):
-        start, label, word = match.start(), match[1], match[2]
+        start = match.start()
+        label = match[1]
+        word = match[2]
         top = stack[-1] if stack else None
         if label is not None:
             if top and top.word is not None:
@@ -210,7 +213,8 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
             if not top:
                 raise error(start, "')' where no bracket is open", "'('")
             stack.pop()
-            start, tree = top.start, close(top)
+            start = top.start
+            tree = close(top)
         elif not form.labelled:
             tree = form.read("", (), word)
         elif not top:

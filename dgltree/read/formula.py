@@ -28,7 +28,8 @@ def read_formula(text: str) -> Tree:
 
     expects = True  # a formula, else what joins two
     for found in WORD.finditer(text):
-        word, at = SIGNS.get(found[0], found[0]), found.start()
+        word = SIGNS.get(found[0], found[0])
+        at = found.start()
         if expects != (word not in ("and", "or", ")")):
             raise error_at(text, at, f"found {word!r}; expected {'a formula' if expects else 'and, or, or the end'}")
         if word in ("(", "not"):

@@ -100,7 +100,8 @@ def read_node_link(text: str) -> Tree:
     import networkx
 
     data = _node_link_data(load_json(text))
-    nodes, edges = data["nodes"], data["edges"]
+    nodes = data["nodes"]
+    edges = data["edges"]
     try:
         graph = networkx.node_link_graph(data, edges="edges")
     except (TypeError, ValueError, networkx.NetworkXException) as error:  # an object for an id, None for an end
@@ -220,7 +221,8 @@ def _edges(index: Any) -> list[tuple[int, int]]:
 
 
 def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequence[int] | None) -> Tree:
-    functions, tokens = _column(columns, NAMES, count), _column(columns, TOKENS, count)
+    functions = _column(columns, NAMES, count)
+    tokens = _column(columns, TOKENS, count)
     if functions is None:
         there = next((name for name in PREDICTED if name in columns), None)
         only = f" but {there!r}, which is the label to predict" if there else ""
@@ -230,7 +232,8 @@ def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequenc
     roots = [node for node in range(count) if node not in below]
     if len(roots) != 1:
         raise ValueError(f"{len(roots)} nodes have no parent; expected a single root")
-    order, trees = [roots[0]], dict[int, Tree]()
+    order = [roots[0]]
+    trees = dict[int, Tree]()
     for node in order:
         order += children[node]
     if len(order) != count:

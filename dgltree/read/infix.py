@@ -272,7 +272,8 @@ class Builder:
 
     def call(self, values: tuple["Token", list[Tree]]) -> Tree:
         token, arguments = values
-        name, product = str(token), f"for a product write {token}*(...)"
+        name = str(token)
+        product = f"for a product write {token}*(...)"
         if name in CONSTANTS:
             raise _MeaningError(token, f"{name!r} is {'the blank' if name == '_' else 'a constant'}; {product}")
         if self.functions is not None and name not in OPERATORS:

@@ -94,7 +94,8 @@ def binary(node: Tree, operator: str) -> tuple[Tree, ...]:
 
 def call_pieces(node: Tree) -> list[TextPiece]:
     """``f(x, y)`` in parts. ``ValueError`` for a node that is not a call that :mod:`dgltree.read.infix` reads."""
-    name, arguments = node.function, node.children
+    name = node.function
+    arguments = node.children
     if node.fields != (name, None, None, None):
         raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")
     if name in CONSTANTS or not is_name(name):

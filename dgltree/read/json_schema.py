@@ -270,7 +270,8 @@ class Schema:
 
     def __str__(self) -> str:
         """The paths as a tree for people: what is there, how often what is missing, null or empty, and what is read."""
-        names, texts = [], []
+        names = []
+        texts = []
         for each in self.paths.values():
             last = [ROOT, *steps_of(each.path)]
             indent = "  " * (len(last) - 1)

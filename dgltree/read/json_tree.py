@@ -104,7 +104,8 @@ def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
     if item.get(keys.label) is None:
         raise ValueError(f"no {keys.label!r}; expected a string or a number")
     label = _text(item[keys.label], f"the {keys.label!r} is {{}}; expected a string or a number")
-    token, children = item.get(keys.token), item.get(keys.children)
+    token = item.get(keys.token)
+    children = item.get(keys.children)
     if token is not None:
         token = _text(token, f"the {keys.token!r} is {{}}; expected a string or a number")
     if not (children is None or isinstance(children, list)):
@@ -143,7 +144,8 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
     while data and data[-1] == "0":  # how files of 150k-JavaScript end
         data = data[:-1]
     rows: list[Row] = []
-    stack, seen = [0], {0}
+    stack = [0]
+    seen = {0}
     while stack:
         number = stack.pop()
         try:

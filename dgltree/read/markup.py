@@ -69,9 +69,11 @@ def read_xml(text: str) -> Tree:
 
     Raises ``ValueError`` with line and column for what is not well-formed, and for entities that the text declares.
     """
-    builder, parser = _Builder(), expat.ParserCreate()
+    builder = _Builder()
+    parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
 
     def refuse(name: str, *_: Any) -> None:
@@ -121,7 +123,9 @@ class _Target:
     """The object that lxml calls; it passes on all but comments and processing instructions."""
 
     def __init__(self, builder: _Builder) -> None:
-        self.start, self.end, self.data = builder.start, builder.end, builder.data
+        self.start = builder.start
+        self.end = builder.end
+        self.data = builder.data
 
     def close(self) -> None:
         """Nothing is left."""

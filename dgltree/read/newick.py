@@ -26,7 +26,9 @@ class _Node:
     """A node that is being read."""
 
     def __init__(self, children: list[Tree] | None = None) -> None:
-        self.children, self.name, self.length = children, "", ""
+        self.children = children
+        self.name = ""
+        self.length = ""
 
     def tree(self) -> Tree:
         below = [*(self.children or []), *([Tree("length", token=self.length)] if self.length else [])]
@@ -41,7 +43,8 @@ def is_newick(text: str) -> bool:
 def read_newick(text: str) -> Tree:
     """The tree of a text, with or without ``;`` at its end. ``ValueError`` with line and column for another text."""
     above: list[tuple[int, list[Tree]]] = []  # the place of each open bracket, and what is finished in it
-    node, before = _Node(), ""
+    node = _Node()
+    before = ""
     for place, found, name in _parts(text):
         if before == ";":
             raise error_at(text, place, f"found {found!r:.40} after the end; expected a single tree")

@@ -272,7 +272,8 @@ def _named(detectable: str) -> list[str]:
 
 def _few_long(texts: list[str]) -> list[str]:
     """The texts that the time suffices for; the shortest if it does for none."""
-    kept, room = [], MAX_SNIFFED_LENGTH
+    kept = []
+    room = MAX_SNIFFED_LENGTH
     for text in texts:
         if len(text) <= room:
             kept.append(text)

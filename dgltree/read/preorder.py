@@ -126,7 +126,8 @@ def _build(funcs: list[str], vars: list[str], blank: int | None = None) -> tuple
     filler: Tree | None = None
     stack: list[Tree | None] = []
     for position in range(len(funcs) - 1, -1, -1):  # from the right, so that children come before their parents
-        func, var = funcs[position], vars[position]
+        func = funcs[position]
+        var = vars[position]
         if func == _MISSING or var == _MISSING:
             if func != var:
                 raise _item_error(position, f"'func' has {func!r}, but 'vars' has {var!r}", "'#' in both or in neither")
@@ -134,7 +135,8 @@ def _build(funcs: list[str], vars: list[str], blank: int | None = None) -> tuple
             continue
         if len(stack) < 2:
             raise _misfit(funcs)
-        left, right = stack.pop(), stack.pop()
+        left = stack.pop()
+        right = stack.pop()
         if left is None and right is not None:
             raise _item_error(
                 position, f"{func!r} has a second child but no first child", "an only child to come first"
@@ -151,7 +153,8 @@ def _build(funcs: list[str], vars: list[str], blank: int | None = None) -> tuple
         else:
             node = Tree(func, (left,) if right is None else (left, right))
         if position == blank:
-            filler, node = node, BLANK
+            filler = node
+            node = BLANK
         stack.append(node)
     if len(stack) != 1 or stack[0] is None:
         raise _misfit(funcs)

@@ -54,7 +54,8 @@ def read_sexpr(text: str) -> Tree:
     root: Tree | None = None
     stack: list[_OpenList] = []
     for match in _TOKEN.finditer(text):
-        start, (head, atom, string, quote) = match.start(), match.groups()
+        start = match.start()
+        head, atom, string, quote = match.groups()
         if text[start] == ";":
             continue
         if quote:

@@ -65,7 +65,8 @@ def atom_name(atom: Any) -> str:
 
 def fragments(near: Sequence[Iterable[int]]) -> list[list[int]]:
     """The numbers that are connected, in the order of breadth-first search from the lowest of each."""
-    found, left = [], set(range(len(near)))
+    found = []
+    left = set(range(len(near)))
     while left:
         seen = dict.fromkeys([min(left)])
         for number in (order := list(seen)):  # it grows on the way
@@ -161,7 +162,8 @@ class _Units:
     def _middle(self, fragment: list[int]) -> int:
         """The unit that is left when the outermost ones are taken off again and again; of two the first."""
         degree = {unit: len(self.near[unit]) for unit in fragment}
-        outer, left = [unit for unit in fragment if degree[unit] <= 1], len(fragment)
+        outer = [unit for unit in fragment if degree[unit] <= 1]
+        left = len(fragment)
         while left > 2:
             left -= len(outer)
             inner = []
@@ -232,7 +234,8 @@ class _Atoms:
             self.atoms[rank[atom.GetIdx()]] = atom
         self.near: list[dict[int, str]] = [{} for _ in rank]
         for bond in mol.GetBonds():
-            a, b = rank[bond.GetBeginAtomIdx()], rank[bond.GetEndAtomIdx()]
+            a = rank[bond.GetBeginAtomIdx()]
+            b = rank[bond.GetEndAtomIdx()]
             self.near[a][b] = self.near[b][a] = BONDS.get(bond.GetBondTypeAsDouble(), "~")
 
     def tree(self, fragment: list[int]) -> Tree:
@@ -240,7 +243,8 @@ class _Atoms:
         parent = self._search(self._middle(fragment[0]))
         made: dict[int, Tree] = {}
         for atom in reversed(parent):
-            above, children = parent[atom], []
+            above = parent[atom]
+            children = []
             for other in sorted(self.near[atom]):
                 if parent[other] == atom:
                     children.append(made.pop(other))

@@ -54,7 +54,8 @@ def decode(data: bytes, source: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before, byte = data[: error.start].decode("utf-8"), data[error.start]
+        before = data[: error.start].decode("utf-8")
+        byte = data[error.start]
         where = error_at(before, len(before), f"byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8")
         raise Refusal(f"{source}: {where}") from None
 

@@ -109,7 +109,8 @@ def run(
     holds something else than what this call made, where Ray is not installed or no cluster answers, and where not one
     record has a label to be compared with.
     """
-    tables, folder = open_tables(str(data)), OutFolder(str(out))
+    tables = open_tables(str(data))
+    folder = OutFolder(str(out))
     job.opened(tables.path, tables.columns, partial(tables.sample, max_line=job.max_line))
     with folder.owned():
         return _answered(job, tables, folder, address, device, progress, report)
@@ -250,7 +251,8 @@ def _answered(
 def _counted(names: list[str], folder: OutFolder) -> Outcome:
     rows = left_out = 0
     for table, lost in _read(names, folder, []):
-        rows, left_out = rows + table.num_rows, left_out + lost
+        rows += table.num_rows
+        left_out += lost
     return Outcome(rows, left_out)
 
 
@@ -258,9 +260,12 @@ def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
     """Count what was written, and compute its metrics."""
     rows = left_out = 0
     objective = job.model.objective
-    metrics, some, known = objective.metrics(), [], not objective.classes
+    metrics = objective.metrics()
+    some = []
+    known = not objective.classes
     for table, lost in _read(names, folder, ["label", *objective.answer_columns]):
-        rows, left_out = rows + table.num_rows, left_out + lost
+        rows += table.num_rows
+        left_out += lost
         if table.num_rows:
             columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
             answers = torch.stack(columns, 1).view(-1, *objective.shape)
@@ -300,7 +305,8 @@ def resources(device: str | None) -> tuple[int, int]:
     import ray
 
     total = ray.cluster_resources()
-    cpus, gpus = int(total.get("CPU", 0)), int(total.get("GPU", 0)) if device != "cpu" else 0
+    cpus = int(total.get("CPU", 0))
+    gpus = int(total.get("GPU", 0)) if device != "cpu" else 0
     if device == "cuda" and not gpus:
         raise ValueError("--device cuda: the cluster has no GPU")
     if cpus < (MIN_WORKERS if not gpus else 1):
@@ -393,7 +399,8 @@ def find_repeated(job: TreeJob, spans: list[RowGroups]) -> dict[tuple[str, int],
     if column not in job.columns:
         return {}
     twice = _several(column, spans, job.max_line)
-    ids, found = Ids(), {}
+    ids = Ids()
+    found = {}
     for i in sorted(twice):
         span = spans[i]
         for rows in span.read(job.columns, set(span.blocks()), job.max_line):

@@ -60,7 +60,10 @@ class RowGroups(NamedTuple):
 
         Raises ``ValueError`` for a damaged file, and for a block of more than ``MAX_BLOCK_BYTES`` bytes.
         """
-        blocks, first, held, size = list(self.blocks().items()), self.first, list[Any](), 0
+        blocks = list(self.blocks().items())
+        first = self.first
+        held = list[Any]()
+        size = 0
         file_system, path = locate(self.url)
         with file_system.open(path, "rb") as raw:
             for piece in pieces(raw, self.url, columns, max_line, self.groups):
@@ -74,7 +77,9 @@ class RowGroups(NamedTuple):
                     )
                 while blocks and len(held) >= blocks[0][1]:
                     name, count = blocks.pop(0)
-                    records, held, size = held[:count], held[count:], piece.size
+                    records = held[:count]
+                    held = held[count:]
+                    size = piece.size
                     if name in wanted:
                         yield Rows(name, self.file, first, records)
                     first += count
@@ -138,13 +143,17 @@ class File(NamedTuple):
         groups = [self.metadata.row_group(i) for i in range(self.metadata.num_row_groups)]
         bytes_of_row = max(1, sum(group.total_byte_size for group in groups) // max(1, self.metadata.num_rows))
         block = max(1, min(rows, size // bytes_of_row))
-        first, taken, count = 1, list[int](), 0
+        first = 1
+        taken = list[int]()
+        count = 0
         for i, group in enumerate(groups):
             taken.append(i)
             count += group.num_rows
             if count and (count >= block or i == len(groups) - 1):
                 yield RowGroups(self.url, self.name, number, tuple(taken), first, count, block)
-                first, taken, count = first + count, [], 0
+                first += count
+                taken = []
+                count = 0
 
 
 def locate(url: str) -> tuple["AbstractFileSystem", str]:

@@ -84,7 +84,11 @@ class TreeJob(TableJob):
     def plan(self, rows: Rows) -> PreparedRows:
         import pyarrow
 
-        beside, places, inputs, bad, answered = [], list[int | None](), list[Labelled](), list[Bad](), 0
+        beside = []
+        places = list[int | None]()
+        inputs = list[Labelled]()
+        bad = list[Bad]()
+        answered = 0
         for start in range(0, len(rows.records), ROWS):
             chunk = Chunk(rows.first + start, rows.records[start : start + ROWS])
             block = self._block(chunk, rows.file)

@@ -47,7 +47,8 @@ class PairedDifferences:
     def __str__(self) -> str:
         rows = ["\t".join(("metric", "new", "old", "new - old", "95 % of resamples"))]
         for name, (low, high) in self.differences.items():
-            new, old = self.new[name], self.old[name]
+            new = self.new[name]
+            old = self.old[name]
             rows.append(f"{name}\t{new:.4f}\t{old:.4f}\t{new - old:+.4f}\t{low:+.4f} to {high:+.4f}")
         return "\n".join(rows)
 

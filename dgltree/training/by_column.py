@@ -99,7 +99,9 @@ def _row(model: TrainedModel, value: str, data: TreeDataset, answers: torch.Tens
 
 def _outside(model: TrainedModel, data: TreeDataset) -> float:
     """The share of the numbers at leaves that are beyond all numbers of training at their place."""
-    table, beyond, count = model.model.encoder.vocabulary.scale_table, 0, 0
+    table = model.model.encoder.vocabulary.scale_table
+    beyond = 0
+    count = 0
     for trees in (block.trees for block in data.blocks()):
         if table is not None and trees.value is not None:
             there = ~trees.value.isnan()

@@ -43,7 +43,9 @@ def measure(objective: Objective, answers: Iterable[Tensor], targets: Tensor) ->
         answers: (B, C) probabilities or (B,) numbers of the next examples.
         targets: of all of them.
     """
-    metrics, predicted, first = objective.metrics(), [], 0
+    metrics = objective.metrics()
+    predicted = []
+    first = 0
     for some in answers:
         metrics.update(some, targets[first : first + len(some)])
         predicted.append(objective.predicted(some))
@@ -90,7 +92,8 @@ class Compared:
         }
         differences = {}
         for split in found.get("average", {}):
-            ours, theirs = score("average", split), score("baseline", split)
+            ours = score("average", split)
+            theirs = score("baseline", split)
             differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
         used = found.get("average", found["network"])
         tested = {

@@ -220,13 +220,15 @@ def compare_encoders(
     what is no cell, without a test set, and if all encoders fail; ``FileNotFoundError`` for a file of cells that there
     is not.
     """
-    grids, out = grids or {}, Path(out)
+    grids = grids or {}
+    out = Path(out)
     names = register_own(encoders)
     check_contest(names, seeds, grids, ablation)
     settings = FitOptions(**{name: value for name, value in options.items() if name in SETTINGS | {"seed"}})
     parts = _parts(data, settings, validation, test)
     numbers = list(range(settings.seed, settings.seed + seeds))
-    trained, failures = dict[str, list[_Trained]](), dict[str, str]()
+    trained = dict[str, list[_Trained]]()
+    failures = dict[str, str]()
     for encoder in names:
         trained[encoder] = []
         for setting in _settings(grids.get(encoder, {})):
@@ -293,7 +295,8 @@ def _fit(
     given = {**options, **{name: value for name, value in setting.items() if name in SETTINGS}}
     given |= {"encoder": encoder, "options": own or None, "no_baseline": True}
     name = "-".join([encoder, *(f"{key}={value}".replace("/", "_") for key, value in setting.items())])
-    folders, values = [out / name / f"seed-{seed}" for seed in seeds], []
+    folders = [out / name / f"seed-{seed}" for seed in seeds]
+    values = []
     for seed, folder in zip(seeds, folders, strict=True):
         say(f"{name}, seed {seed}:")
         model = fit(parts["train"], validation=parts["validation"], out=folder, **{**given, "seed": seed})
@@ -316,7 +319,8 @@ def _tested(
         [_score(model, _only(data, common)) for model, data in zip(of, each, strict=True)]
         for of, each in zip(models, known, strict=True)
     ]
-    every, entries = torch.arange(len(common)), []
+    every = torch.arange(len(common))
+    entries = []
 
     def above(scored: list[Callable[[Tensor], float]]) -> Callable[[Tensor], float]:
         return lambda rows: statistics.fmean(of(rows) - to(rows) for of, to in zip(scored, scores[0], strict=True))
@@ -341,7 +345,8 @@ def _only(data: TreeDataset, places: set[tuple[str, int]]) -> TreeDataset:
 
 def _score(model: TrainedModel, data: TreeDataset) -> Callable[[Tensor], float]:
     """The monitored metric of a model on the examples with given numbers."""
-    targets, objective = model.objective.targets(data.labels), model.objective
+    targets = model.objective.targets(data.labels)
+    objective = model.objective
     predicted = objective.predicted(model.answers_to(data))
     return lambda rows: objective.score(predicted[rows], targets[rows])
 

@@ -141,7 +141,8 @@ def decide(
         _check_readable(dataset)
     if settings.task is None:
         check_spelling(files["train"])
-        settings, why = replace(settings, task=infer_task(files["train"]).task), infer_task(files["train"]).why
+        settings = replace(settings, task=infer_task(files["train"]).task)
+        why = infer_task(files["train"]).why
         if why:
             say(why)
     readout, model = _readout(settings)
@@ -241,7 +242,8 @@ def check_classes(labels: Sequence[str | None]) -> None:
 
 def _check_readable(data: TreeDataset) -> None:
     """``ValueError`` if over a tenth of a file's records could not be read, and nobody named its notation."""
-    bad, count = len(data.bad), len(data) + len(data.bad)
+    bad = len(data.bad)
+    count = len(data) + len(data.bad)
     if data.detected_in is not None and bad > MOST_BAD * count:
         raise ValueError(
             f"{data.detected_in}: {bad:,} of {count:,} records ({bad / count:.1%}) could not be read as "
@@ -274,7 +276,8 @@ def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str,
     Those of a file that is split by chance are in none, and so are those whose own split cannot be read.
     """
     train = files["train"]
-    by_column, by_chance = any(train.splits), settings.split_of is not None or "validation" not in files
+    by_column = any(train.splits)
+    by_chance = settings.split_of is not None or "validation" not in files
     found: dict[str, list[Bad]] = {name: [] for name in (*SPLITS, *files)}
     for bad in train.bad:
         chosen = SYNONYMS.get((bad.split or "").lower(), NO_SPLIT) if by_column else NO_SPLIT if by_chance else "train"
@@ -430,7 +433,8 @@ def _warnings(decision: Decision) -> Iterator[str]:
                 "--group-by file keeps each in one split"
             )
     units = [np.unique(unit_keys(data)) for data in decision.as_split.values()]
-    examples, different = sum(map(len, decision.as_split.values())), len(np.unique(np.concatenate(units)))
+    examples = sum(map(len, decision.as_split.values()))
+    different = len(np.unique(np.concatenate(units)))
     together = ""
     if different < examples and sum(map(len, units)) == different:
         together = (

@@ -88,7 +88,8 @@ def embed(
         encoder = SENTENCES[0]
     with kept_generators(), TemporaryDirectory() as nowhere:
         made = autoencoding(data, encoder, hidden_size, loss, min_count, seed)
-        known, network = made.data, made.network
+        known = made.data
+        network = made.network
         _check_known(known)
         order = torch.randperm(len(known), generator=torch.Generator().manual_seed(seed)).tolist()
         held = min(MOST_HELD, len(known) // 10)
@@ -152,7 +153,8 @@ class Autoencoding(ABC):
     """
 
     def __init__(self, data: TreeDataset, network: Autoencoder) -> None:
-        self.data, self.network = data, network
+        self.data = data
+        self.network = network
 
     @abstractmethod
     def sweep(self, numbers: Sequence[int]) -> Swept:
@@ -230,7 +232,8 @@ def autoencoding(
 
 def _of_sentences(data: TreeDataset, options: FitOptions, loss: Loss | None) -> OfSentences:
     assert options.encoder is not None
-    banyan, cells = options.encoder == "banyan", CELLS_OF[options.encoder]
+    banyan = options.encoder == "banyan"
+    cells = CELLS_OF[options.encoder]
     own = {"everywhere": banyan, "dropout": LEAF_DROPOUT[options.encoder], "cell_dropout": DROPOUT}
     read = {"order": "leaves", "cell": cells, **own}
     choice = choose_encoder(data, replace(options, encoder="easy_first", options=read))

@@ -127,10 +127,12 @@ def choose_encoder(
         return _of_folder(Path(settings.from_), train, settings)
     if settings.encoder is not None:
         return _sized(_EncoderBuilder(train, settings, settings.encoder, known, head))[0]
-    name, usual = "tree_lstm", dict[str, Any]()
+    name = "tree_lstm"
+    usual = dict[str, Any]()
     schema = schema_of(train)
     if schema is not None:
-        name, usual = "child_sum", {"aggregation": "bag", "typed": True, "positions": schema.is_ordered}
+        name = "child_sum"
+        usual = {"aggregation": "bag", "typed": True, "positions": schema.is_ordered}
     elif max(int(block.trees.arity.max()) for block in train.blocks()) > MAX_TYPED_ARITY:
         return _sized(_EncoderBuilder(train, settings, "child_sum", known, head))[0]
     asked = settings.options or {}
@@ -155,9 +157,11 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     check_model(folder, "embed")
     read_reading(folder)
     encoder = load_model(folder / WEIGHTS).encoder
-    options, cell = dict(encoder.config), getattr(encoder, "cell", None)
+    options = dict(encoder.config)
+    cell = getattr(encoder, "cell", None)
     name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))
-    width, input_size = options.pop("hidden_size"), options.get("input_size")
+    width = options.pop("hidden_size")
+    input_size = options.get("input_size")
     numbers = bool(options.get("numbers")) and train.reading.numbers is None
     weights = encoder.state_dict()
     return EncoderChoice(name, width, options, encoder.vocabulary, numbers, False, input_size, None, weights)
@@ -174,7 +178,10 @@ class _EncoderBuilder:
         known: Vocabulary | None,
         head: Callable[[int], nn.Module] | None,
     ) -> None:
-        self.settings, self.name, self.given, self.head = settings, name, settings.options or {}, head
+        self.settings = settings
+        self.name = name
+        self.given = settings.options or {}
+        self.head = head
         self.cell = _example_of(name, settings.hidden_size or ANY_WIDTH, self.given)
         if self.cell is not None and settings.vectors and not settings.input_size:
             raise ValueError("vectors needs an input_size: the width of the vectors in the file")
@@ -240,7 +247,8 @@ class _EncoderBuilder:
         if isinstance(self.cell, SumCell):
             further["positions"] = True
         further |= self.of_numbers
-        options, vectors = {**further, **self.given}, self.settings.vectors
+        options = {**further, **self.given}
+        vectors = self.settings.vectors
         return EncoderChoice(self.name, width, options, self.vocabulary, self.numbers, False, input_size, vectors)
 
     def _sequence(self, width: int) -> EncoderChoice:
@@ -248,7 +256,8 @@ class _EncoderBuilder:
         further: dict[str, Any] = {"pre_norm": True} if attends else {}
         if SEQUENCE_ENCODERS[self.name].place_options:  # positions have room for so many edges of the path to the root
             further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *self.vocabulary.arities])))
-        options, size = {**further, **self.given}, self.settings.input_size
+        options = {**further, **self.given}
+        size = self.settings.input_size
         return EncoderChoice(self.name, width, options, self.vocabulary, False, attends, size, self.settings.vectors)
 
 
@@ -294,7 +303,8 @@ def widest(made: Callable[[int], tuple[Made, int]], room: int) -> tuple[Made, in
 
     Returns what was made, its width, and whether its weights have room. Raises what ``made`` raises for every width.
     """
-    found, problem = None, None
+    found = None
+    problem = None
     for width in WIDTHS:
         try:
             one, weights = made(width)
@@ -390,7 +400,8 @@ def count_weights(model: TreeModel) -> str:
 def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:
     vocabulary = model.encoder.vocabulary
     has_cell = hasattr(model.encoder, "cell")
-    tokens, functions = f"vectors of {len(vocabulary.tokens):,} tokens", len({name for name, _ in vocabulary.functions})
+    tokens = f"vectors of {len(vocabulary.tokens):,} tokens"
+    functions = len({name for name, _ in vocabulary.functions})
     for name, weights in model.named_parameters():
         if "function_embedding." in name:
             yield f"vectors of {functions:,} functions", weights.numel()

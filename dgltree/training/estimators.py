@@ -64,9 +64,18 @@ class TreeEstimator(BaseEstimator):
         out: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
-        self.notation, self.encoder, self.hidden_size, self.epochs = notation, encoder, hidden_size, epochs
-        self.patience, self.lr, self.seed, self.baseline, self.options = patience, lr, seed, baseline, options
-        self.features, self.out, self.verbose = features, out, verbose
+        self.notation = notation
+        self.encoder = encoder
+        self.hidden_size = hidden_size
+        self.epochs = epochs
+        self.patience = patience
+        self.lr = lr
+        self.seed = seed
+        self.baseline = baseline
+        self.options = options
+        self.features = features
+        self.out = out
+        self.verbose = verbose
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         found: str = super().__repr__(N_CHAR_MAX)

@@ -80,8 +80,10 @@ class Explanation:
         highest: dict[tuple[int, int], float] = {}
         explained: dict[tuple[int, int], bool] = {}
         for each in reversed(self.effects):  # children before their parents
-            own, above = (each.side, each.node), (each.side, each.parent)
-            low, high = lowest.get(own, 0.0), highest.get(own, 0.0)
+            own = (each.side, each.node)
+            above = (each.side, each.parent)
+            low = lowest.get(own, 0.0)
+            high = highest.get(own, 0.0)
             explained[own] = 0 < SHARE * abs(each.evidence) <= (high if each.evidence > 0 else -low)
             lowest[above] = min(lowest.get(above, 0.0), low, each.evidence)
             highest[above] = max(highest.get(above, 0.0), high, each.evidence)

@@ -57,8 +57,10 @@ def finish(
         parts: of the test set, by name, the numbers of their examples.
         pictures: whether they are drawn, which takes half of the time of a small training.
     """
-    trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
-    objective, validation = trained.objective, splits["validation"]
+    trained = TrainedModel.of(decision, module.model.cpu())
+    splits = decision.splits
+    objective = trained.objective
+    validation = splits["validation"]
     targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
     calibration = None
     if len(objective.classes) > MOST_OF_A_BASELINE:
@@ -116,7 +118,9 @@ def _answers(
 
     And the temperature of the network. It and the average are chosen by validation, or by cross-fitting.
     """
-    objective, crossed, splits = trained.objective, decision.crossed, decision.splits
+    objective = trained.objective
+    crossed = decision.crossed
+    splits = decision.splits
     answers: dict[str, dict[str, Tensor]] = {}
     if crossed is None:
         chosen_by = targets["validation"]
@@ -169,7 +173,8 @@ def _choose_threshold(
     """The threshold that was asked for, by what the model answers in validation, and which it is, in a line."""
     if decision.options.threshold is None:
         return
-    rule, used = ThresholdRule.of(decision.options.threshold), answers.get("average", answers["network"])
+    rule = ThresholdRule.of(decision.options.threshold)
+    used = answers.get("average", answers["network"])
     threshold = rule.chosen(used["validation"], targets, trained.classes)
     if threshold is None:
         missing = f"example of {rule.name!r:.60}"
@@ -184,9 +189,11 @@ def _choose_threshold(
         "recall": f"the highest with a recall of {rule.number:g} or more in validation",
         "precision": f"the lowest with a precision of {rule.number:g} or more in validation",
     }[rule.by]
-    few, of_them = int((targets == threshold.place).sum()), "have this class"
+    few = int((targets == threshold.place).sum())
+    of_them = "have this class"
     if rule.by == "precision":  # which is a share of what is predicted
-        few, of_them = int((used["validation"][:, threshold.place] >= threshold.probability).sum()), "reach it"
+        few = int((used["validation"][:, threshold.place] >= threshold.probability).sum())
+        of_them = "reach it"
     doubt = ""
     if few < MIN_CERTAIN_EXAMPLES and rule.by != "given":
         doubt = f"; this threshold is uncertain, because only {few} validation examples {of_them}"
@@ -197,7 +204,8 @@ def _choose_threshold(
 
 def _many(trained: TrainedModel, splits: Mapping[str, TreeDataset], targets: Mapping[str, Tensor]) -> Compared:
     """The network alone, of so many classes that answers to a whole split may not fit into memory."""
-    objective, validation = trained.objective, splits["validation"]
+    objective = trained.objective
+    validation = splits["validation"]
     rows = torch.arange(len(validation))[:: max(1, -(-len(objective.classes) * len(validation) // MOST_CELLS))]
     outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation.select(rows))])
     _divide(trained, objective.temperature(objective.answers(outputs), targets["validation"][rows]))
@@ -211,11 +219,14 @@ def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
     The unlabelled F1 of all brackets together, of an encoder that finds trees over the leaves; the accuracy at all
     nodes that have a label, of a training on these.
     """
-    data, encoder = decision.splits.get("test"), trained.model.encoder
+    data = decision.splits.get("test")
+    encoder = trained.model.encoder
     finds = encoder.induces_trees and words_are_leaves(encoder) and (data is None or data.reading.notation != "words")
     if data is None or not (finds or decision.options.nodes):
         return {}
-    brackets, right, count = InducedBrackets(), 0, 0
+    brackets = InducedBrackets()
+    right = 0
+    count = 0
     for part in trained.batches(data, baseline=False):
         with evaluating(trained.model):
             if finds:
@@ -223,7 +234,8 @@ def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
             if decision.options.nodes:
                 labels = part.trees.label
                 found = trained.model.read_out(trained.nodes(part)).argmax(-1)
-                right, count = right + int((found == labels)[labels >= 0].sum()), count + int((labels >= 0).sum())
+                right += int((found == labels)[labels >= 0].sum())
+                count += int((labels >= 0).sum())
     accuracy = {"node_accuracy": right / max(1, count)} if decision.options.nodes else {}
     return {"f1": brackets.f1, **accuracy} if finds else accuracy
 
@@ -249,7 +261,8 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    fast, places = decision.options.baseline == "fast", decision.encoder.vocabulary.scales
+    fast = decision.options.baseline == "fast"
+    places = decision.encoder.vocabulary.scales
     return choose(decision.splits["train"], objective, _scales(decision), places, fast)
 
 

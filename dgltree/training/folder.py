@@ -35,7 +35,8 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
     Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
     """
     check_labelled(folder)
-    file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
+    file = folder / SETTINGS_FILE
+    settings = {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
     how = found.pop(SPLIT, None) if found is not None else None
     given_up = found is not None and found.pop(GIVEN_UP, False)

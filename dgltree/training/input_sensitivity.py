@@ -43,7 +43,8 @@ def measure_sensitivity(encoder: Encoder, data: TreeDataset) -> InputSensitivity
     What no two of these trees differ in is neither read nor unseen.
     """
     known = data.as_read()
-    trees, (inner, leaves) = _some(known, encoder.vocabulary), _functions(known)
+    trees = _some(known, encoder.vocabulary)
+    inner, leaves = _functions(known)
     first = _vectors(encoder, trees)
 
     def seen(change: Change | None, nested: bool = False) -> bool | None:

@@ -36,7 +36,9 @@ def card(
     epochs: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The card as JSON."""
-    vocabulary, average, crossed = trained.model.encoder.vocabulary, trained.average, decision.crossed
+    vocabulary = trained.model.encoder.vocabulary
+    average = trained.average
+    crossed = decision.crossed
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -156,7 +158,8 @@ def _probabilities(card: dict[str, Any]) -> Iterator[str]:
     for split, of in card["probabilities"].items():
         yield f"- Probabilities, {split}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}"
     if card["threshold"]:
-        name, number = _escaped(card["threshold"]["class"]), card["threshold"]["probability"]
+        name = _escaped(card["threshold"]["class"])
+        number = card["threshold"]["probability"]
         yield f"- Threshold: {name} is predicted if its probability is at least {number:.4g}"
 
 

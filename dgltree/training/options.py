@@ -267,7 +267,8 @@ def parse_threshold(text: str) -> tuple[str, str, float]:
         return name, "f1", 0.0
     by, colon, written = rule.partition(":")
     if not colon:
-        by, written = "given", rule
+        by = "given"
+        written = rule
     elif by not in ("recall", "precision"):
         raise wrong
     try:

@@ -101,7 +101,8 @@ def _listed(name: str, given: Any, kind: Any) -> list[Any]:
 
 def print_summary(decision: Decision, module: TreeTraining) -> None:
     """Print what the encoder reads, the model, the data and the classes."""
-    splits, options = decision.splits, decision.options
+    splits = decision.splits
+    options = decision.options
     found = measure_sensitivity(module.encoder, splits["train"])
     say(f"the encoder reads {found}")
     for what in found.unseen:
@@ -166,7 +167,8 @@ def _share(counts: torch.Tensor, chosen: Sequence[bool]) -> float:
 def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> Iterator[str]:
     """How many training examples the classes have, and which have one alone, or none in the test set."""
     counts = Counter(splits["train"].labels)
-    least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
+    least = min(counts[name] for name in classes)
+    most = max(counts[name] for name in classes)
     each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
     yield f"{len(classes):,} classes, with {each}"
     rare = [name for name in classes if counts[name] == 1]

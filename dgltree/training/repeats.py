@@ -151,7 +151,8 @@ def fit_seeds(
             options = {**options, "split_of": None}
         if "test" not in parts:
             raise ValueError("training runs are compared on a test set, but the split column marks no test examples")
-        data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}
+        data = parts["train"]
+        files = {name: part for name, part in parts.items() if name != "train"}
         for part in (data, *files.values()):
             part.splits = [None] * len(part)
     elif len(files) < 2:
@@ -176,13 +177,17 @@ def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) 
         for name, train in trainings.items():
             say(f"{name}:")
             train()
-    models, baselines, networks, kinds = {}, {}, {}, []
+    models = {}
+    baselines = {}
+    networks = {}
+    kinds = []
     for name in trainings:
         card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
         kinds.append(_described(card))
         models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
         if "test" in card["baseline"]:
-            baselines[name], networks[name] = card["baseline"]["test"], card["network"]["test"]
+            baselines[name] = card["baseline"]["test"]
+            networks[name] = card["network"]["test"]
     whole = len(baselines) == len(models)
     what = "; ".join(dict.fromkeys(kinds))
     found = Repeats(models, baselines if whole else {}, networks if whole else {}, what)
@@ -266,7 +271,9 @@ class _Named(TextIOBase):
     """Whole lines of a stream, each after a name; no terminal, so that no bar of progress is drawn over others."""
 
     def __init__(self, name: str, stream: TextIO) -> None:
-        self.name, self.stream, self._begun = name, stream, ""
+        self.name = name
+        self.stream = stream
+        self._begun = ""
 
     def write(self, text: str) -> int:
         *lines, self._begun = (self._begun + text).split("\n")

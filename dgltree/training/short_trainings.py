@@ -48,7 +48,8 @@ def with_scale(decision: Decision, folder: Path) -> Decision:
 
     One that the folder's training has already chosen is kept.
     """
-    objective, asked = decision.objective, decision.options.label_scale
+    objective = decision.objective
+    asked = decision.options.label_scale
     if not isinstance(objective, Numbers) or not issubclass(decision.readout, NumberReadout):
         if asked not in (None, "none"):
             raise ValueError(f"label_scale is {asked!r}; it works only with the task regress and the readout number")
@@ -89,7 +90,8 @@ def _with_fewer_examples(decision: Decision) -> Decision:
 
 def _trial_score(decision: Decision) -> float:
     """The mean of R2, at least 0, and rank correlation in validation, after a short training on the CPU."""
-    objective, options = decision.objective, decision.options
+    objective = decision.objective
+    options = decision.options
     with kept_generators():
         module = build(decision)
         optimizer = torch.optim.AdamW(module.parameters(), lr=module.lr, weight_decay=options.weight_decay or 0.0)
@@ -98,7 +100,8 @@ def _trial_score(decision: Decision) -> float:
         found = _outputs(module, decision.splits["validation"], options)
     answers = objective.answers(found)
     metrics = objective.evaluation(answers, objective.targets(decision.splits["validation"].labels)).metrics
-    r2, correlation = metrics["r2"], metrics["rank_correlation"]
+    r2 = metrics["r2"]
+    correlation = metrics["rank_correlation"]
     return (max(0.0, r2) + (0.0 if math.isnan(correlation) else correlation)) / 2
 
 
@@ -127,7 +130,9 @@ def build(decision: Decision) -> TreeTraining:
 
     Raises ``ValueError`` for options that the encoder has not.
     """
-    options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
+    options = decision.options
+    choice = decision.encoder
+    strength = decision.options.token_dropout
     train = decision.splits["train"]
     functions, tokens = stands_at((block.trees for block in train.blocks()), choice.vocabulary)
     dropped: tuple[Tensor | None, Tensor | None] = (None, None)
@@ -203,7 +208,9 @@ def _out_of_fold(decision: Decision) -> CrossFit:
     The networks of all folds are trained side by side, until the loss over all folds has fallen, and then not for as
     many epochs as a training is patient for.
     """
-    train, objective, options = decision.splits["train"], decision.objective, decision.options
+    train = decision.splits["train"]
+    objective = decision.objective
+    options = decision.options
     targets = objective.targets(train.labels)
     part = stratify(train, FOLDS, options.seed)
     held = [np.flatnonzero(part == fold) for fold in range(FOLDS)]
@@ -240,7 +247,8 @@ def _baseline_out_of_fold(
         from dgltree.training.baseline.selection import choose
     except ModuleNotFoundError:
         return None
-    objective, places = decision.objective, decision.encoder.vocabulary.scales
+    objective = decision.objective
+    places = decision.encoder.vocabulary.scales
     fast = decision.options.baseline == "fast"
     parts = []
     for each in splits:

@@ -78,7 +78,8 @@ class EarlierSplit:
 
         Raises ``ValueError`` if a split has no examples.
         """
-        keys, names = unit_keys(data), np.array([*SPLITS[1:], *["train"] * (TENTH - 2)])
+        keys = unit_keys(data)
+        names = np.array([*SPLITS[1:], *["train"] * (TENTH - 2)])
         parts = dict(zip(keys.tolist(), names[hashed_parts(keys, TENTH, self.seed)].tolist(), strict=True))
         of_units: dict[int, str] = {}
         for unit, before in zip(keys.tolist(), self.known(data), strict=True):

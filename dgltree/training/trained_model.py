@@ -81,7 +81,10 @@ class TrainedModel:
         average: "Average | None" = None,
         features: FeatureColumns | None = None,
     ) -> None:
-        self.model, self.reading, self.average, self.features = model.eval(), reading, average, features
+        self.model = model.eval()
+        self.reading = reading
+        self.average = average
+        self.features = features
         gives = model.readout.gives if isinstance(model.readout, Readout) else None
         if gives is None or (gives == "classes" and not model.classes):
             raise ValueError("the model predicts neither classes nor numbers, unlike a model of 'dgltree fit'")

@@ -94,7 +94,10 @@ class UnlabelledTraining(lightning.LightningModule):
 
     def __init__(self, model: Autoencoder, sweep: Sweep, lr: float, seed: int) -> None:
         super().__init__()
-        self.model, self.sweep, self.lr, self.seed = model, sweep, lr, seed
+        self.model = model
+        self.sweep = sweep
+        self.lr = lr
+        self.seed = seed
 
     def on_train_batch_start(self, batch: list[int], index: int) -> None:
         seed_step(self, self.seed, index)
@@ -123,7 +126,10 @@ class UnlabelledBatches(lightning.LightningDataModule):
 
     def __init__(self, training: Sequence[int], validation: Sequence[int], batch_size: int, seed: int) -> None:
         super().__init__()
-        self.training, self.validation, self.batch_size, self.seed = list(training), list(validation), batch_size, seed
+        self.training = list(training)
+        self.validation = list(validation)
+        self.batch_size = batch_size
+        self.seed = seed
 
     def train_dataloader(self) -> DataLoader[list[int]]:
         assert self.trainer is not None

@@ -68,7 +68,8 @@ class UnlabelledModel(NamedTuple):
         sequences = encoder.plan(trees, share=False)
         found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)
         down = propagate(found.batch, self.down, direction="down", up=found.up)
-        words, roots = found.words[sentence, place.clamp(min=0)], found.roots[sentence]
+        words = found.words[sentence, place.clamp(min=0)]
+        roots = found.roots[sentence]
         return torch.cat([found.up["h"], down["h"]], 1)[roots.where(place == ROOT, words)]
 
     def save(self, folder: str | Path) -> None:

@@ -35,7 +35,8 @@ class Arithmetic:
     def __init__(self, count: int = PUBLISHED_COUNT, seed: int = 0) -> None:
         if count < 1:
             raise ValueError(f"count is {count}; it must be at least 1")
-        self.count, self.seed = count, seed
+        self.count = count
+        self.seed = seed
 
     def sets(self) -> Sets:
         random = Random(f"arithmetic {self.seed}")
@@ -46,7 +47,8 @@ class Arithmetic:
         groups = {"depth_2": single, **groups}
         groups |= {f"depth_{d}": _distinct(random, d, max(TESTED), DEEP, OF_TESTED_DEPTH) for d in TESTED}
         test = [one for group in groups.values() for one in group]
-        parts, start = {}, 0
+        parts = {}
+        start = 0
         for name, group in groups.items():
             parts[name] = range(start, start + len(group))
             start += len(group)
@@ -64,7 +66,8 @@ def value(of: Expression) -> int:
     """Modulo 10."""
     if isinstance(of, str):
         return int(of)
-    a, b = value(of[0]), value(of[2])
+    a = value(of[0])
+    b = value(of[2])
     return (a + b if of[1] == "+" else a * b) % 10
 
 

@@ -14,7 +14,8 @@ def digest(equation: Equation) -> int:
 
 def word_digest(left: Word, right: Word) -> int:
     """The :func:`digest` of the equation of two words."""
-    first, second = _STARTS[left[0]], _STARTS[right[0]]
+    first = _STARTS[left[0]]
+    second = _STARTS[right[0]]
     if first == second:
         return _hash(min(_word_key(left, right), _word_key(right, left)))
     return _hash(_word_key(left, right) if first < second else _word_key(right, left))  # the smaller of both, too
@@ -26,7 +27,8 @@ def canonical_key(equation: Equation) -> str:
     Variables are numbered by first appearance; of the two orders of the sides the smaller text is taken. The text is
     the preorder of both sides, so it is the same in every process and can be sorted. Labels play no part.
     """
-    left, right = _tokens(equation.left), _tokens(equation.right)
+    left = _tokens(equation.left)
+    right = _tokens(equation.right)
     return min(_numbered(left, right), _numbered(right, left))
 
 

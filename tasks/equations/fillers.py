@@ -171,7 +171,8 @@ def _further_of_one(v: Tree) -> list[Tree]:
     forms += [log(v, base) for base in (_TWO, literal("10"), literal("3"))]
     forms += [log(Tree("Add", (v, _ONE))), log(_product(_TWO, v)), log(squared[0]), log(_power(v, "1/2"))]
     forms += [_product(n, log(v)) for n in numbers[2:4]]
-    sinh, cosh = Tree("sinh", (v,)), Tree("cosh", (v,))
+    sinh = Tree("sinh", (v,))
+    cosh = Tree("cosh", (v,))
     return [*forms, _product(sinh, cosh), _product(cosh, sinh), Tree("Add", (cosh, sinh)), _difference(cosh, sinh)]
 
 

@@ -169,5 +169,6 @@ def _lists(words: Sequence[Word]) -> "pyarrow.ListArray":
 
 def _words(column: "pyarrow.ChunkedArray") -> list[Word]:
     array = column.combine_chunks()
-    symbols, ends = array.values.to_numpy().tobytes(), array.offsets.to_pylist()
+    symbols = array.values.to_numpy().tobytes()
+    ends = array.offsets.to_pylist()
     return [symbols[start:end] for start, end in pairwise(ends)]

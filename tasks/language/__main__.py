@@ -15,7 +15,8 @@ OWN = {"parse": trees.main, "baselines": trees.main, "syntax": syntax.main, "cur
 
 def main(arguments: list[str]) -> None:
     """Run the program's command line; what it refuses ends it with one line."""
-    name, rest = (arguments or [""])[0], arguments[1:]
+    name = (arguments or [""])[0]
+    rest = arguments[1:]
     if name not in OWN:
         cli.main(arguments)
         return

@@ -57,8 +57,10 @@ class LanguageText(TaskData):
                 raise ValueError(
                     f"batch sizes and part_length are {[*self.batch_sizes.values(), part_length]}; 1 or more"
                 )
-        self.folder, self.name = folder or data_folder("language"), name
-        self.part_length, self.seed = part_length, seed
+        self.folder = folder or data_folder("language")
+        self.name = name
+        self.part_length = part_length
+        self.seed = seed
         self.given_trees = [] if trees is None else read_word_trees(trees)[0]
 
     def sentences(self, part: str) -> list[list[str]]:

@@ -88,10 +88,17 @@ class LanguageTraining(lightning.LightningModule):
             weight_dropout=weight_dropout,
             tied=tied,
         )
-        self.activation_penalty, self.change_penalty = activation_penalty, change_penalty
-        self.lr, self.weight_decay, self.part_length, self.seed = lr, weight_decay, part_length, seed
-        self.patience, self.average_from, self.restart_after = patience, average_from, restart_after
-        self.averaging, self.losses = False, list[float]()
+        self.activation_penalty = activation_penalty
+        self.change_penalty = change_penalty
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.part_length = part_length
+        self.seed = seed
+        self.patience = patience
+        self.average_from = average_from
+        self.restart_after = restart_after
+        self.averaging = False
+        self.losses = list[float]()
         self._state: State | None = None
         self._evaluated: State | None = None
 
@@ -159,7 +166,8 @@ class LanguageTraining(lightning.LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         if Vocabulary.from_json(checkpoint["vocabulary"]) != self.model.vocabulary:
             raise ValueError("the checkpoint has other words: give the training text that it was trained on")
-        self.averaging, self.losses = checkpoint["averaging"]["averaging"], checkpoint["averaging"]["losses"]
+        self.averaging = checkpoint["averaging"]["averaging"]
+        self.losses = checkpoint["averaging"]["losses"]
         if self.trainer.state.fn != "fit":
             checkpoint["state_dict"] = averaged_weights(checkpoint, [name for name, _ in self.named_parameters()])
 

@@ -46,7 +46,9 @@ def _both(case: str) -> tuple[str, ...]:
 
 
 def _rows() -> Iterator[SyntaxRow]:
-    agreement, reflexives, npi = "subject-verb agreement", "reflexive anaphora", "negative polarity items"
+    agreement = "subject-verb agreement"
+    reflexives = "reflexive anaphora"
+    npi = "negative polarity items"
     yield SyntaxRow("short", agreement, "simple", ("simple_agrmt",))
     yield SyntaxRow("short", agreement, "in a sentential complement", ("sent_comp",))
     yield SyntaxRow("short", agreement, "short VP coordination", ("vp_coord",))
@@ -107,7 +109,8 @@ def read_items(file: Path) -> list[SyntaxItem]:
         for number, line in enumerate(lines, 1):
             try:
                 read = json.loads(line)
-                case, sentences = read["case"], tuple(sentence.split() for sentence in read["sentences"])
+                case = read["case"]
+                sentences = tuple(sentence.split() for sentence in read["sentences"])
             except (ValueError, TypeError, KeyError, AttributeError):
                 raise ValueError(
                     f'{file}, line {number}: expected {{"case": NAME, "sentences": [TEXT, TEXT]}}'
@@ -169,7 +172,8 @@ def main(_: str, arguments: list[str]) -> None:
         load_language_model(options.model), read_items(options.items or data_folder("language") / "syneval.jsonl.gz")
     )
     print("\n".join(report(scores)))
-    items, known = sum(scores.items.values()), sum(scores.known.values())
+    items = sum(scores.items.values())
+    known = sum(scores.known.values())
     print(f"\n{items - known:,} of {items:,} items have a word that the model does not know, and read it as <unk>")
 
 

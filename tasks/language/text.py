@@ -75,7 +75,8 @@ def columns(text: Tensor, count: int) -> Tensor:
 
 def parts(text: Tensor, lengths: list[int]) -> list[tuple[Tensor, Tensor]]:
     """Words and the words after them, (columns, length) each, of parts of these lengths, until the text ends."""
-    found, start = [], 0
+    found = []
+    start = 0
     for length in lengths:
         end = min(start + length, text.shape[1] - 1)
         found.append((text[:, start:end], text[:, start + 1 : end + 1]))

@@ -64,8 +64,11 @@ class ListOps:
         depth: bool = False,
         seed: int = 0,
     ) -> None:
-        self.more, self.validate_on = _names(sets), _names(validate_on)
-        self.set_size, self.depth, self.validate_any = set_size, depth, validate_any
+        self.more = _names(sets)
+        self.validate_on = _names(validate_on)
+        self.set_size = set_size
+        self.depth = depth
+        self.validate_any = validate_any
         if depth and validate_any:
             raise ValueError(
                 "validate_any is of expressions that are validated on by length; depth has a set of its own"
@@ -73,7 +76,10 @@ class ListOps:
         if not 0 < train_share <= 1:
             raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
         self.files = {"test": test, "expressions": expressions}
-        self.count, self.longest, self.train_share, self.seed = count, longest, train_share, seed
+        self.count = count
+        self.longest = longest
+        self.train_share = train_share
+        self.seed = seed
 
     @cached_property
     def _published(self) -> tuple[Expression, ...]:
@@ -83,7 +89,8 @@ class ListOps:
     @cached_property
     def _own(self) -> list[Expression]:
         """All but the test file's."""
-        published, file = set(self._published), self.files["expressions"]
+        published = set(self._published)
+        file = self.files["expressions"]
         if file is None:
             known: Sequence[Expression] = generate.expressions(self.count, self.seed, self.longest)
         else:

@@ -65,7 +65,8 @@ def preset(name: str, count: int = DEFAULT_COUNT, seed: int = 0) -> tuple[Expres
         raise ValueError(f"no set {name!r}; there are {', '.join(PRESETS)}")
     if count < 1:
         raise ValueError(f"count is {count}; it must be 1 or more")
-    wanted, random = PRESETS[name], Random(f"listops {name} {seed}")
+    wanted = PRESETS[name]
+    random = Random(f"listops {name} {seed}")
     made = process(wanted.deepest, wanted.most, wanted.lists, wanted.longest)
     found: dict[Expression, None] = {}
     for words, value, depth in draw_lists(made, wanted.shortest, random):

@@ -29,7 +29,10 @@ class ListProcess:
     """
 
     def __init__(self, deepest: int, most: int, lists: float, longest: int) -> None:
-        self.deepest, self.most, self.lists, self.longest = deepest, most, lists, longest
+        self.deepest = deepest
+        self.most = most
+        self.lists = lists
+        self.longest = longest
         self._sums: list[list[Array]] = []
         digit = np.zeros(longest + 1)
         digit[1] = 1.0
@@ -54,15 +57,19 @@ class ListProcess:
         if length == 1:
             digit = random.choice(DIGITS)
             return [digit], int(digit), 0
-        sums, left = self._sums[above - 1], length - 2
+        sums = self._sums[above - 1]
+        left = length - 2
         count = _drawn([sums[n - 1][left] for n in range(MIN_ARGUMENTS, self.most + 1)], random) + MIN_ARGUMENTS
-        words, values, deepest = [], [], 0
+        words = []
+        values = []
+        deepest = 0
         for more in reversed(range(count)):
             own = left if not more else 1 + _drawn(sums[0][1 : left + 1] * sums[more - 1][left - 1 :: -1], random)
             part, value, depth = self._place(own, above - 1, random)
             words += part
             values.append(value)
-            deepest, left = max(deepest, depth), left - own
+            deepest = max(deepest, depth)
+            left = left - own
         operator = random.choice(_NAMES)
         return [operator, *words, END], OPERATORS[operator](values), deepest + 1
 

@@ -68,7 +68,8 @@ def answer_all(model: TreeModel, expressions: Sequence[Expression]) -> tuple[lis
     encoder = model.encoder
     assert isinstance(encoder, SequenceEncoder)
     given = [tree(one.text.split()) for one in expressions]
-    right, found = [False] * len(given), list(given)
+    right = [False] * len(given)
+    found = list(given)
     with evaluating(model), torch.no_grad():
         for numbers in _batches(expressions):
             flat = batch([given[i] for i in numbers], encoder.vocabulary)
@@ -77,7 +78,8 @@ def answer_all(model: TreeModel, expressions: Sequence[Expression]) -> tuple[lis
             answers = model.read_out(encoded.root).argmax(1).tolist()
             trees = encoded.parse.trees(encoder.words(flat))
             for i, answer, one in zip(numbers, answers, trees, strict=True):
-                right[i], found[i] = model.classes[answer] == str(expressions[i].value), one
+                right[i] = model.classes[answer] == str(expressions[i].value)
+                found[i] = one
     return right, found, given
 
 

@@ -92,7 +92,10 @@ class LogicPairs:
     ) -> None:
         if split not in PATTERNS:
             raise ValueError(f"split is {split!r}; it must be one of {', '.join(PATTERNS)}")
-        self.folder, self.split, self.train_pairs, self.seed = folder, split, train_pairs, seed
+        self.folder = folder
+        self.split = split
+        self.train_pairs = train_pairs
+        self.seed = seed
 
     @cached_property
     def _read(self) -> Read:

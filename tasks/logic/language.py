@@ -15,7 +15,8 @@ _REDUCIBLE = re.compile(r"\( not F \)|\( F \( (?:and|or) F \) \)")
 
 def is_formula(text: str) -> bool:
     """Whether a text is a formula, with single spaces between its words."""
-    text, reduced = _VARIABLE.sub("F", text), 1
+    text = _VARIABLE.sub("F", text)
+    reduced = 1
     while reduced:
         text, reduced = _REDUCIBLE.subn("F", text)
     return text == "F"

@@ -59,7 +59,10 @@ class Lookup:
             raise ValueError(f"count is {count}; it must be from 1 to {PUBLISHED_COUNT:,}")
         if basic_copies < 1:
             raise ValueError(f"basic_copies is {basic_copies}; it must be 1 or more")
-        self.direction, self.count, self.seed, self.basic_copies = direction, count, seed, basic_copies
+        self.direction = direction
+        self.count = count
+        self.seed = seed
+        self.basic_copies = basic_copies
 
     def sets(self) -> Sets:
         random = Random(f"lookup {self.seed}")

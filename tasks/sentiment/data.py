@@ -38,7 +38,9 @@ class SentimentTreebank:
         if classes not in (2, 5):
             raise ValueError(f"classes is {classes}; it must be 5, or 2 for negative and positive without neutral")
         self.folder = folder or data_folder("sst")
-        self.min_count, self.classes, self.lowercase = min_count, classes, lowercase
+        self.min_count = min_count
+        self.classes = classes
+        self.lowercase = lowercase
 
     @cached_property
     def train(self) -> list[Tree]:

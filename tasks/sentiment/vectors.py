@@ -61,7 +61,8 @@ def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
     """(words, words), symmetric: how often words are near each other in a text (L,), near ones counting more."""
     found = csr_matrix((words, words))
     for distance in range(1, window + 1):
-        left, right = ids[:-distance], ids[distance:]
+        left = ids[:-distance]
+        right = ids[distance:]
         both = (left != RARE) & (right != RARE)
         weight = np.full(both.sum(), (window + 1 - distance) / window)
         found += coo_matrix((weight, (left[both], right[both])), shape=found.shape).tocsr()
@@ -70,7 +71,8 @@ def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
 
 def positive_information(counts: csr_matrix) -> csr_matrix:
     """The positive pointwise mutual information of symmetric counts; 0 if a pair never occurs together."""
-    pairs, of_word = counts.tocoo(), np.asarray(counts.sum(1)).squeeze(1)
+    pairs = counts.tocoo()
+    of_word = np.asarray(counts.sum(1)).squeeze(1)
     of_context = of_word**SMOOTHING
     information = np.log(pairs.data * of_context.sum() / (of_word[pairs.row] * of_context[pairs.col]))
     return coo_matrix((information.clip(min=0), (pairs.row, pairs.col)), shape=pairs.shape).tocsr()

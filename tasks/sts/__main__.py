@@ -31,7 +31,8 @@ WINDOW = 5
 
 def count_pairs(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, size: int) -> Tensor:
     """(V, size), of pairs of words at most five words apart: log-ratios above 0, and their largest singular vectors."""
-    left, right = [], []
+    left = []
+    right = []
     for sentence in sentences:
         ids = [vocabulary.token_id(word) for word in sentence]
         for apart in range(1, WINDOW + 1):

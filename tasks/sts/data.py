@@ -24,7 +24,8 @@ def words_of(text: str) -> list[str]:
 
 def corpus(folder: Path, parts: Sequence[str], most_words: int) -> list[list[str]]:
     """Sentences of the parts "small", "ud" and "ptb", one after the other, up to so many words in all."""
-    found, count = [], 0
+    found = []
+    count = 0
     for part in parts:
         for text in _texts(folder, part):
             words = words_of(text)

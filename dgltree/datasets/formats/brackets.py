@@ -60,20 +60,28 @@ class BracketBlocks(TreeBlocks):
 def _cut(lines: Iterable[bytes], limit: int) -> Iterator[tuple[LineBlock, int]]:
     """The lines of each tree, and how many brackets are open at its end."""
     tree: list[bytes] = []
-    first, length, depth, blank = 1, -1, 0, False
+    first = 1
+    length = -1
+    depth = 0
+    blank = False
     for number, line in enumerate(lines, 1):
         if tree and blank and line.startswith(b"("):  # the tree before has no end
             yield LineBlock(first, tree), depth
-            tree, length, depth = [], -1, 0
+            tree = []
+            length = -1
+            depth = 0
         blank = not line.strip()
         if blank:
             continue
         first = first if tree else number
-        length, depth = length + len(line) + 1, depth + _opened(line)
+        length += len(line) + 1
+        depth += _opened(line)
         tree = [OVERLONG_RECORD] if length > limit else [*tree, line]
         if depth <= 0:
             yield LineBlock(first, tree), depth
-            tree, length, depth = [], -1, 0
+            tree = []
+            length = -1
+            depth = 0
     if tree:
         yield LineBlock(first, tree), depth
 

@@ -28,12 +28,15 @@ class CoNLLU(Blocks):
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         """Sentences: the lines between blank ones."""
         sentence: list[bytes] = []
-        first, length = 1, -1
+        first = 1
+        length = -1
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 if sentence:
                     yield LineBlock(first, sentence)
-                first, sentence, length = number + 1, [], -1
+                first = number + 1
+                sentence = []
+                length = -1
                 continue
             length += len(line) + 1
             if length <= limit:

@@ -66,7 +66,8 @@ class CSV(Records):
         """The rows below the header; what is wrong with one is its text."""
         texts = _Texts(iter(lines), self.reading.max_line)
         csv.field_size_limit(self.reading.max_line)
-        reader, begun = csv.reader(texts, delimiter=self.delimiter, strict=True), 1
+        reader = csv.reader(texts, delimiter=self.delimiter, strict=True)
+        begun = 1
         while True:
             begun = texts.number + 1
             try:
@@ -84,7 +85,9 @@ class _Texts:
     """Lines as texts, which know how many they were."""
 
     def __init__(self, lines: Iterator[bytes], limit: int) -> None:
-        self.lines, self.limit, self.number = lines, limit, 0
+        self.lines = lines
+        self.limit = limit
+        self.number = 0
 
     def __iter__(self) -> "_Texts":
         return self

@@ -68,12 +68,16 @@ class JSONDocument(Records):
         if is_node_list(self._value(text), self._list_keys):
             yield PlacedRecord(1, json.loads(text))
             return
-        decoder, line, seen, at = json.JSONDecoder(), 1, 0, start + 1
+        decoder = json.JSONDecoder()
+        line = 1
+        seen = 0
+        at = start + 1
         while True:
             at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
             if text[at] == "]":
                 return
-            line, seen = line + text.count("\n", seen, at), at
+            line += text.count("\n", seen, at)
+            seen = at
             value, at = decoder.raw_decode(text, at)
             yield PlacedRecord(line, value)
 

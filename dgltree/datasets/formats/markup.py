@@ -31,7 +31,8 @@ class XMLSources(SourceFiles):
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
         """Whether it begins with a declaration, or an element that continues in the next lines."""
-        title, rest = source.title(), [line for line in source.first(SAMPLE)[1:] if line.strip()]
+        title = source.title()
+        rest = [line for line in source.first(SAMPLE)[1:] if line.strip()]
         if not is_xml(title) or PAGE.match(title) or not rest:
             return False
         begun = (b"<?xml", title.encode()) if DECLARATION.match(title) else (title.encode(),)

@@ -35,17 +35,24 @@ class NewickBlocks(TreeBlocks):
     @staticmethod
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         tree: list[bytes] = []
-        first, length, depth, quoted, comments, ended = 1, 0, 0, False, 0, False
+        first = 1
+        length = 0
+        depth = 0
+        quoted = False
+        comments = 0
+        ended = False
         for number, line in enumerate(lines, 1):
             if not tree and (not line.strip() or (not ended and _COUNTS.fullmatch(line))):
                 continue
             if tree and not (depth or quoted or comments) and line.lstrip().startswith(b"("):  # no ; ends the last one
                 yield LineBlock(first, tree)
-                tree, length = [], 0
+                tree = []
+                length = 0
             parts, quoted, comments = _cut(line, quoted, comments)
             for place, part in enumerate(parts):
                 if part.strip() or tree:
-                    first, length = (first if tree else number), length + len(part) + 1
+                    first = first if tree else number
+                    length += len(part) + 1
                     depth = (depth if tree else 0) + part.count(b"(") - part.count(b")")
                     if length <= limit:
                         tree.append(part)
@@ -54,14 +61,16 @@ class NewickBlocks(TreeBlocks):
                 if place < len(parts) - 1:
                     ended = True
                     yield LineBlock(first, tree)
-                    tree, length = [], 0
+                    tree = []
+                    length = 0
         if tree:
             yield LineBlock(first, tree)
 
 
 def _cut(line: bytes, quoted: bool, comments: int) -> tuple[list[bytes], bool, int]:
     """The line cut after each ``;`` that ends a tree, what is left last, and whether quotes and comments are open."""
-    parts, start = [], 0
+    parts = []
+    start = 0
     for match in _MARK.finditer(line):
         mark = match[0]
         if mark == b"'" and not comments:

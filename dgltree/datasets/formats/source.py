@@ -122,7 +122,9 @@ class _Recoded(io.RawIOBase):
     """UTF-16 text, with its mark, as UTF-8."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._decoder, self._ready = file, codecs.getincrementaldecoder("utf-16")(), b""
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._ready = b""
 
     def readable(self) -> bool:
         return True
@@ -137,7 +139,8 @@ class _Recoded(io.RawIOBase):
             if not read:
                 break
         count = min(len(into), len(self._ready))
-        into[:count], self._ready = self._ready[:count], self._ready[count:]
+        into[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
         return count
 
 
@@ -199,13 +202,15 @@ class Chunk:
 
 def cut_into_chunks(items: Iterable[Any], size: Callable[[Any], int], first: int = 1) -> Iterator[Chunk]:
     """Items in chunks of about ``CHUNK`` bytes."""
-    chunk, bytes_held = Chunk(first, []), 0
+    chunk = Chunk(first, [])
+    bytes_held = 0
     for item in items:
         chunk.raw.append(item)
         bytes_held += size(item) + 1
         if bytes_held >= CHUNK:
             yield chunk
-            chunk, bytes_held = Chunk(chunk.first + len(chunk.raw), []), 0
+            chunk = Chunk(chunk.first + len(chunk.raw), [])
+            bytes_held = 0
     if chunk.raw:
         yield chunk
 

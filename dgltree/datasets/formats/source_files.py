@@ -77,7 +77,8 @@ class SourceFiles(Format):
             name: of the file alone.
             text: what is in it.
         """
-        whole, folder = self.reading.unit == "file", self._place(file).get("folder")
+        whole = self.reading.unit == "file"
+        folder = self._place(file).get("folder")
         for function, line, tree in [("", 1, self.whole(text))] if whole else self.functions(text):
             own = (file or name) if whole else f"{file or name}:{line}:{function}"
             fields = {"id": own, "function": function, self.reading.label: folder}

@@ -32,7 +32,8 @@ class Column(Sequence[T]):
     """
 
     def __init__(self, arrays: dict[str, np.ndarray], rows: np.ndarray | None = None) -> None:
-        self.arrays, self.rows = arrays, rows
+        self.arrays = arrays
+        self.rows = rows
 
     @abstractmethod
     def _values(self, rows: np.ndarray) -> list[T]:
@@ -90,7 +91,8 @@ class TextColumn(Column[str | None]):
     """The meaning of an empty one."""
 
     def _values(self, rows: np.ndarray) -> list[str | None]:
-        ends, content = self.arrays["ends"], self.arrays["content"]
+        ends = self.arrays["ends"]
+        content = self.arrays["content"]
         if not len(content):
             return [self.nothing] * len(rows)
         places = zip(ends[rows].tolist(), ends[rows + 1].tolist(), strict=True)
@@ -172,7 +174,8 @@ class SpilledColumn:
                 self._file.close()
             where = f"{tempfile.gettempdir()} (set TMPDIR to another folder)"
             raise reworded(error, f"the folder for temporary files is full: {where}: {error}") from None
-        self._parts, self._held = [], 0
+        self._parts = []
+        self._held = 0
 
     def _widen(self) -> None:
         before = self.array()
@@ -186,7 +189,8 @@ class SpilledTextColumn:
     """The arrays of :class:`TextColumn`, which grow; an empty text is none."""
 
     def __init__(self) -> None:
-        self.ends, self.content = SpilledColumn(), SpilledColumn(np.uint8)
+        self.ends = SpilledColumn()
+        self.content = SpilledColumn(np.uint8)
         self.ends.append(np.zeros(1))
 
     def append(self, texts: Iterable[str | None]) -> None:

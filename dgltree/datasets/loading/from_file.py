@@ -100,7 +100,8 @@ def read_file(
 
 def _read(path: str | Path, file: Format, digest: str, workers: int | None, progress: bool) -> Stored:
     """Read the file itself; with a digest what was read is kept for the next time."""
-    asked, file = file, file.with_notation()
+    asked = file
+    file = file.with_notation()
     stored = _gathered(file, workers, progress)
     if digest:
         try:
@@ -124,7 +125,8 @@ def _check_found(path: str, stored: Stored, reading: Reading) -> None:
 
 def _check_features_found(path: str, stored: Stored, reading: Reading) -> None:
     """``ValueError`` if no record of several has a value in a column that is read next to the trees."""
-    rows, names = stored.columns["features"], names_of(reading.features)
+    rows = stored.columns["features"]
+    names = names_of(reading.features)
     if not names or len(rows) < 2:
         return
     left = set(range(len(names)))
@@ -191,7 +193,8 @@ class Gathering:
         self.bad += part.bad
         if part.trees is None:
             return
-        columns, trees = {name: getattr(part, name) for name in COLUMN_CLASSES}, part.trees
+        columns = {name: getattr(part, name) for name in COLUMN_CLASSES}
+        trees = part.trees
         repeated = self._ids.repeated(part.ids, part.lines, part.files)
         if repeated:
             self._repeated += (bad._replace(split=part.splits[i]) for i, bad in repeated.items())
@@ -207,12 +210,14 @@ class Gathering:
             self._texts[name].append(texts)
 
     def _add_trees(self, trees: TreeBatch) -> None:
-        own, arrays = trees.vocabulary, self._arrays
+        own = trees.vocabulary
+        arrays = self._arrays
         assert own is not None
         function = np.array([self._functions.setdefault(f, len(self._functions)) for f in own.functions], np.int64)
         tokens = [self._tokens.setdefault(t, len(self._tokens)) for t in own.tokens]
         token = np.array([*tokens, NO_TOKEN])  # the last by its number, -1
-        nodes, edges = len(arrays["function"]), len(arrays["child_index"])
+        nodes = len(arrays["function"])
+        edges = len(arrays["child_index"])
         if trees.value is not None:
             self._optional("value", np.float64).fill(np.nan, nodes)
             arrays["value"].append(trees.value.numpy())
@@ -296,7 +301,8 @@ def rights_of(file: Format) -> int:
 
     Members of a file's group may, if new files are for the same group.
     """
-    root, rights = Path(file.source.path).resolve(), 0o666
+    root = Path(file.source.path).resolve()
+    rights = 0o666
     paths = {path.resolve() for _, path in file.contents()}
     folders = {folder for path in paths for folder in path.parents if folder.is_relative_to(root)}
     for path in paths | folders:
@@ -311,10 +317,13 @@ def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
     texts = {"vocabulary": stored.vocabulary.to_json(), "bad": stored.bad, "reading": stored.reading}
     arrays = {**stored.arrays, TEXTS: np.frombuffer(json.dumps(texts).encode(), np.uint8)}  # metadata has a limit
     arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))  # so that each is aligned
-    header, start = {}, 0
+    header = {}
+    start = 0
     for name, array in arrays.items():
-        kind, stop = f"{array.dtype.kind.upper()}{8 * array.itemsize}", start + array.nbytes
-        header[name], start = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, stop]}, stop
+        kind = f"{array.dtype.kind.upper()}{8 * array.itemsize}"
+        stop = start + array.nbytes
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, stop]}
+        start = stop
     checksum = _checksum(header, (block for array in arrays.values() for block in _blocks(array)))
     with_digests = {"__metadata__": {DIGEST: digest, CHECKSUM: checksum}, **header}
     written = json.dumps(with_digests).encode()

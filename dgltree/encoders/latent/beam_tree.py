@@ -147,7 +147,10 @@ class BeamSearch(JoiningCore):
             )
         if not 0 <= draw_seed < SEEDS:
             raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
-        self.beam_size, self.noise, self.handed_on, self.draw_seed = beam_size, noise, handed_on, draw_seed
+        self.beam_size = beam_size
+        self.noise = noise
+        self.handed_on = handed_on
+        self.draw_seed = draw_seed
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""

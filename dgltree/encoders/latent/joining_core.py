@@ -202,7 +202,8 @@ class JoiningCore(InducingCore):
             check_dropout(p)
         if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 2):
             raise ValueError(f"chunk_size is {chunk_size!r}; it must be a whole number, 2 or more, or None")
-        self.chunk_size, self.chunks_in_evaluation = chunk_size, chunks_in_evaluation
+        self.chunk_size = chunk_size
+        self.chunks_in_evaluation = chunks_in_evaluation
         self.embedding = nn.Embedding(size, self.width, padding_idx=PADDING)
         self.dropout = nn.Dropout(dropout)
         self.cell = composition_named(cell)(hidden_size, cell_dropout)

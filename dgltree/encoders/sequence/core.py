@@ -80,7 +80,8 @@ class SequenceCore(nn.Module, ABC):
         check_size("size", size)
         if max_length is not None:
             check_size("max_length", max_length)
-        self.size, self.max_length = size, max_length
+        self.size = size
+        self.max_length = max_length
         self.config: dict[str, Any] = {**options, "max_length": max_length}
 
     @classmethod

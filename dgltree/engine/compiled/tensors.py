@@ -318,7 +318,8 @@ class TensorAlgebra:
                 widths = widths * times
                 entries = np.concatenate([entries] * times, axis)
             elif old == 1 and axis == len(shape) - 1 and COLUMNS not in axes and self.axis_of(new) == (new,):
-                axes[axis], widths = COLUMNS, (new,)  # one value stands for all columns
+                axes[axis] = COLUMNS  # one value stands for all columns
+                widths = (new,)
             elif old == 1:
                 axes[axis] = self.axis_of(new)
                 entries = np.repeat(entries, prod(part for part in axes[axis] if isinstance(part, int)), axis)

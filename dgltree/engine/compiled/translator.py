@@ -280,7 +280,8 @@ class ValueTranslator:
         axes = [self.algebra.axis_of(size) for size in shape]
         widths = None
         if len(shape) > 1 and all(isinstance(part, int) for part in axes[-1]) and shape[-1] > 1:
-            axes[-1], widths = COLUMNS, (shape[-1],)
+            axes[-1] = COLUMNS
+            widths = (shape[-1],)
         sizes = []
         for axis in axes:
             parts = () if axis is COLUMNS else axis

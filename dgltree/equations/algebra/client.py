@@ -33,11 +33,14 @@ class Algebra:
     """SymPy in a process of its own, which starts with :meth:`start` or the first question and ends with its parent."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self._seconds, self._lock = seconds, Lock()
+        self._seconds = seconds
+        self._lock = Lock()
         self._process: subprocess.Popen[str] | None = None
         self._reader: Thread
         self._lines: SimpleQueue[str] = SimpleQueue()
-        self._owner, self._ready, self._is_missing = 0, False, False
+        self._owner = 0
+        self._ready = False
+        self._is_missing = False
 
     def start(self) -> None:
         """Let the process begin to load SymPy."""
@@ -64,7 +67,8 @@ class Algebra:
                     assert pipe is not None
                     with suppress(OSError):  # a question that it did not read is lost with it
                         pipe.close()
-            self._process, self._ready = None, False
+            self._process = None
+            self._ready = False
 
     def _ask(self, what: str, trees: list[Tree], seconds: float) -> Any:
         if self._is_missing or sum(tree.size for tree in trees) > MAX_NODES or seconds <= 0:
@@ -111,7 +115,9 @@ class Algebra:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            self._owner, self._ready, self._lines = os.getpid(), False, SimpleQueue()
+            self._owner = os.getpid()
+            self._ready = False
+            self._lines = SimpleQueue()
             self._reader = Thread(target=_read_lines, args=(self._process, self._lines), daemon=True)
             self._reader.start()
         return self._process

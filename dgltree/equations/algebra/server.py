@@ -98,7 +98,8 @@ def _tried(expression: Any, ways: list[Callable[[Any], Any]]) -> Iterator[Any]:
 def _trees(expressions: Any) -> list[Tree]:
     import sympy
 
-    unit, found = sympy.Symbol(_UNIT_NAME), dict[Tree, None]()
+    unit = sympy.Symbol(_UNIT_NAME)
+    found = dict[Tree, None]()
     for expression in expressions:
         with suppress(ValueError, TypeError, AttributeError, RecursionError):
             tree = from_sympy(expression.xreplace({sympy.I: unit}))

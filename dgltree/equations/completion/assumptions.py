@@ -146,7 +146,8 @@ def _narrower(a: Tree | None, a_in: bool, b: Tree | None, b_in: bool, way: int) 
         return (b, b_in) if a is None else (a, a_in)
     if variables(a, b):
         return b, b_in
-    first, second = end_number(a), end_number(b)
+    first = end_number(a)
+    second = end_number(b)
     if first is None or second is None:
         raise Refusal(f"{write_infix(a if first is None else b)} is not a real number")
     larger = exceeds(first, second, False)
@@ -161,7 +162,8 @@ def is_empty(span: AssumedSpan) -> bool:
         return False
     if span.whole:
         return span.whole_number(fmpq(0), {}) is None
-    low, high = end_number(span.low), end_number(span.high)
+    low = end_number(span.low)
+    high = end_number(span.high)
     if low is None or high is None or exceeds(low, high, False):
         return True
     return not exceeds(high, low, False) and not (span.low_in and span.high_in)
@@ -174,7 +176,8 @@ def whole_letters(assumed: Sequence[Assumption]) -> frozenset[str]:
 
 def verdict_under(judge: Judge, equation: Equation, assumed: Sequence[Assumption]) -> tuple[Verdict, bool]:
     """The verdict on an equation where its variables are as assumed, and whether it holds there."""
-    verdict, names = judge.verdict(equation), variables(*equation)
+    verdict = judge.verdict(equation)
+    names = variables(*equation)
     spans = {name: span for name, span in spans_of(assumed).items() if name in names}
     if not spans or verdict.domain in (Domain.EVERYWHERE, Domain.REALS):
         return verdict, bool(spans) and verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
@@ -255,11 +258,13 @@ def _clipped(part: Part, span: AssumedSpan) -> Iterator[Interval]:
     ends = [None if end is None else End(write_infix(end), float(_ball(end).mid())) for end in (span.low, span.high)]
     low, high = ends
     for piece in part:
-        first, first_in = piece.low, piece.low_in
+        first = piece.low
+        first_in = piece.low_in
         if low is not None and (first is None or low.value >= first.value):
             first_in = span.low_in and (first is None or low.value > first.value or piece.low_in)
             first = low
-        last, last_in = piece.high, piece.high_in
+        last = piece.high
+        last_in = piece.high_in
         if high is not None and (last is None or high.value <= last.value):
             last_in = span.high_in and (last is None or high.value < last.value or piece.high_in)
             last = high

@@ -83,7 +83,10 @@ class Completer:
             raise Refusal(f"the budget is {budget}; it must be at least 100 values")
         if seconds is not None and not seconds > 0:
             raise Refusal(f"seconds is {seconds}; it must be more than 0, or None for no limit")
-        self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert
+        self.guesser = guesser or Guesser()
+        self.budget = budget
+        self.seconds = seconds
+        self.invert = invert
 
     def answer(
         self, asked: Question, top: int = 10, listener: Listener | None = None, spent: float = 0.0
@@ -179,10 +182,13 @@ class _Asked:
     """A question on its way to the answer, with sqrt(-1) for the imaginary unit."""
 
     def __init__(self, equation: Equation, blanks: tuple[str, ...], unknown: str | None, clock: Clock) -> None:
-        self._shown, self._blanks, self._unknown = equation, blanks, unknown
+        self._shown = equation
+        self._blanks = blanks
+        self._unknown = unknown
         self._unit = imaginary_unit(equation)
         self._start = time.monotonic()
-        self.clock, self.leaves = clock, [blank(name) for name in blanks]
+        self.clock = clock
+        self.leaves = [blank(name) for name in blanks]
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock, unknown)
 
@@ -290,7 +296,8 @@ def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:
 
 def _asked(equation: Equation) -> str:
     """The question for the first variable of an equation, if that is short."""
-    written, names = write_equation(equation), variables(*equation)
+    written = write_equation(equation)
+    names = variables(*equation)
     return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
 
 
@@ -302,7 +309,8 @@ def _roots(asked: _Asked, search: Search, top: int) -> tuple[list[Filler], int]:
     fillers = [(root, _solution(asked, root, forms.of(root))) for root in nearest]
 
     def place(pair: tuple[Root, Filler]) -> tuple[Any, ...]:
-        x, [tree] = float(pair[0]), pair[1].trees
+        x = float(pair[0])
+        [tree] = pair[1].trees
         if pair[1].verdict.grade is Grade.ROUNDED:
             return 1, x
         text = "" if tree.function in NUMBERS else write_infix(tree)
@@ -335,7 +343,8 @@ def _has_number(asked: _Asked, found: Iterable[Tree]) -> bool:
 def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     """The forms of these names of the side without the blank, of each the plainest that seems to hold."""
     side = asked.equation.left if asked.equation.right == BLANK else asked.equation.right
-    order, found = TextbookOrder(asked.equation), dict[Tree, str]()
+    order = TextbookOrder(asked.equation)
+    found = dict[Tree, str]()
     forms = algebra().forms(side, asked.clock.to_search)
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)
@@ -361,7 +370,8 @@ def _with_absolute_values(tree: Tree) -> Tree:
         node = node.replace(children=parts) if parts else node
         if node.function != "Pow":
             return node
-        base, n = _as_power(node.children[0]), exact(node.children[1])
+        base = _as_power(node.children[0])
+        n = exact(node.children[1])
         if base is None or n is None or n.denominator % 2 == 1:
             return node
         inside, m = base
@@ -377,9 +387,11 @@ def _with_absolute_values(tree: Tree) -> Tree:
 def _as_power(tree: Tree) -> tuple[Tree, Fraction] | None:
     """The base and the exponent of an even power, a product of equal factors being one."""
     if tree.function == "Mul" and len(set(tree.children)) == 1:
-        base, exponent = tree.children[0], Fraction(len(tree.children))
+        base = tree.children[0]
+        exponent = Fraction(len(tree.children))
     elif tree.function == "Pow" and (n := exact(tree.children[1])) is not None:
-        base, exponent = tree.children[0], n
+        base = tree.children[0]
+        exponent = n
     else:
         return None
     return (base, exponent) if exponent.denominator == 1 and exponent % 2 == 0 and exponent > 0 else None

@@ -67,7 +67,8 @@ class Lines:
     """
 
     def __init__(self, equation: Equation, verdicts: Verdicts) -> None:
-        self._equation, self._verdicts = equation, verdicts
+        self._equation = equation
+        self._verdicts = verdicts
         self._values = Values(variables(*equation))
         self._most = _longest(equation)
         self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
@@ -200,7 +201,8 @@ class Values:
         if a == b:
             return True
         for where in (self._real, self._complex):
-            first, second = self._of(a, where), self._of(b, where)
+            first = self._of(a, where)
+            second = self._of(b, where)
             both = np.isfinite(first) & np.isfinite(second)
             if np.count_nonzero(both) >= MIN_COMMON_POINTS:
                 return bool(_close(first[both], second[both]).all()) and self._same_far_out(a, b)
@@ -209,7 +211,8 @@ class Values:
     def _same_far_out(self, a: Tree, b: Tree) -> bool:
         if _is_analytic(a) and _is_analytic(b):
             return True
-        first, second = self._of(a, self._wide), self._of(b, self._wide)
+        first = self._of(a, self._wide)
+        second = self._of(b, self._wide)
         both = np.isfinite(first) & np.isfinite(second)
         differ = ~_close(first[both], second[both], FAR_TOLERANCE)  # far out much may cancel
         return int(np.count_nonzero(differ)) < MIN_COMMON_POINTS

@@ -87,7 +87,8 @@ def verify(equation: str | Equation, names: Collection[str] = (), assume: Collec
     unit = imaginary_unit(asked)
     if unit is not None:
         return Verification(asked, judge.verdict(with_unit(asked, unit)), unit)
-    verdict, [name, *others] = judge.verdict(asked), [*possible_units(asked), None]
+    verdict = judge.verdict(asked)
+    [name, *others] = [*possible_units(asked), None]
     if name is None or others != [None]:
         return Verification(asked, verdict)
     if verdict.domain is Domain.NONE and (complex_one := judge.verdict(with_unit(asked, name))).holds:

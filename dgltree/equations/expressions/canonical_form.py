@@ -72,7 +72,8 @@ def restates(tree: Tree, whole: Tree) -> bool:
     """
     if not whole.children:
         return False
-    length, form = symbols(whole), canonical(whole)
+    length = symbols(whole)
+    form = canonical(whole)
     wanted = (form, _opposite(form)) if form.function == "Add" else (form,)
     alike = (node for node in tree.distinct() if node.children and node.size <= whole.size + LONGER)
     leaves = _leaves(whole)
@@ -125,7 +126,8 @@ def _operands(node: Tree) -> dict[int, tuple[Tree, int]]:
 
 
 def _form(node: Tree, parts: list[CanonicalForm]) -> CanonicalForm:
-    name, operands = node.function, _operands(node)
+    name = node.function
+    operands = _operands(node)
     if not node.children:
         return _leaf(node)
     if name in ("Add", "Mul"):
@@ -178,7 +180,8 @@ def _terms(form: CanonicalForm) -> list[tuple[CanonicalForm | None, Fraction]]:
 
 
 def _product(operands: Iterable[Counted]) -> CanonicalForm:
-    value, factors = Fraction(1), dict[CanonicalForm, Fraction]()
+    value = Fraction(1)
+    factors = dict[CanonicalForm, Fraction]()
     for operand, times in operands:
         inside = [(operand, Fraction(1))]
         if operand.function == "Mul":

@@ -151,7 +151,8 @@ def _fraction(value: Fraction, factors: Sequence[Power]) -> Tree:
     size = abs(value)
     above = [factor.tree for factor in factors if factor.exponent > 0]
     below = [factor.tree for factor in factors if factor.exponent < 0]
-    top, bottom = number(str(size.numerator)), number(str(size.denominator))
+    top = number(str(size.numerator))
+    bottom = number(str(size.denominator))
     in_front = bool(above) and not below and size.numerator > 1 and not factors[0].base.is_constant
     if in_front or not (above or below):  # 3/4*x
         return _joined([number(str(value)), *above])

@@ -39,7 +39,8 @@ def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
     if sum(found) != 1:
         raise Refusal(f"the equation has {sum(found) or 'no'} blanks; write exactly one blank _")
     side = found.index(1)
-    steps, node = [], equation[side]
+    steps = []
+    node = equation[side]
     while node.children:
         slot = next(k for k, child in enumerate(node.children) if counts[id(child)])
         steps.append((node, slot))

@@ -88,9 +88,11 @@ def _form(node: Tree, parts: list[Form]) -> Form:
     if name == "Add":
         return _sum(parts)
     if name == "Mul":
-        above, below = EMPTY, EMPTY
+        above = EMPTY
+        below = EMPTY
         for part in parts:
-            above, below = above.then(part.above), below.then(part.below)
+            above = above.then(part.above)
+            below = below.then(part.below)
         return Form(sum(part.negative for part in parts) % 2 == 1, above, below)
     if name == "Pow" and len(parts) == 2:
         return _power(*parts)
@@ -101,7 +103,8 @@ def _form(node: Tree, parts: list[Form]) -> Form:
 
 def _leaf(leaf: Tree) -> Form:
     text = leaf.token or leaf.function
-    negative, text = text[0] == "-", text.removeprefix("-")
+    negative = text[0] == "-"
+    text = text.removeprefix("-")
     if not FRACTION.fullmatch(text):
         return Form(negative, _named(text))
     top, bottom = text.split("/")
@@ -161,7 +164,9 @@ class Memo(Generic[N, T]):
         combine: Callable[[N, list[T]], T],
         most: int,
     ) -> None:
-        self._parts, self._combine, self._most = parts, combine, most
+        self._parts = parts
+        self._combine = combine
+        self._most = most
         self._known: dict[N, T] = {}
 
     def __call__(self, tree: N) -> T:

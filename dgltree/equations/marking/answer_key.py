@@ -69,7 +69,10 @@ class AnswerKey:
     def __init__(
         self, asked: Question, names: Collection[str], judge: Judge, assumed: Sequence[Assumption] = ()
     ) -> None:
-        self.asked, self._names, self._judge, self._assumed = asked, names, judge, assumed
+        self.asked = asked
+        self._names = names
+        self._judge = judge
+        self._assumed = assumed
 
     @cached_property
     def solutions(self) -> Solutions | None:
@@ -382,7 +385,8 @@ def within_a_period(answer: Tree, period: Tree, letters: Collection[str] = ()) -
 
 def in_degrees(answer: Tree) -> Tree:
     """The number of radians of so many degrees."""
-    pi, half_turn = Tree("Pi", token="pi"), Tree("Integer", token="180")
+    pi = Tree("Pi", token="pi")
+    half_turn = Tree("Integer", token="180")
     inverse = Tree("Pow", (half_turn, Tree("NegativeOne", token="-1")))
     return Tree("Mul", (answer, Tree("Mul", (pi, inverse))))
 

@@ -186,7 +186,8 @@ class TimedMarking:
                     stdin=subprocess.DEVNULL,
                     pass_fds=[there.fileno()],
                 )
-            self._connection, self._owner = Connection(here.detach()), os.getpid()
+            self._connection = Connection(here.detach())
+            self._owner = os.getpid()
             if not self._connection.poll(START) or self._connection.recv() != "ready":
                 self.stop()
                 raise OSError("the process that marks answers could not be started")

@@ -373,7 +373,8 @@ class Checker:
 def _split(separator: re.Pattern[str], text: str) -> list[str]:
     """The parts of a text between separators outside of brackets."""
     separators = {match.start() for match in separator.finditer(text)}
-    found, depth = [""], 0
+    found = [""]
+    depth = 0
     for index, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
         if index in separators and not depth:
@@ -494,7 +495,8 @@ class FillerChecker:
     def mark(self, texts: list[str], plain: PlainText) -> Checked:
         """The mark of an expression for each blank, or of one solution."""
         read = [self.read(text, plain.bases) for text in texts]
-        fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
+        fillers = [one.tree for one in read]
+        notes = tuple(note for one in read for note in one.notes)
         if any(node.function == BLANK.function for filler in fillers for node in filler.distinct()):
             raise Refusal("the answer contains a blank; fill in the blank")
         if self.asked.unknown in variables(*fillers):
@@ -508,7 +510,8 @@ class FillerChecker:
             cause = Cause("wrong-not-real", {"place": put.reason})
             return Checked(understood, Mark.WRONG, verdict, notes=notes, cause=cause)
         if put is not None and put.outcome is NumberOutcome.SOLVES and mark is not Mark.RIGHT:
-            verdict, mark = Verdict(Grade.TESTED, Domain.EVERYWHERE, tested=Tested(1, 0, "", "")), Mark.RIGHT
+            verdict = Verdict(Grade.TESTED, Domain.EVERYWHERE, tested=Tested(1, 0, "", ""))
+            mark = Mark.RIGHT
         if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
             cause = Cause("wrong-no-value", {"place": verdict.reason})
             return Checked(understood, Mark.WRONG, verdict, notes=notes, cause=cause)
@@ -547,7 +550,8 @@ class FillerChecker:
         drawn = self.key.drawn
         if drawn is None or (fitted := drawn.fitted(answer)) is None:
             return found
-        mark, is_unknown = _FITTED.get(fitted.fit), not drawn.drawings and not drawn.has_none
+        mark = _FITTED.get(fitted.fit)
+        is_unknown = not drawn.drawings and not drawn.has_none
         if (fitted.fit is Fit.OPEN or is_unknown) and found.mark in (Mark.WRONG, Mark.PART):
             return found._replace(mark=Mark.UNDECIDED, cause=Cause("undecided-drawn"))
         holds_on_a_part = found.mark is Mark.PART and fitted.drawings > 0
@@ -562,7 +566,8 @@ class FillerChecker:
     def _rounded(self, found: Checked, text: str, plain: PlainText) -> Checked:
         """The mark of an answer if decimals are right that round the value, or if only these are what is asked for."""
         assert self.rounding is not None
-        exactly, given = found.mark is Mark.RIGHT, self.number(text, plain)
+        exactly = found.mark is Mark.RIGHT
+        given = self.number(text, plain)
         if not exactly:
             unit = plain.unit
             tree = read_typed_expression(unit, names=self.one_name | plain.bases) if unit else None
@@ -617,7 +622,8 @@ class FillerChecker:
 
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """The verdict on the filled equation, and whether that holds wherever the rest has a value."""
-        equation, filled = self.asked.equation, self._filled(fillers)
+        equation = self.asked.equation
+        filled = self._filled(fillers)
         if any(node.function == "Infinity" for side in filled for node in side.distinct()):
             raise Refusal("infinity (oo) is not a number")
         unit = imaginary_unit(filled)

@@ -158,7 +158,8 @@ def _path(tree: Tree, part: str) -> tuple[int, ...] | None:
 def _span(text: str, part: str) -> tuple[int, int] | None:
     """The place of a part in a text that may have other spaces and no ``*``, if it is there once."""
     places = [place for place, character in enumerate(text) if character not in " *"]
-    bare, wanted = "".join(text[place] for place in places), re.sub("[ *]", "", part)
+    bare = "".join(text[place] for place in places)
+    wanted = re.sub("[ *]", "", part)
     first = bare.find(wanted)
     if not wanted or first < 0 or bare.find(wanted, first + 1) >= 0:
         return None
@@ -187,7 +188,8 @@ def _text(tree: Tree) -> str:
 
     def joined(node: Tree, children: list[Tree]) -> Tree:
         if node.function == "Mul" and len(children) == 2 and _is_quotient(children[1]):
-            top, bottom = exact(children[0]), exact(children[1].children[0])
+            top = exact(children[0])
+            bottom = exact(children[1].children[0])
             if children[1].children[1] == MINUS_ONE and top is not None and bottom:
                 return (
                     fraction(top / bottom) if (top / bottom).denominator == bottom else node.replace(children=children)

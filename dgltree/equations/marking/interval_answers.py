@@ -132,7 +132,8 @@ def mark_intervals(
         ends = _in_order(
             end for piece in (*given, *held, *allowed) for end in (piece.low, piece.high) if end is not None
         )
-        answered, inside = _cells(given, ends), _cells(allowed, ends)
+        answered = _cells(given, ends)
+        inside = _cells(allowed, ends)
         known = _cells(held, ends) & inside
         strange = [_sample(cell, ends) for cell in sorted(answered - known)]
     unsure = undecided("not all solutions are known", Doubt.NOT_COMPARED)
@@ -181,7 +182,8 @@ def _cells(pieces: Iterable[RealInterval], ends: Sequence[Number]) -> set[int]:
     """The cells of the line in some intervals: cell 2k + 1 is end k, cell 2k lies before it."""
     cells: set[int] = set()
     for low, high, low_in, high_in in pieces:
-        first, last = 0, 2 * len(ends)
+        first = 0
+        last = 2 * len(ends)
         for k, end in enumerate(ends):
             if low is not None and _are_same(low, end):
                 first = 2 * k + (1 if low_in else 2)
@@ -201,7 +203,8 @@ def _sample(cell: int, ends: Sequence[Number]) -> Number:
         return fmpq(0)
     if k == 0 or k == len(ends):
         return fmpq(floor(middles[0]) - 1) if k == 0 else fmpq(ceil(middles[-1]) + 1)
-    low, high = middles[k - 1], middles[k]
+    low = middles[k - 1]
+    high = middles[k]
     middle = (low + high) / 2
     plain = (middle.limit_denominator(10**digits) for digits in range(1, DIGITS))
     found = next((x for x in plain if low < x < high), middle)

@@ -77,7 +77,8 @@ def with_decimal_points(text: str, mark: str, lists: bool = False) -> tuple[str,
     notes: list[Note] = []
 
     def ungrouped(found: re.Match[str]) -> str:
-        given, text = found[0], found.string
+        given = found[0]
+        text = found.string
         if mark == "point" and "," in given and (lists or _is_argument(text, found.start())):
             return given
         whole = re.sub(rf"[.,{_SPACES}]", "", given)
@@ -148,7 +149,8 @@ def rounded_number(text: str) -> RoundedNumber | None:
     found = _ROUNDED.fullmatch(text)
     if found is None or not (found["digits"] or found["places"]):
         return None
-    digits, places = found["digits"], found["places"] or ""
+    digits = found["digits"]
+    places = found["places"] or ""
     raised = found["e"] or (found["power"] and _exponent(found["power"])) or "0"
     if len(raised) > len(str(MAX_EXPONENT)) + 1:
         return None

@@ -205,6 +205,7 @@ def _both(text: str) -> Iterator[str]:
     if not (found := _BOTH.search(text)):
         yield text
         return
-    before, behind = text[: found.start()], text[found.end() :]
+    before = text[: found.start()]
+    behind = text[found.end() :]
     for sign in "+-" if before.strip() else ("", "-"):
         yield f"{before} {sign} {behind}" if before.strip() else f"{sign}{behind.strip()}"

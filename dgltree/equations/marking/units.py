@@ -66,7 +66,8 @@ def _check_apart(text: str) -> None:
         unit = found["roman"] or found["unit"]
         known = found["number"] and all(_base(part["name"]) is not None for part in _PART.finditer(unit))
         if before is not None and known and not text[before.end() : found.start()].strip():
-            first, second = before[0].strip(), found[0].strip()
+            first = before[0].strip()
+            second = found[0].strip()
             raise Refusal(f"'{first} {second}' can mean a sum or a product; write {first} + {second}")
         before = found if known else None
 
@@ -83,7 +84,8 @@ def with_sums_of_quantities(text: str) -> tuple[str, tuple[Note, ...]]:
         else:
             groups.append([found])
     for group in reversed([group for group in groups if len(group) > 1]):
-        start, stop = group[0].start(), group[-1].end()
+        start = group[0].start()
+        stop = group[-1].end()
         sum_ = " + ".join(found[0].strip() for found in group)
         notes.append(make_note("mixed", text=text[start:stop].strip(), sum=sum_))
         text = f"{text[:start]}({sum_}){text[stop:]}"
@@ -110,7 +112,8 @@ def with_units(text: str) -> WithUnits:
         known = [_base(part["name"]) for part in parts]
         if None in known:
             return found[0]
-        written, place = "", 0
+        written = ""
+        place = 0
         for part, base in zip(parts, known, strict=True):
             assert base is not None
             between = unit[place : part.start()]
@@ -129,7 +132,8 @@ def with_units(text: str) -> WithUnits:
         raise Refusal("a temperature in °C or °F is not a multiple of a unit; write kelvin")
     text = _FRACTION.sub(lambda one: f"{one[1]}/{one[2]}" if _base(one[1]) is not None else one[0], text)
     _check_apart(text)
-    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    start = len(text) - len(text.lstrip())
+    stop = len(text.rstrip())
     written = _QUANTITY.sub(replaced, text)
     numeral, unit = quantities[0] if quantities else ("", "")
     return WithUnits(written, frozenset(bases), numeral, unit)
@@ -175,7 +179,8 @@ def _base(name: str) -> WithUnits | None:
 
 def _in_base_units(quantity: Any) -> WithUnits | None:
     quantity = quantity.to_base_units()
-    number, units = Fraction(quantity.magnitude), dict(quantity.unit_items())
+    number = Fraction(quantity.magnitude)
+    units = dict(quantity.unit_items())
     if not units or "radian" in units or any(power != int(power) for power in units.values()):
         return None
     written = "*".join([str(number), *(f"{unit}^({int(power)})" for unit, power in units.items())])

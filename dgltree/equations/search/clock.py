@@ -26,7 +26,8 @@ class Clock:
         self, seconds: float | None = None, told: Callable[[], bool] = lambda: False, spent: float = 0.0
     ) -> None:
         self.deadline = float("inf") if seconds is None else time.monotonic() + seconds - spent
-        self.told, self.spent = told, spent
+        self.told = told
+        self.spent = spent
         self.reserve = 0.0
         """Seconds that what finishes a search takes beyond ``FINISH``, half of which is for what it does between two
         looks at the clock; the search ends earlier by as much."""

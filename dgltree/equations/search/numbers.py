@@ -97,7 +97,8 @@ def name_complex(z: complex) -> Iterator[Tree]:
 def multiples(factor: Fraction, unit: Tree) -> Iterator[Tree]:
     """``factor*unit`` as it is written: pi/4, 3*pi/4, 3/4*pi."""
     sign = factor < 0
-    top, bottom = abs(factor.numerator), factor.denominator
+    top = abs(factor.numerator)
+    bottom = factor.denominator
     for whole in (
         written_operations.divide(written_operations.multiply(fraction(top), unit), fraction(bottom)),
         written_operations.multiply(fraction(abs(factor)), unit),
@@ -113,7 +114,8 @@ def decimal(x: float) -> Tree | None:
 
 def _root(square: Fraction, negative: bool) -> Iterator[Tree]:
     """The root of a fraction: sqrt(2)/2, 2*sqrt(3), sqrt(5/3)."""
-    top, bottom = square.numerator * square.denominator, square.denominator  # sqrt(p/q) = sqrt(p*q)/q
+    top = square.numerator * square.denominator  # sqrt(p/q) = sqrt(p*q)/q
+    bottom = square.denominator
     outside = max(k for k in range(1, math.isqrt(top) + 1) if top % (k * k) == 0) if top < 10**6 else 1
     factor = Fraction(outside, bottom)
     root = Tree("Pow", (fraction(top // (outside * outside)), HALF))

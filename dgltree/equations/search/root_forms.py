@@ -39,9 +39,11 @@ class RootForms:
     """
 
     def __init__(self, solutions: Solutions, equation: Equation, others: Iterable[Tree] = ()) -> None:
-        self._solutions, self._order = solutions, TextbookOrder(equation)
+        self._solutions = solutions
+        self._order = TextbookOrder(equation)
         nodes = {node.function for side in equation for node in side.distinct()}
-        self._has_decimals, self._is_circular = "Float" in nodes, bool(nodes & CIRCULAR)
+        self._has_decimals = "Float" in nodes
+        self._is_circular = bool(nodes & CIRCULAR)
         self._pool = [pair for tree in (*others, *self._own()) for pair in _valued(self._order(tree))]
 
     def _own(self) -> Iterator[Tree]:

@@ -106,7 +106,9 @@ class Search:
         verdicts: Verdicts | None = None,
         unknown: str | None = None,
     ) -> None:
-        self.equation, self.budget, self.clock = equation, budget, clock or Clock()
+        self.equation = equation
+        self.budget = budget
+        self.clock = clock or Clock()
         self.unknown = unknown
         self.world: SearchSpace = search_space(equation)
         self.names = variables(*equation)
@@ -420,7 +422,9 @@ def search_multi_blank(
     verdicts: Verdicts | None = None,
 ) -> MultiBlankResult:
     """Fillers for two blanks or more. Raises ``ValueError`` for a function or a leaf without a value."""
-    tried, memory, clock = 0, 0, clock or Clock()
+    tried = 0
+    memory = 0
+    clock = clock or Clock()
     verdicts = verdicts or Verdicts(equation, blanks, clock)
     found: list[Fillers] = []
     # The blank whose value is worked out has to occur once.
@@ -430,7 +434,8 @@ def search_multi_blank(
             at = points(region, variables(*equation), TABLE_POINTS)
             search = _Combinations(equation, blanks, last, at, budget, clock)
             candidates = sorted(dict.fromkeys(search.run()), key=_rank)
-            tried, memory = tried + search.tried, max(memory, search.table.nbytes)
+            tried += search.tried
+            memory = max(memory, search.table.nbytes)
             found = [fillers for fillers in candidates[:SHORTEST] if verdicts.likely(*fillers)]
             if found or clock.late:
                 break
@@ -452,7 +457,11 @@ class _Combinations:
     def __init__(
         self, equation: Equation, blanks: Sequence[Tree], last: Tree | None, at: Points, budget: int, clock: Clock
     ) -> None:
-        self.equation, self.blanks, self.last, self.at, self.clock = equation, blanks, last, at, clock
+        self.equation = equation
+        self.blanks = blanks
+        self.last = last
+        self.at = at
+        self.clock = clock
         about = search_space(equation)
         self.table = ValueTable(about.leaves(at), about.operations(every=False), min(QUICK, budget), clock).fill(
             MAX_LEVEL

@@ -47,7 +47,9 @@ class Stages:
     """
 
     def __init__(self, world: SearchSpace, clock: Clock, take: Callable[[str, Iterable[Tree]], None]) -> None:
-        self.world, self.clock, self._take = world, clock, take
+        self.world = world
+        self.clock = clock
+        self._take = take
         self.tried = self.memory = 0
         """Expressions whose values were looked at, and bytes of the largest table."""
 
@@ -101,7 +103,8 @@ class Stages:
 
     def try_all(self, equation: Equation, table: ValueTable, few: Points) -> None:
         """Each entry put into the blank."""
-        forms, rows = Forms(table), rows_at_once(equation)
+        forms = Forms(table)
+        rows = rows_at_once(equation)
         for start in range(0, len(table), rows):
             values = table.values[start : start + rows]
             left, right = (value(side, few, {BLANK: values}) for side in equation)
@@ -149,13 +152,16 @@ def pairs(target: Array, table: ValueTable, forms: Forms, first: int, most: int 
         which, entry = table.lookup(others)
         if name == "add":
             half = which <= entry
-            which, entry = which[half], entry[half]
+            which = which[half]
+            entry = entry[half]
         useful = ~(around[which] | around[entry])
-        which, entry = which[useful], entry[useful]
+        which = which[useful]
+        entry = entry[useful]
         plain = np.array(
             [not table.numbers.keys() & {a, b} for a, b in zip(which.tolist(), entry.tolist(), strict=True)], bool
         )
-        which, entry = which[plain], entry[plain]
+        which = which[plain]
+        entry = entry[plain]
         order = np.argsort(table.level[which].astype(int) + table.level[entry], kind="stable")[:most]
         for a, b in zip(which[order].tolist(), entry[order].tolist(), strict=True):
             left, right = (b, a) if other_first else (a, b)

@@ -70,7 +70,10 @@ class ValueTable:
     """
 
     def __init__(self, leaves: Sequence[Leaf], operations: Operations, budget: int, clock: Clock | None = None) -> None:
-        self.leaves, self.operations, self.budget, self.clock = leaves, operations, budget, clock or Clock()
+        self.leaves = leaves
+        self.operations = operations
+        self.budget = budget
+        self.clock = clock or Clock()
         self.names = (*operations.unary, *operations.binary)
         points = leaves[0].values.shape[0]
         kind = np.result_type(*(leaf.values for leaf in leaves))
@@ -111,13 +114,15 @@ class ValueTable:
 
     def grow(self, level: int) -> bool:
         """Add the entries of the next level; False when the budget or the time is used up."""
-        blocks, rows = [], 0
+        blocks = []
+        rows = 0
         for block in self._candidates(level):
             blocks.append(block)
             rows += len(block[0])
             if rows >= ROWS:
                 self._insert(level, blocks)
-                blocks, rows = [], 0
+                blocks = []
+                rows = 0
             if level > 1 and self.clock.late:
                 return False
         self._insert(level, blocks)
@@ -154,11 +159,14 @@ class ValueTable:
             self._sorted = keys[self._order]
         targets = targets.astype(self.values.dtype, copy=False)
         with np.errstate(all="ignore"):
-            key, size = self._key(targets), self._key(np.abs(targets))
+            key = self._key(targets)
+            size = self._key(np.abs(targets))
             usable = np.flatnonzero(np.isfinite(key) & (size < MAX_VALUE))
-            key, slack = key[usable], 1e-10 * np.abs(size[usable]) + 1e-13
+            key = key[usable]
+            slack = 1e-10 * np.abs(size[usable]) + 1e-13
             left = np.searchsorted(self._sorted, key - slack)
-            which, entries = [], []
+            which = []
+            entries = []
             for shift in range(CANDIDATES):
                 place = left + shift
                 inside = np.flatnonzero(
@@ -202,7 +210,8 @@ class ValueTable:
                 left, right = pairs(name, by_level[a], second, room, self._one)
                 room -= len(left)
                 for start in range(0, len(left), PAIRS_BETWEEN_LOOKS):
-                    a_, b_ = left[start : start + PAIRS_BETWEEN_LOOKS], right[start : start + PAIRS_BETWEEN_LOOKS]
+                    a_ = left[start : start + PAIRS_BETWEEN_LOOKS]
+                    b_ = right[start : start + PAIRS_BETWEEN_LOOKS]
                     self.tried += len(a_)
                     yield _block(number, a_, b_, binary(name, self.values[a_], self.values[b_]))
 
@@ -233,7 +242,8 @@ class ValueTable:
         ids = np.concatenate([self._known_id, (start + rank[kept]).astype(np.int32)])
         all_keys = np.concatenate([self._known, keys[kept]])
         order = np.argsort(all_keys, kind="stable")
-        self._known, self._known_id = all_keys[order], ids[order]
+        self._known = all_keys[order]
+        self._known_id = ids[order]
         self._order = None
         inside = entry < len(self)  # and of what was known, no form that is much longer
         inside[inside] = self.level[entry[inside]] >= level - LONGER
@@ -297,16 +307,20 @@ def pairs(name: str, first: Array, second: Array, room: int, one: int) -> tuple[
     if not len(first) or not len(second):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     first = first[: max(1, room // len(second))]
-    left, right = np.repeat(first, len(second)), np.tile(second, len(first))
+    left = np.repeat(first, len(second))
+    right = np.tile(second, len(first))
     if name in ("mul", "div", "pow"):  # what 1 does to nothing
         useful = (left != one) & (right != one) if name != "div" else right != one
-        left, right = left[useful], right[useful]
+        left = left[useful]
+        right = right[useful]
     if name in COMMUTATIVE:
         ordered = left <= right if first[0] == second[0] else slice(None)
-        left, right = left[ordered], right[ordered]
+        left = left[ordered]
+        right = right[ordered]
     if name in ("sub", "div"):
         differ = left != right
-        left, right = left[differ], right[differ]
+        left = left[differ]
+        right = right[differ]
     return left, right
 
 
@@ -330,7 +344,8 @@ class KeptForms:
         entry = entry[order]
         first = np.searchsorted(entry, entry)
         keep = np.arange(len(entry)) - first + self._counts[entry] < FORMS
-        order, entry = order[keep], entry[keep]
+        order = order[keep]
+        entry = entry[keep]
         np.add.at(self._counts, entry, 1)
         columns = (operation[order].astype(np.int8), left[order].astype(np.int32), right[order].astype(np.int32))
         self._blocks.append((*columns, entry.astype(np.int32)))
@@ -372,7 +387,8 @@ class Forms:
         return self._known[key]
 
     def _written(self, entry: int, most: int) -> list[Tree]:
-        table, found = self._table, dict[Tree, None]()
+        table = self._table
+        found = dict[Tree, None]()
         if entry in table.numbers:
             return [fraction(table.numbers[entry])]
         for operation, left, right in table.forms(entry):

@@ -39,12 +39,16 @@ class Verdicts:
     """
 
     def __init__(self, equation: Equation, blanks: Sequence[Tree], clock: Clock, unknown: str | None = None) -> None:
-        self._equation, self._blanks, self.clock, self._unknown = equation, tuple(blanks), clock, unknown
+        self._equation = equation
+        self._blanks = tuple(blanks)
+        self.clock = clock
+        self._unknown = unknown
         self._judge = Judge()
         self._reaches: dict[Fillers, Reach] = {}
         self._known: dict[Fillers, Verdict] = {}
         size = min(sum(side.size for side in equation), MAX_MAGNITUDE)
-        self._look, self._verdict = NODE * size, VERDICT + VERDICT_NODE * size
+        self._look = NODE * size
+        self._verdict = VERDICT + VERDICT_NODE * size
         clock.keep(self._verdict)
 
     def reach(self, *fillers: Tree) -> Reach:

@@ -64,7 +64,8 @@ def multiply(a: Tree, b: Tree) -> Tree:
 
 def divide(a: Tree, b: Tree) -> Tree:
     """``a/b``; of two numbers one fraction."""
-    p, q = exact(a), exact(b)
+    p = exact(a)
+    q = exact(b)
     if p is not None and q:
         return fraction(p / q)
     if b == ONE:

@@ -115,7 +115,8 @@ class Placed:
     """A number that is not rational, made with the bits that are set."""
 
     def __init__(self, tree: Tree, at: Point) -> None:
-        self._program, self._at = Program(Equation(tree, tree), school=True), at
+        self._program = Program(Equation(tree, tree), school=True)
+        self._at = at
 
     def __call__(self) -> Ball:
         return self._program.at(self._at, ctx.prec)[0]

@@ -200,7 +200,8 @@ def _reciprocal(value: Ball) -> Ball:
 
 def _function(record: MathFunction) -> Callable[[Ball], Ball]:
     """A function that Arb has, or that is made of others by its definition."""
-    name, exact_values = record.name, record.at
+    name = record.name
+    exact_values = record.at
     made = define(name, _operation)
 
     def function(value: Ball) -> Ball:

@@ -148,7 +148,8 @@ def _periodic(case: JudgedEquation) -> list[Tree]:
     found = list(filter(_is_periodic, zero_expressions(case.equation)))
     if not found:
         return []
-    alone, zeros = _alone(case.school, case.name), [_zero_points(tree, case.name) for tree in found]
+    alone = _alone(case.school, case.name)
+    zeros = [_zero_points(tree, case.name) for tree in found]
     named = [tree for tree, at in zip(found, zeros, strict=True) if not at]
     covered: set[int] = set()
     for tree, at in sorted(zip(found, zeros, strict=True), key=lambda one: -len(one[1] & alone)):

@@ -135,7 +135,9 @@ class DrawnLetters:
         unknown: str,
         spans: Mapping[str, AssumedSpan] | None = None,
     ) -> None:
-        self.equation, self.unknown, self.spans = equation, unknown, spans or {}
+        self.equation = equation
+        self.unknown = unknown
+        self.spans = spans or {}
         self.names = [name for name in variables(*equation) if name != unknown]
         ends = {name for span in self.spans.values() for name in span.letters}
         self.letters = sorted({*self.names, *ends} - {unknown})
@@ -186,7 +188,9 @@ class DrawnLetters:
         values = self._values(answer)
         if values is None:
             return None
-        solved, differing, is_open = 0, None, False
+        solved = 0
+        differing = None
+        is_open = False
         for drawing in self.drawings:
             given = list(values.at(drawing, COUNTS))
             outcomes = [self._outcome(drawing, x) for x in given]

@@ -90,7 +90,8 @@ def _operation(node: Tree) -> Operation:
 
 
 def _by_definition(name: str) -> Callable[[Array], Array]:
-    function, known = define(name, _operation), BY_NAME[name].at
+    function = define(name, _operation)
+    known = BY_NAME[name].at
     if not known:
         return function
 

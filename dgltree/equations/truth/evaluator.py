@@ -110,7 +110,8 @@ class Evaluator:
             self._values.clear()
             self._by_id.clear()
         with np.errstate(all="ignore"):
-            left, right = self.value(equation.left), self.value(equation.right)
+            left = self.value(equation.left)
+            right = self.value(equation.right)
             if self.domain == "real" and _real_alone(left, right):
                 return Truth.FALSE
             return Truth(int(decide(left, right, MIN_POINTS if self.domain == "complex" else NEEDED_REAL)))
@@ -276,7 +277,8 @@ def _settle(result: Result) -> Value:
     inside = ((size <= MAX_MAGNITUDE) & (size >= MIN_MAGNITUDE)).all(axis=-1, keepdims=True)
     if not inside.all():
         zero = ~inside & (size <= 4 * error)
-        v, size = np.where(zero, 0.0, v), np.where(zero, 0.0, size)
+        v = np.where(zero, 0.0, v)
+        size = np.where(zero, 0.0, size)
         error = np.where((size <= MAX_MAGNITUDE) & ((size >= MIN_MAGNITUDE) | (size == 0)), error, np.inf)
     return v, size, error
 
@@ -298,7 +300,8 @@ def _power(a: Value, b: Value) -> Result:
     exponent_error = np.abs(log) * (b[2] + 3 * EPS * b[1]) + b[1] * (a[2] / a[1])
     error = np.abs(v) * (exponent_error + 2 * EPS)
     zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > MIN_MAGNITUDE) & (b[0].imag == 0)
-    v, error = np.where(zero, 0.0, v), np.where(zero, 0.0, error)
+    v = np.where(zero, 0.0, v)
+    error = np.where(zero, 0.0, error)
     return v, np.where(_on_cut(a) | (~zero & (a[1] == 0)), np.inf, error)
 
 
@@ -319,7 +322,8 @@ def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
 
 def _entire(name: str) -> Operation:
     """A function that numpy has, and of which the derivative is another."""
-    function, derivative = ELEMENTARY[name], define(name, lambda node: ELEMENTARY[node.function], "derivative")
+    function = ELEMENTARY[name]
+    derivative = define(name, lambda node: ELEMENTARY[node.function], "derivative")
 
     def entire(a: Value) -> Result:
         v = function(a[0])
@@ -362,9 +366,11 @@ def _abs(a: Value) -> Result:
 
 def _inverse_function(name: str) -> Operation:
     """An inverse circular or hyperbolic function. Its derivative is bounded over all that the argument may be."""
-    function, (cut, beside) = ELEMENTARY[name], CUTS[BY_NAME[name].cut]
+    function = ELEMENTARY[name]
+    cut, beside = CUTS[BY_NAME[name].cut]
     inner, exponent = expression(BY_NAME[name].derivative).children  # (1 + s x^2)^-p
-    sign, power = 1 if inner.children[1].function == "Pow" else -1, float(finite(exponent))
+    sign = 1 if inner.children[1].function == "Pow" else -1
+    power = float(finite(exponent))
 
     def inverse_function(a: Value) -> Result:
         z, size, error = a
@@ -401,7 +407,8 @@ def _factorial(a: Value) -> Result:
 
 def _binomial(a: Value, b: Value) -> Result:
     v = float_binomial(a[0], b[0])
-    rest, error = growth(a[0] - b[0]), a[2] + b[2]
+    rest = growth(a[0] - b[0])
+    error = a[2] + b[2]
     slopes = (growth(a[0]) + rest) * error + (growth(b[0]) + rest) * b[2]
     return v, np.abs(v) * (2 * slopes + GAMMA * EPS)
 

@@ -19,7 +19,8 @@ def imaginary_unit(equation: Equation, whole: Collection[str] = ()) -> str | Non
         equation: with the name.
         whole: variables that are whole numbers, next to which it is the unit.
     """
-    names, units = variables(*equation), possible_units(equation)
+    names = variables(*equation)
+    units = possible_units(equation)
     if len(units) != 1 or units[0] in whole:
         return None
     others = {name.split("_")[0] for name in names} - set(units) - set(whole)

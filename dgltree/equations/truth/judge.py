@@ -472,7 +472,8 @@ def numeric_part(
 
 def _plain_numbers(window: tuple[float, float]) -> Iterator[tuple[fmpq, Any]]:
     """Yield whole numbers and multiples of pi/12 in a window, as far as those are small, each next to a fraction."""
-    low, high = max(window[0], WINDOW[0]), min(window[1], WINDOW[1])
+    low = max(window[0], WINDOW[0])
+    high = min(window[1], WINDOW[1])
     yield from ((fmpq(k), fmpq(k)) for k in range(floor(low) + 1, ceil(high)))
     for k in range(floor(low * 12 / pi) + 1, ceil(high * 12 / pi)):
         if k:
@@ -540,7 +541,8 @@ def _numeric_end(end: float, program: Program, name: str) -> tuple[End, bool]:
 
     Another end is taken to be: where an absolute value turns it is.
     """
-    q, turns = Fraction(end).limit_denominator(LARGEST_END), round(12 * end / pi)
+    q = Fraction(end).limit_denominator(LARGEST_END)
+    turns = round(12 * end / pi)
     if turns and abs(turns * pi / 12 - end) < CLOSE:
         value: Any = angle(turns)
     elif abs(float(q) - end) < CLOSE:

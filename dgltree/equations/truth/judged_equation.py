@@ -77,7 +77,8 @@ class JudgedEquation:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation = plain_constants(equation)
-        self.principal, self.school = Program(equation, school=False), Program(equation, school=True)
+        self.principal = Program(equation, school=False)
+        self.school = Program(equation, school=True)
         self.names = sorted(self.principal.variables)
         if len(self.names) > MOST_NAMES:
             raise Unjudged(f"it has more than {MOST_NAMES} variables")
@@ -87,7 +88,8 @@ class JudgedEquation:
 
     def trial(self, kind: str, at: Iterable[Point], reading: Reading | None = None) -> Trial:
         """The outcome at points of a kind, up to the first that refutes."""
-        program, reading = self.principal if kind == "complex" else self.school, reading or kind
+        program = self.principal if kind == "complex" else self.school
+        reading = reading or kind
         agreed = skipped = holes = apart = 0
         for point in at:
             found = compare(program, point, reading)
@@ -193,7 +195,8 @@ def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexampl
             if found.left is not None and found.right is not None:
                 off = write_number(_difference(found.left, found.right), MIN_DIGITS)
                 less = f"plus {off[1:]}" if off.startswith("-") else f"less {off}"
-                left, right = _write_side(found.left, MIN_DIGITS), f"is that {less}"
+                left = _write_side(found.left, MIN_DIGITS)
+                right = f"is that {less}"
         return Counterexample({name: write_coordinate(value) for name, value in point.items()}, left, right)
 
 
@@ -222,7 +225,8 @@ def write_coordinate(value: Any) -> str:
     if isinstance(value, Angle):
         if value.offset != 0 or value.turned:
             return write_number(value(), 12)
-        top, bottom = int(value.multiple.p), int(value.multiple.q)
+        top = int(value.multiple.p)
+        bottom = int(value.multiple.q)
         times = {1: "", -1: "-"}.get(top, str(top))
         return f"{times}pi" if bottom == 1 else f"{times}pi/{bottom}"
     return write_number(value, 12)
@@ -235,7 +239,8 @@ def write_number(value: Ball, digits: int) -> str:
             return str(value.p)
         if value.q != 1 and len(str(value.p)) + len(str(value.q)) <= 8:
             return f"{value.p}/{value.q}"
-    real, imaginary = ball(value).real, ball(value).imag
+    real = ball(value).real
+    imaginary = ball(value).imag
     if imaginary.is_zero():
         return "0" if _is_noise(real) else _write_real(real, digits)
     if _is_noise(real):

@@ -30,7 +30,8 @@ class Period(NamedTuple):
     def __str__(self) -> str:
         """Write the period, as ``2*pi``."""
         unit = {0: "", 1: "pi"}.get(self.power, f"pi^{self.power}")
-        top, bottom = self.factor.numerator, self.factor.denominator
+        top = self.factor.numerator
+        bottom = self.factor.denominator
         above = "*".join(part for part in (str(top) if top != 1 or not unit else "", unit) if part)
         return above if bottom == 1 else f"{above}/{bottom}"
 
@@ -83,13 +84,17 @@ def _slope(tree: Tree, name: str | None) -> Period | None:
         return known[0]._replace(factor=sum((slope.factor for slope in known), Fraction(0)))
     if tree.function != "Mul":
         return None
-    factor, power, letters, variables = Fraction(1), 0, list[Tree](), 0
+    factor = Fraction(1)
+    power = 0
+    letters = list[Tree]()
+    variables = 0
     for child in tree.children:
         variables += _has_variable(child, name)
         part = _slope(child, name) if _has_variable(child, name) else _constant(child)
         if part is None or variables > 1:
             return None
-        factor, power = factor * part.factor, power + part.power
+        factor = factor * part.factor
+        power = power + part.power
         letters += part.letters
     return Period(factor, power, tuple(sorted(letters, key=repr)))
 
@@ -105,7 +110,8 @@ def _constant(tree: Tree) -> Period | None:
         return None if base is None or not base.factor else Period(base.factor ** int(n), base.power * int(n))
     if tree.function == "Mul":
         parts = [part for part in map(_constant, tree.children) if part is not None]
-        factor, power = prod(part.factor for part in parts), sum(part.power for part in parts)
+        factor = prod(part.factor for part in parts)
+        power = sum(part.power for part in parts)
         letters = tuple(sorted((letter for part in parts for letter in part.letters), key=repr))
         return Period(Fraction(factor), power, letters) if len(parts) == len(tree.children) else None
     value = exact(tree)

@@ -115,7 +115,8 @@ class Program:
             return power
         if school and self._is_real and node.function == "log" and len(node.children) == 2:
             return real_log
-        operation, record = OPERATIONS.get(node.function), BY_NAME.get(node.function)
+        operation = OPERATIONS.get(node.function)
+        record = BY_NAME.get(node.function)
         arities = (len(node.children),) if node.function in ("Add", "Mul") else record.arities if record else ()
         if operation is None or len(node.children) not in arities:
             raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")

@@ -135,14 +135,17 @@ class Angle:
     """A multiple of pi and a multiple of i, or with ``turned`` the other way round, made with the bits that are set."""
 
     def __init__(self, multiple: fmpq, offset: fmpq = ZERO, turned: bool = False) -> None:
-        self.multiple, self.offset, self.turned = multiple, offset, turned
+        self.multiple = multiple
+        self.offset = offset
+        self.turned = turned
 
     @property
     def positive(self) -> bool:
         return bool(self.multiple > 0)
 
     def __call__(self) -> acb:
-        angle, offset = arb.pi() * self.multiple, arb(self.offset)
+        angle = arb.pi() * self.multiple
+        offset = arb(self.offset)
         return acb(offset, angle) if self.turned else acb(angle, offset)
 
 
@@ -199,7 +202,8 @@ def on_cuts(program: Program, names: Sequence[str]) -> Iterator[Point]:
 
 def _lines(names: Sequence[str], kind: str) -> list[Line]:
     draw = random.Random(f"lines {kind} {len(names)}")
-    zero, one = fmpq(0), fmpq(1)
+    zero = fmpq(0)
+    one = fmpq(1)
     if len(names) == 1 and kind == "real":
         return [lambda t: {names[0]: t}]
     if len(names) == 1:
@@ -271,14 +275,17 @@ def _refined(program: Program, line: Line, place: int, height: Height, t: fmpq) 
         return arb("nan") if value is None else height(ball(value))
 
     with ctx.workprec(REFINED):
-        a, b = t, t + fmpq(1, 2**HALVED)
+        a = t
+        b = t + fmpq(1, 2**HALVED)
         first = at(a)
         for _ in range(ROUNDS):
             second = at(b)
             following = b - second * (b - a) / (second - first)
             if not following.is_finite() or abs(following - b) < fmpq(1, 2**900):
                 break
-            a, first, b = b, second, following.mid().fmpq()
+            a = b
+            first = second
+            b = following.mid().fmpq()
         return b
 
 

@@ -105,7 +105,8 @@ class Interval(NamedTuple):
 
     def written(self, name: str) -> str:
         """Write the interval, as ``x <= 4``."""
-        left, right = "≤" if self.low_in else "<", "≤" if self.high_in else "<"
+        left = "≤" if self.low_in else "<"
+        right = "≤" if self.high_in else "<"
         if self.is_point:
             return f"{name} = {self.low}"
         if self.low is None and self.high is None:
@@ -316,14 +317,17 @@ def decimal_end(value: float) -> End:
 def quadratic(coefficients: Sequence[int], value: float) -> str:
     """Write the irrational root next to a number, of a quadratic with its constant term first: ``(1 + sqrt(5))/2``."""
     c, b, a = coefficients
-    inside, outside = b * b - 4 * a * c, 1
+    inside = b * b - 4 * a * c
+    outside = 1
     for square in range(2, 1000):
         while inside % (square * square) == 0:
-            inside, outside = inside // (square * square), outside * square
+            inside = inside // (square * square)
+            outside = outside * square
     middle = Fraction(-b, 2 * a)
     factor = Fraction(outside if value > middle else -outside, 2 * abs(a))
     below = lcm(middle.denominator, factor.denominator)
-    first, second = int(middle * below), int(factor * below)
+    first = int(middle * below)
+    second = int(factor * below)
     radical = f"sqrt({inside})" if abs(second) == 1 else f"{abs(second)}*sqrt({inside})"
     top = f"{first} {'-' if second < 0 else '+'} {radical}" if first else f"{'-' if second < 0 else ''}{radical}"
     if below == 1:

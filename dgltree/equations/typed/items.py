@@ -106,19 +106,23 @@ def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
     Raises ``ValueError`` for ``ln^-1``, which can be the inverse function or a power, and for what is not an exponent.
     """
     function = items[at]
-    found, at = Head(function.text, function.start), at + 1
+    found = Head(function.text, function.start)
+    at += 1
     if function.text in LOGARITHMS:
         found = found._replace(name="log", base=[TextPiece(LOGARITHMS[function.text], function.start)])
     while at < len(items) and items[at].kind in ("sub", "^"):
-        mark, below = items[at], items[at].kind == "sub"
+        mark = items[at]
+        below = items[at].kind == "sub"
         at += 1
         sign: list[TextPiece] = []
         if not below and at < len(items) and items[at].kind == "-":
-            sign, at = [TextPiece("-", items[at].start)], at + 1
+            sign = [TextPiece("-", items[at].start)]
+            at += 1
         if at == len(items) or items[at].kind not in OPERANDS or (found.base if below else found.exponent) is not None:
             shown = text[function.start : mark.stop]
             raise error_at(text, mark.start, f"'{shown}' needs a {'base' if below else 'number'} there, once")
-        value, at = items[at], at + 1
+        value = items[at]
+        at += 1
         if below:
             found = found._replace(base=value.pieces)
         elif "".join(part.text for part in sign) + short(value) == "-1":
@@ -174,7 +178,8 @@ def _argument(text: str, command: Item, rest: list[Item], what: str) -> Item:
         raise error_at(text, command.start, f"'{shown}' needs a {what}")
     item = rest.pop()
     if item.kind in ("number", "name") and item.text.isalnum() and 1 < len(item.text) == item.stop - item.start:
-        first, more = item.text[0], item.text[1:]
+        first = item.text[0]
+        more = item.text[1:]
         behind = item._replace(text=more, start=item.start + 1, gap=False, pieces=[TextPiece(more, item.start + 1)])
         rest.append(behind._replace(kind="number" if more.isdigit() else "name"))
         item = item._replace(text=first, stop=item.start + 1, pieces=[TextPiece(first, item.start)])
@@ -182,7 +187,8 @@ def _argument(text: str, command: Item, rest: list[Item], what: str) -> Item:
 
 
 def _fraction(command: Item, numerator: Item, denominator: Item) -> Item:
-    over, under = short(numerator), short(denominator)
+    over = short(numerator)
+    under = short(denominator)
     place = command.start, denominator.stop, command.gap
     if INTEGER.fullmatch(over) and POSITIVE.fullmatch(under):
         literal: Pieces = [TextPiece(f"{over}/{under}", command.start)]

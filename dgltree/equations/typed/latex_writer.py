@@ -161,7 +161,8 @@ def _power(a: Tree, b: Tree) -> tuple[int, list[TextPiece]]:
 
 def _function(node: Tree) -> tuple[int, list[TextPiece]]:
     pieces = call_pieces(node)
-    name, arguments = node.function, node.children
+    name = node.function
+    arguments = node.children
     if name in AROUND and len(arguments) == len(AROUND[name]) - 1:
         first, *others = AROUND[name]
         around: list[TextPiece] = [first]

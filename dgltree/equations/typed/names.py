@@ -124,7 +124,8 @@ def _is_glued(token: Token, following: Token | None) -> bool:
 
 
 def _unglued(text: str, token: Token, alone: set[str]) -> Iterator[Token]:
-    place, function = 0, ""
+    place = 0
+    function = ""
     while place < len(token.text):
         part = _GLUED_PART.match(token.text, place)
         if place == 0 and token.text[1:] and not (part and part["function"]):
@@ -172,7 +173,8 @@ class Letters:
     """
 
     def __init__(self, text: str, tokens: Sequence[Token], known: Collection[str], names: Collection[str]) -> None:
-        self._names, self._known = frozenset(names), frozenset(known)
+        self._names = frozenset(names)
+        self._known = frozenset(known)
         found = {token.text for token in tokens if token.kind == "name"}
         self._alone = {name for name in found if len(parts(name)) == 1} | self._known | {"pi", "e"}
         self._latex = LATEX.search(text) is not None
@@ -188,7 +190,8 @@ class Letters:
 
     def factors(self, token: Token, following: Token | None) -> tuple[str, ...]:
         """The factors of a run; one for a name."""
-        run, letters = token.text, parts(token.text)
+        run = token.text
+        letters = parts(token.text)
         if len(letters) < 2 or run in self._names or (run in self._known and run not in CONSTANTS):
             return (run,)
         if self._latex or self._alone.issuperset(letters):

@@ -15,7 +15,8 @@ class Note(str):
 
     def __new__(cls, text: str, code: str, values: Mapping[str, str]) -> "Note":
         made = super().__new__(cls, text)
-        made.code, made.values = code, dict(values)
+        made.code = code
+        made.values = dict(values)
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:  # what str has is its text alone

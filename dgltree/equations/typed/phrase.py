@@ -98,7 +98,8 @@ def _finish(text: str, stack: list[_Level], token: Token, standing: set[str]) ->
 
 
 def _check_closing(text: str, level: _Level, token: Token) -> None:
-    closer, opener = text[token.start : token.stop], level.opener
+    closer = text[token.start : token.stop]
+    opener = level.opener
     if opener is None:
         raise error_at(text, token.start, f"the '{closer}' closes nothing")
     if CLOSING[opener.text] != token.text or opener.kind == "bar":
@@ -119,7 +120,8 @@ def _refuse_bars(text: str, loose: Item, bar: Token, rest: Sequence[Token]) -> N
     last = next((token for token in rest if token.kind == "bar"), None)
     if last is None:
         raise error_at(text, bar.start, "the '|' has no matching bracket")
-    inner, middle = text[loose.start + 1 : loose.stop - 1], text[loose.stop : bar.start].strip()
+    inner = text[loose.start + 1 : loose.stop - 1]
+    middle = text[loose.stop : bar.start].strip()
     end = text[bar.stop : last.start].strip()
     both = f"|{inner}|*{middle}*|{end}| or |{inner}*|{middle}|*{end}|"
     shown = text[loose.start : last.stop]
@@ -171,7 +173,9 @@ class _Phrase:
     """Writes the strict text of one level, item by item."""
 
     def __init__(self, text: str, items: list[Item], standing: set[str], commas: bool) -> None:
-        self.items, self.standing, self.commas = items, standing, commas
+        self.items = items
+        self.standing = standing
+        self.commas = commas
         self.refusals = Refusals(text)
         self.text = text
         self.out: list[TextPiece | Pieces] = []
@@ -223,7 +227,9 @@ class _Phrase:
             self.out.append(item.pieces)  # one literal with its sign
         else:
             self.out.append(write_operand(item))
-        self.last, self.exponent, self.minus = item, False, False
+        self.last = item
+        self.exponent = False
+        self.minus = False
 
     def _is_raised(self) -> bool:
         following = self._following()
@@ -234,7 +240,8 @@ class _Phrase:
         if self.last is not None:
             self._juxtapose(self.last, item)
             self._put("*", item)
-            self.power, self.last = None, None
+            self.power = None
+            self.last = None
         elif self.open and not self.exponent:
             self.coefficient = item.kind in ("number", "constant")
         if self.term is None:
@@ -328,13 +335,15 @@ class _Phrase:
         self._put(item.kind, item)
         self.last = self.power = self.slash = None
         if item.kind == "/" and following:
-            self.slash, self.under = item.start, following.start
+            self.slash = item.start
+            self.under = following.start
 
     def _check_operator(self, last: Item, item: Item, following: Item) -> None:
         bare = self.open and self.open[-1].head.name not in ROOTS and not item.gap and following.kind in OPERANDS
         if bare and not self._is_sum(following):
             function = self.open[-1]
-            start, stop = following.start, following.stop
+            start = following.start
+            stop = following.stop
             raise self.refusals.argument(function.head, function.start, last.stop, item.kind, start, stop)
         if last.kind == "closed" and not item.gap and following.kind in OPERANDS and not self._is_sum(following):
             shown = self.text[last.start : last.stop].rstrip()
@@ -354,7 +363,9 @@ class _Phrase:
             following = self._following()
             if self.power is None and following:
                 self.power = _Power(self.last, following.start)
-        self.coefficient, self.exponent, self.last = False, True, None
+        self.coefficient = False
+        self.exponent = True
+        self.last = None
         self._put("^", item)
 
     def _comma(self, item: Item) -> None:

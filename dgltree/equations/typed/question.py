@@ -70,7 +70,8 @@ def read_question(text: str, names: Collection[str] = ()) -> Question:
 
 def _form(text: str, command: re.Match[str], names: Collection[str]) -> Question:
     """Read a command and an expression, as ``expand (x + 1)^3``."""
-    word, rest = command[1].lower(), _blanked(text, command.end())
+    word = command[1].lower()
+    rest = _blanked(text, command.end())
     equation, _, notes = read_typed(rest if "=" in rest else f"{rest} = _", names)
     if BLANK not in equation:
         raise Refusal(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
@@ -137,7 +138,8 @@ def read_steps(text: str, names: Collection[str] = ()) -> list[tuple[str, Typed]
     text = without_layout(text)
     try:
         signs = [token for token in tokens(text) if token.kind == "="]
-        starts, stops = [0, *(sign.stop for sign in signs)], [*(sign.start for sign in signs), len(text)]
+        starts = [0, *(sign.stop for sign in signs)]
+        stops = [*(sign.start for sign in signs), len(text)]
         sides = [text[start:stop].strip() for start, stop in zip(starts, stops, strict=True)]
         if len(signs) > 1:
             pairs = [f"{left} = {right}" for left, right in pairwise(sides)]

@@ -186,8 +186,10 @@ def with_decimals(text: str, tokens: list[Token]) -> list[Token]:
             elif not name or name in FUNCTIONS:
                 if points or (not name and _is_alone(tokens, opened, place)):
                     raise _two_numbers(text, tokens, place)
-                left, right = found.pop(), tokens[place + 1]
-                token, skipped = left._replace(text=f"{left.text}.{right.text}", stop=right.stop), True
+                left = found.pop()
+                right = tokens[place + 1]
+                token = left._replace(text=f"{left.text}.{right.text}", stop=right.stop)
+                skipped = True
         found.append(token)
     return found
 
@@ -215,7 +217,8 @@ def _is_alone(tokens: list[Token], opened: int, place: int) -> bool:
 
 
 def _two_numbers(text: str, tokens: list[Token], place: int) -> ValueError:
-    left, right = tokens[place - 1], tokens[place + 1]
+    left = tokens[place - 1]
+    right = tokens[place + 1]
     point = f"{left.text}.{right.text}"
     shown = text[left.start : right.stop]
     return error_at(text, left.start, f"'{shown}' can mean {point} or two numbers; write {point}")
@@ -260,7 +263,8 @@ def _end_of_divisor(tokens: list[Token], start: int) -> int:
 
 
 def _two_quotients(text: str, tokens: list[Token], place: int, end: int) -> ValueError:
-    sign, behind = text[tokens[place].start], text[tokens[place + 1].start : tokens[end - 1].stop]
+    sign = text[tokens[place].start]
+    behind = text[tokens[place + 1].start : tokens[end - 1].stop]
     first = behind.split("/")[0].strip()
     rest = behind[len(first) :].strip()
     before = tokens[place - 1]
@@ -298,7 +302,8 @@ def with_postfixes(text: str, tokens: list[Token]) -> list[Token]:
 
 class _Postfixes:
     def __init__(self, text: str, tokens: list[Token]) -> None:
-        self.text, self.left = text, list(reversed(tokens))
+        self.text = text
+        self.left = list(reversed(tokens))
         self.found: list[Token] = []
         self.percent = -1
         """Where the last percentage ends."""
@@ -317,7 +322,8 @@ class _Postfixes:
 
     def _lowered(self, token: Token) -> Token:
         """Return the sign of ``30^{\\circ}`` and ``30^\\circ``, without the power before it."""
-        found, following = self.found, self._following()
+        found = self.found
+        following = self._following()
         if (
             len(found) > 1
             and found[-1].text == "{"
@@ -345,7 +351,9 @@ class _Postfixes:
         self._refuse_two_meanings(start, token)
         if token.kind == "percent":
             self._check_percent(start, token)
-        first, at, end = self.found[start], token.start, token.stop
+        first = self.found[start]
+        at = token.start
+        end = token.stop
         opened = [Token("open", "(", first.start, first.start, first.gap and token.kind != "!")]
         if token.kind == "!":
             opened.insert(0, Token("function", "factorial", first.start, first.start, first.gap))
@@ -358,7 +366,8 @@ class _Postfixes:
 
     def _check_percent(self, start: int, token: Token) -> None:
         """Refuse ``200 + 10%`` and ``7 % 3``, which can mean two things each."""
-        following, said = self._following(), self.text[self.found[start].start : self.found[-1].stop]
+        following = self._following()
+        said = self.text[self.found[start].start : self.found[-1].stop]
         if following and following.kind in (*OPERANDS, "open", "function", "root", "frac") and following.text != "of":
             more = self.text[following.start : following.stop]
             readings = f"{said}/100*{more} or the remainder of {said}/{more}"
@@ -368,14 +377,17 @@ class _Postfixes:
         if sign is None or before is None or sign.kind not in "+-" or self.percent == start - 2 or before.text == "1":
             return
         if before.kind in OPERANDS or before.kind in ("close", "bar"):
-            first, one = self.text[before.start : before.stop], f"{said}/100"
+            first = self.text[before.start : before.stop]
+            one = f"{said}/100"
             readings = f"{first} {sign.kind} {one} or {first} {sign.kind} {one}*{first}"
             raise _either(self.text, token, f"{first} {sign.kind} {said}%", readings)
 
     def _refuse_two_meanings(self, start: int, sign: Token) -> None:
         """Refuse ``sin(30)°``, ``x^2°``, ``1/2°``, and ``sin x!``."""
-        found, mark = self.found, SIGNS[sign.kind]
-        before, inside = found[start - 1] if start else None, self.text[found[start].start : found[-1].stop]
+        found = self.found
+        mark = SIGNS[sign.kind]
+        before = found[start - 1] if start else None
+        inside = self.text[found[start].start : found[-1].stop]
         if before is None:
             return
         if before.kind == "^" or (before.kind == "/" and sign.kind != "!"):

@@ -165,11 +165,13 @@ class Refusals:
 
     def number(self, last: Item, item: Item, behind: Sequence[Item]) -> ValueError:
         """Refuse a number after another value."""
-        before, number = self._said(last.start, last.stop), item.text
+        before = self._said(last.start, last.stop)
+        number = item.text
         stop = item.stop
         if last.kind == "number":
             if [other.kind for other in behind] == ["/", "number"]:
-                number, stop = f"{number}/{behind[1].text}", behind[1].stop
+                number = f"{number}/{behind[1].text}"
+                stop = behind[1].stop
             if "/" in number:
                 return self._either(last.start, stop, f"{before} + {number}", f"{before}*{number}")
             return self._either(last.start, stop, f"{before}*{number}", before + number)
@@ -185,40 +187,52 @@ class Refusals:
 
     def argument(self, head: Head, start: int, stop: int, operator: str, more: int, end: int) -> ValueError:
         """Refuse a function's argument without brackets, from ``start`` to ``stop``, and what may be part of it."""
-        inner, factor = self._said(start, stop), self._said(more, end)
-        one, other = f"{head.name}({inner}){operator}{factor}", f"{head.name}({inner}{operator}{factor})"
+        inner = self._said(start, stop)
+        factor = self._said(more, end)
+        one = f"{head.name}({inner}){operator}{factor}"
+        other = f"{head.name}({inner}{operator}{factor})"
         return self._either(head.start, end, one, other)
 
     def run(self, last: Item, operator: str, following: Item) -> ValueError:
         """Refuse ``ln xy/z``: letters side by side as an argument without brackets, and what may be part of it."""
-        said, factor = self._said(last.start, last.stop), self._said(following.start, following.stop)
+        said = self._said(last.start, last.stop)
+        factor = self._said(following.start, following.stop)
         name, _, inner = said.partition(" ")
-        one, other = f"{name}({inner}){operator}{factor}", f"{name}({inner}{operator}{factor})"
+        one = f"{name}({inner}){operator}{factor}"
+        other = f"{name}({inner}{operator}{factor})"
         return self._either(last.start, following.stop, one, other)
 
     def root_of_power(self, head: Head, start: int, sign: Item, behind: Sequence[Item]) -> ValueError:
         """Refuse ``√x^2``."""
         last = next((item for item in behind if item.kind in OPERANDS), sign)
-        inner, exponent = self._said(start, sign.start), self._said(sign.stop, last.stop)
-        one, other = f"{head.name}({inner})^{exponent}", f"{head.name}({inner}^{exponent})"
+        inner = self._said(start, sign.start)
+        exponent = self._said(sign.stop, last.stop)
+        one = f"{head.name}({inner})^{exponent}"
+        other = f"{head.name}({inner}^{exponent})"
         return self._either(head.start, last.stop, one, other)
 
     def quotient(self, term: int, slash: int, under: int, stop: int, more: int, end: int) -> ValueError:
         """Refuse ``1/2x``: a factor right after a denominator, which goes from ``under`` to ``stop``."""
-        above, below, factor = self._said(term, slash), self._said(under, stop), self._said(more, end)
+        above = self._said(term, slash)
+        below = self._said(under, stop)
+        factor = self._said(more, end)
         return self._either(term, end, f"({above}/{below})*{factor}", f"{above}/({below}*{factor})")
 
     def power(self, base: Item, start: int, last: Item, item: Item) -> ValueError:
         """Refuse ``e^2x``: a factor right after an exponent, which goes from ``start`` to the end of ``last``."""
-        raised, exponent = self._said(base.start, base.stop), self._said(start, last.stop)
+        raised = self._said(base.start, base.stop)
+        exponent = self._said(start, last.stop)
         factor = self._said(item.start, item.stop)
-        one, other = f"{raised}^({exponent}*{factor})", f"{raised}^{exponent}*{factor}"
+        one = f"{raised}^({exponent}*{factor})"
+        other = f"{raised}^{exponent}*{factor}"
         return self._either(base.start, item.stop, one, other)
 
     def root(self, base: Item, start: int, last: Item, under: Item) -> ValueError:
         """Refuse ``x^1/2``."""
-        raised, exponent = self._said(base.start, base.stop), self._said(start, last.stop)
-        one, other = f"{raised}^({exponent}/{under.text})", f"({raised}^{exponent})/{under.text}"
+        raised = self._said(base.start, base.stop)
+        exponent = self._said(start, last.stop)
+        one = f"{raised}^({exponent}/{under.text})"
+        other = f"({raised}^{exponent})/{under.text}"
         return self._either(base.start, under.stop, one, other)
 
     def application(self, name: Item, group: Item) -> ValueError:
@@ -240,7 +254,8 @@ class Refusals:
         left = re.search(r"(?<![.0-9])[0-9]+$", self.text[max(0, place - 20) : place])
         right = re.match(r"[0-9]+", self.text[place + 1 : place + 20])
         if left and right:
-            start, stop = place - len(left[0]), place + 1 + len(right[0])
+            start = place - len(left[0])
+            stop = place + 1 + len(right[0])
             point = f"{left[0]}.{right[0]}"
             if len(right[0]) == 3:
                 return self._either(start, stop, point, left[0] + right[0])

@@ -131,7 +131,8 @@ BRACE = re.compile(r"[{}]")
 
 def formula(text: str) -> tuple[int, int]:
     """The place where the equation in ``text`` begins, and the one after its end."""
-    start, stop = 0, _end(text)
+    start = 0
+    stop = _end(text)
     leading = LEADING.match(text)  # a formula of a table begins with its sign: =SQRT(2) = _
     if leading and "=" in text[leading.end() :]:
         start = leading.end()
@@ -177,7 +178,8 @@ class _Lexer:
         self.mathematica = MATHEMATICA.search(text) is not None
         self.ids: dict[str, str] = {}
         """The names of blanks that have other ones in the text."""
-        self.at, self.gap = 0, False
+        self.at = 0
+        self.gap = False
 
     def run(self) -> Iterator[Token]:
         self.at, stop = formula(self.text)
@@ -189,11 +191,13 @@ class _Lexer:
             if kind == "space":
                 if "~" in match[0] and not self.latex:
                     raise self.unread(self.at + match[0].index("~"), "~")
-                self.at, self.gap = match.end(), True
+                self.at = match.end()
+                self.gap = True
             else:
                 for token in getattr(self, f"_{kind}", self.plain)(match):
                     yield token
-                    self.at, self.gap = max(self.at, token.stop), False
+                    self.at = max(self.at, token.stop)
+                    self.gap = False
 
     def error(self, start: int, message: str) -> ValueError:
         return error_at(self.source, start, message)
@@ -212,7 +216,8 @@ class _Lexer:
     def _number(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("number", match[0], match.end())
         if grouped := GROUPED.match(self.text, match.start()):
-            number, shown = grouped[0].replace("_", ""), f"{match[0]}*{grouped[1]}"
+            number = grouped[0].replace("_", "")
+            shown = f"{match[0]}*{grouped[1]}"
             message = f"'{grouped[0]}' can mean {number} or {shown}; write the one you mean"
             raise self.error(match.start(), message)
 
@@ -320,12 +325,15 @@ class _Lexer:
 
     def variable(self, name: str, stop: int, kind: str) -> Token:
         if below := SUBSCRIPT_DIGITS.match(self.text, stop):
-            name, stop = f"{name}_{lift_subscripts(below[0])}", below.end()
+            name = f"{name}_{lift_subscripts(below[0])}"
+            stop = below.end()
         elif self.latex and (below := SUBSCRIPT.match(self.text, stop)):
-            inside, bare = below[1] or below[2], below[3] or ""
+            inside = below[1] or below[2]
+            bare = below[3] or ""
             if len(bare) > 1 and not (bare[0].isdigit() and bare[1].isalpha()):
                 raise self.torn("_", bare, stop)
-            name, stop = f"{name}_{inside or bare[0]}", below.end() if inside else stop + 2
+            name = f"{name}_{inside or bare[0]}"
+            stop = below.end() if inside else stop + 2
         elif name.endswith("_") or self.text[stop : stop + 1] == "_":
             shown = name.rstrip("_")
             hint = f"write {shown}*_ for a product with the blank or {shown}_1 for a variable"
@@ -408,12 +416,14 @@ class _Lexer:
         yield self.token("open" if match[0] == "\\lvert" else "close", "|", match.end())
 
     def _command(self, match: re.Match[str]) -> Iterator[Token]:
-        name, stop = match[0][1:], match.end()
+        name = match[0][1:]
+        stop = match.end()
         meaning = COMMANDS.get(name)
         if match[0] in REASONS:
             raise self.unread(self.at, match[0])
         if meaning == "space":
-            self.at, self.gap = stop, True
+            self.at = stop
+            self.gap = True
         elif meaning == "blank":
             yield self.box(stop)
         elif meaning in ("*", "/", ":"):
@@ -454,7 +464,8 @@ def arguments(text: str, start: int) -> int:
     """How many arguments are in the bracket that opens at ``start``; 0 if none opens there."""
     if text[start : start + 1] not in ("(", "["):
         return 0
-    depth, count = 0, 1
+    depth = 0
+    count = 1
     for character in text[start:]:
         depth += (character in "([{") - (character in ")]}")
         count += depth == 1 and character in ",;"

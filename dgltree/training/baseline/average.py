@@ -85,7 +85,8 @@ class Average:
         parts = {name: getattr(self.baseline, name) for name in PARTS}
         if isinstance(parts["estimator"], Forest):
             parts["estimator"] = parts["estimator"].to_arrays()
-        classes, columns = list(self.baseline.objective.classes), self.baseline.columns
+        classes = list(self.baseline.objective.classes)
+        columns = self.baseline.columns
         own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
         content = _reproducible(
             dumps({**parts, "codes": columns.codes, "features": columns.features, "classes": classes, **own})
@@ -156,8 +157,12 @@ def _reproducible(content: bytes) -> bytes:
 
 def check(baseline: Baseline) -> None:
     """``ValueError`` for parts that do not belong together, trees that do not end, and numbers that are not finite."""
-    columns, estimator, classes = baseline.columns, baseline.estimator, len(baseline.objective.classes)
-    codes, features, width = columns.codes, columns.features, columns.width
+    columns = baseline.columns
+    estimator = baseline.estimator
+    classes = len(baseline.objective.classes)
+    codes = columns.codes
+    features = columns.features
+    width = columns.width
     if not isinstance(estimator, ESTIMATOR_CLASSES) or baseline.linear != isinstance(estimator, ESTIMATOR_CLASSES[:2]):
         raise ValueError(f"a baseline that is a {type(estimator).__name__}")
     sorted_ = all((each[1:] > each[:-1]).all() for each in (codes, features))
@@ -167,7 +172,8 @@ def check(baseline: Baseline) -> None:
         raise ValueError("one of its columns next to the trees does not exist")
     for trees in getattr(estimator, "_predictors", ()):
         for tree in trees:
-            nodes, own = tree.nodes, np.arange(len(tree.nodes))
+            nodes = tree.nodes
+            own = np.arange(len(tree.nodes))
             inner = nodes["is_leaf"] == 0
             below = np.stack([nodes["left"], nodes["right"]])[:, inner]
             if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends

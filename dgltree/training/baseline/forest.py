@@ -101,8 +101,10 @@ class Forest:
         def joined(name: str) -> np.ndarray:
             return np.concatenate([getattr(tree, name) for tree in trees])
 
-        feature, threshold = joined("feature"), joined("threshold")
-        inner, places = feature >= 0, np.arange(len(feature))
+        feature = joined("feature")
+        threshold = joined("threshold")
+        inner = feature >= 0
+        places = np.arange(len(feature))
         columns = np.unique(feature[inner]) if inner.any() else np.zeros(1, np.int64)
         start = np.repeat(first, [tree.node_count for tree in trees])
         answers = joined("value")[~inner, 0]
@@ -130,7 +132,8 @@ class Forest:
 
     def decision_function(self, counts: np.ndarray) -> np.ndarray:
         """(E, C) float64 logits of counts (E, D): of the trees and of one that knows nothing, so none is infinite."""
-        trees, classes = len(self.root), len(self.classes_)
+        trees = len(self.root)
+        classes = len(self.classes_)
         return np.log((self._mean(counts) * trees + 1 / classes) / (trees + 1))
 
     def predict(self, counts: np.ndarray) -> np.ndarray:
@@ -138,7 +141,8 @@ class Forest:
         return self._mean(counts)[:, 0]
 
     def _mean(self, counts: np.ndarray) -> np.ndarray:
-        rows, step = counts.astype(np.float32), max(1, ROWS // len(self.root))
+        rows = counts.astype(np.float32)
+        step = max(1, ROWS // len(self.root))
         nodes = (self.root, self.feature, self.threshold, self.left, self.right)
         parts = [descend(rows[i : i + step], *nodes) for i in range(0, len(rows), step)]
         return np.concatenate([self.value[self.leaf[part]].mean(1, dtype=np.float64) for part in parts])

@@ -96,7 +96,8 @@ class DistinctColumns:
     @classmethod
     def of(cls, counts: csr_matrix) -> "DistinctColumns":
         """Those of counts (E, D)."""
-        columns, seen = counts.tocsc(), dict[tuple[bytes, bytes], int]()
+        columns = counts.tocsc()
+        seen = dict[tuple[bytes, bytes], int]()
         columns.sort_indices()
         place = np.empty(counts.shape[1], np.int64)
         for column, (start, stop) in enumerate(pairwise(columns.indptr.tolist())):
@@ -133,12 +134,14 @@ def choose(
     """
     train = _some(train)
     columns = Columns.of(train.as_read(), places)
-    distinct, numbers = DistinctColumns.of(columns(train.as_read())), objective.targets(train.labels)
+    distinct = DistinctColumns.of(columns(train.as_read()))
+    numbers = objective.targets(train.labels)
     counts = distinct.counts
     with _ALONE, threadpool_limits(1), without_warnings():  # of a solver that could continue, and of small classes
         candidates = _candidates(distinct, objective, fast)
         if fast:
-            best, scale = candidates[0], scales[0]
+            best = candidates[0]
+            scale = scales[0]
         else:
             best, scale = _best(candidates, counts, numbers.numpy(), train, objective, scales)
         weights = _weights(train, objective, numbers)
@@ -204,7 +207,8 @@ def _some(train: TreeDataset) -> TreeDataset:
 
 def _candidates(distinct: DistinctColumns, objective: Objective, fast: bool = False) -> list[BaselineCandidate]:
     """The models to choose from; the middle one of the linear models alone if it is to be fast."""
-    classes, (examples, width) = len(objective.classes), distinct.counts.shape
+    classes = len(objective.classes)
+    examples, width = distinct.counts.shape
     squares = float((np.square(logs(distinct.counts).data) * distinct.twins[distinct.counts.indices]).sum()) / examples
     scaled = FunctionTransformer(_logs, kw_args={"scale": np.sqrt(distinct.twins / (squares or 1.0))})
     found = []
@@ -290,7 +294,8 @@ def _scores(
         splits = list(folds.split(counts[rows], labels[rows], groups))
     except ValueError:  # fewer examples of each class than folds
         return {}
-    of_classes, params = getattr(objective, "weights", None), None
+    of_classes = getattr(objective, "weights", None)
+    params = None
     scoring: Any = "accuracy" if objective.classes else "r2"
     if of_classes is not None:
         scoring = partial(_weighted_loss, of_classes=of_classes.double().numpy())

@@ -59,7 +59,10 @@ class Classes(Objective):
         largest: int | None = None,
         balanced: bool = False,
     ) -> None:
-        self.classes, self.weights, self.threshold, self.largest = tuple(classes), weights, threshold, largest
+        self.classes = tuple(classes)
+        self.weights = weights
+        self.threshold = threshold
+        self.largest = largest
         self.balanced = balanced or weights is not None
         if self.balanced:
             self.monitored = "balanced_accuracy"

@@ -165,8 +165,11 @@ class ClassMetrics:
         balanced: bool = False,
         largest: int | None = None,
     ) -> None:
-        self.classes, count = tuple(classes), len(classes) + 1
-        self._predicted, self._balanced, self._largest = predict, balanced, largest
+        self.classes = tuple(classes)
+        count = len(classes) + 1
+        self._predicted = predict
+        self._balanced = balanced
+        self._largest = largest
         self._counts = ClassCounts(count, **ALONE)
         self._confusion = torch.zeros(count, count, dtype=torch.int64) if count <= MOST_CONFUSED else None
         self._off = torch.zeros(BINS, dtype=torch.float64)
@@ -193,7 +196,9 @@ class ClassMetrics:
 
     def found(self) -> Evaluation:
         """The metrics of all examples; there must be one at least."""
-        counts, confusion, names = self._counts, self._confusion, (*self.classes, OTHER)
+        counts = self._counts
+        confusion = self._confusion
+        names = (*self.classes, OTHER)
         examples = int(counts.actual.sum())
         metrics = {"accuracy": int(counts.hits.sum()) / examples, "macro_f1": float(counts.compute())}
         if self._largest is not None:
@@ -207,8 +212,10 @@ class ClassMetrics:
         if confusion is not None:
             evaluation.by_class = self._by_class(predicted, labels)
             if not int(counts.actual[-1]):
-                confusion, names = confusion[:-1, :-1], self.classes
-            evaluation.confusion, evaluation.names = confusion, names
+                confusion = confusion[:-1, :-1]
+                names = self.classes
+            evaluation.confusion = confusion
+            evaluation.names = names
         return evaluation
 
     def _probabilities(self, examples: int, labels: Tensor) -> dict[str, float]:

@@ -57,7 +57,8 @@ class ThresholdRule:
         from torchmetrics.functional.classification import binary_precision_recall_curve
 
         precision, recall, at = binary_precision_recall_curve(answers[:, place].double(), right.long())
-        precision, recall = precision[:-1], recall[:-1]  # the last point, of no predictions, has no threshold
+        precision = precision[:-1]  # the last point, of no predictions, has no threshold
+        recall = recall[:-1]
         if self.by == "recall":
             return Threshold(place, float(at[recall >= self.number].max()))
         if self.by == "precision":

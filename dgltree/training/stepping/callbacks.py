@@ -154,7 +154,8 @@ class Patience(EarlyStopping):
         trainer.should_stop |= self.wait_count >= self.patience
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        value, loss = float(trainer.callback_metrics.get(self.monitor, -math.inf)), _loss_of(trainer)
+        value = float(trainer.callback_metrics.get(self.monitor, -math.inf))
+        loss = _loss_of(trainer)
         before = float(self.best_score)
         better = value > before or (value == before and loss < self.best_loss)
         if better:
@@ -183,7 +184,9 @@ class UsualEpochs(Callback):
     """
 
     def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
-        self.monitor, self.epochs, self.say = monitor, epochs, say
+        self.monitor = monitor
+        self.epochs = epochs
+        self.say = say
         self.best: float | None = None
         self.rose = True
         """Whether the last epoch is the best so far."""
@@ -205,7 +208,8 @@ class UsualEpochs(Callback):
         return {"best": self.best, "rose": self.rose}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.best, self.rose = state_dict["best"], state_dict["rose"]
+        self.best = state_dict["best"]
+        self.rose = state_dict["rose"]
 
 
 class HalvedRate(Callback):
@@ -222,7 +226,9 @@ class HalvedRate(Callback):
     """
 
     def __init__(self, monitor: str, patience: int = 2, nothing: float = -math.inf) -> None:
-        self.monitor, self.patience, self.nothing = monitor, patience, nothing
+        self.monitor = monitor
+        self.patience = patience
+        self.nothing = nothing
         self.known: dict[str, Any] = {}
         self.scheduler: ReduceLROnPlateau | None = None
 
@@ -270,7 +276,9 @@ class ScheduledRate(Callback):
     """
 
     def __init__(self, rate: float, warmup: int, schedule: ScheduleName = "plateau") -> None:
-        self.rate, self.warmup, self.shape = rate, warmup, SHAPES.get(schedule)
+        self.rate = rate
+        self.warmup = warmup
+        self.shape = SHAPES.get(schedule)
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         if self.shape is None and trainer.global_step >= self.warmup:
@@ -331,7 +339,8 @@ class EpochLoss(Callback):
         self._examples += examples
 
     def on_train_epoch_start(self, *args: Any, **kwargs: Any) -> None:
-        self._total, self._examples = None, 0
+        self._total = None
+        self._examples = 0
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._total is not None:  # a resumed run ends the epoch of its checkpoint once more
@@ -351,13 +360,15 @@ class EpochReport(Callback):
         self.start = self.trained = time.perf_counter()
 
     def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        self.trains, self.trained = True, time.perf_counter()
+        self.trains = True
+        self.trained = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not trainer.is_global_zero or not self.trains:  # a resumed run ends the epoch of its checkpoint once more
             return
         metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
-        training, validation = self.trained - self.start, time.perf_counter() - self.trained
+        training = self.trained - self.start
+        validation = time.perf_counter() - self.trained
         numbers = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         times = f"{in_seconds(training)} s + {in_seconds(validation)} s"
         say(f"epoch {trainer.current_epoch}: {numbers}; {times}")
@@ -384,7 +395,8 @@ class BestSoFar(Checkpoint):
     """
 
     def __init__(self, best: Path, leave: Callable[[Any], None]) -> None:
-        self.best, self.leave = best, leave
+        self.best = best
+        self.leave = leave
         self.left: tuple[int, int] | None = None
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -35,7 +35,9 @@ class SplitsModule(lightning.LightningDataModule):
 
     def __init__(self, train: TreeDataset, validation: TreeDataset, options: FitOptions) -> None:
         super().__init__()
-        self.train, self.validation, self.options = train, validation, options
+        self.train = train
+        self.validation = validation
+        self.options = options
         self._whole: dict[int, Labelled] = {}
         """By the identity of a data set: all of it as one batch."""
         self._validation: list[Labelled] | None = None
@@ -80,13 +82,15 @@ class SplitsModule(lightning.LightningDataModule):
 
     def _loader(self, data: TreeDataset, batches: list[list[int]], training: bool) -> DataLoader[Labelled]:
         module = self._module()
-        encoder, share = module.encoder, module.shares_in(training)
+        encoder = module.encoder
+        share = module.shares_in(training)
         collate = Collate(module.model.classes or None, encoder, share)
         examples: Any = data
         take: Any = collate
         if data.num_nodes <= IN_MEMORY:
             whole = self._whole.get(id(data)) or self._whole.setdefault(id(data), collate.whole(data))
-            examples, take = range(len(data)), partial(plan_examples, whole, encoder, share)
+            examples = range(len(data))
+            take = partial(plan_examples, whole, encoder, share)
         return batch_loader(examples, loaders(data.num_nodes), batch_sampler=batches, collate_fn=take)
 
 

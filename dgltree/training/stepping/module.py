@@ -105,14 +105,14 @@ class TreeTraining(EncoderModule):
     ) -> None:
         super().__init__()
         assert options.lr is not None
-        self.untaught, self.nothing, self.nodes_choose = list(untaught), nothing, nodes_choose
-        self.model, self.objective, self.options, self.seed, self.lr = (
-            model,
-            objective,
-            options,
-            options.seed,
-            options.lr,
-        )
+        self.untaught = list(untaught)
+        self.nothing = nothing
+        self.nodes_choose = nodes_choose
+        self.model = model
+        self.objective = objective
+        self.options = options
+        self.seed = options.seed
+        self.lr = options.lr
         self.metrics = MetricCollection(objective.validation_metrics())
         self.validation_loss = MeanMetric(nan_strategy="disable")
         self.register_buffer("token_dropout", token_dropout, persistent=False)
@@ -164,9 +164,11 @@ class TreeTraining(EncoderModule):
     def validation_step(self, labelled: Labelled, _: int) -> None:
         if self.nodes_choose:
             rows = labelled.trees.label != NO_LABEL
-            found, labels = self._at_nodes(labelled)[rows], labelled.trees.label[rows]
+            found = self._at_nodes(labelled)[rows]
+            labels = labelled.trees.label[rows]
         else:
-            found, labels = self(labelled.inputs, labelled.features), labelled.labels
+            found = self(labelled.inputs, labelled.features)
+            labels = labelled.labels
         self.metrics.update(*self.objective.compared(found, labels))
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labels))
         loss, weight = (torch.as_tensor(each, device=labels.device) for each in self.objective.loss(found, labels))
@@ -178,7 +180,8 @@ class TreeTraining(EncoderModule):
         return optimizer_of(self, self.options, self.lr, fused)
 
     def configure_callbacks(self) -> list[Callback]:
-        options, callbacks = self.options, list[Callback]()
+        options = self.options
+        callbacks = list[Callback]()
         if options.schedule == "plateau" and options.halve_after:
             callbacks.append(HalvedRate(self.monitored, options.halve_after, self.nothing))
         if options.schedule != "plateau" or options.warmup:
@@ -187,13 +190,16 @@ class TreeTraining(EncoderModule):
 
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
         """The mean, and by how many examples or nodes, or by what weight."""
-        inputs, labels = labelled.inputs, labelled.labels
+        inputs = labelled.inputs
+        labels = labelled.labels
         own: Tensor | float = 0.0
         if self.options.nodes:
-            labels, found = labelled.trees.label, self._at_nodes(labelled)
+            labels = labelled.trees.label
+            found = self._at_nodes(labelled)
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
-            found, own = self.model.read_out(encoded.root, labelled.features), encoded.loss
+            found = self.model.read_out(encoded.root, labelled.features)
+            own = encoded.loss
         loss, weight = self.objective.loss(found, labels, labelled.weights)
         return loss + own, weight
 

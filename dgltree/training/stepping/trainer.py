@@ -79,7 +79,8 @@ def step(
 
     Raises :class:`DivergenceError` if the loss is not finite, and what :func:`train` raises.
     """
-    options, splits = decision.options, decision.splits
+    options = decision.options
+    splits = decision.splits
     loggers = [*loggers, *_loggers_of(options, folder)]
     for logger in loggers:
         logger.log_hyperparams(asdict(options))

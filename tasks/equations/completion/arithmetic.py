@@ -28,7 +28,8 @@ def values(
 
     With ``positive`` variables are positive real numbers, and what is not real has no value.
     """
-    schedule, symbol = planned.schedule, symbol[planned.schedule.node]
+    schedule = planned.schedule
+    symbol = symbol[planned.schedule.node]
     angle = random.uniform(-math.pi, math.pi, (len(NAMES), points)) * (not positive)
     size = random.uniform(0.2 if positive else 0.5, 2.2, angle.shape)
     leaves = _CONSTANTS.expand(-1, points).clone()
@@ -65,7 +66,8 @@ def _power(base: Tensor, exponent: Tensor) -> Tensor:
 
 def _whole_power(base: Tensor, exponent: Tensor) -> Tensor:
     """By repeated squaring: no logarithm, no branch."""
-    out, factor = torch.ones_like(base), base
+    out = torch.ones_like(base)
+    factor = base
     for bit in range(WHOLE.bit_length()):
         out = torch.where((exponent.abs() >> bit) & 1 == 1, out * factor, out)
         factor = factor * factor

@@ -99,7 +99,9 @@ class Maker:
     ) -> None:
         self._left = np.array([len(left) for left, _ in sides])
         self._equations = Preorders([left + right for left, right in sides])
-        self.fillers, self._count, self._world = Fillers(fillers), candidates, world
+        self.fillers = Fillers(fillers)
+        self._count = candidates
+        self._world = world
         self._held_out = held_out(world)
 
     def make(self, which: Ints, random: np.random.Generator, near: Ints | None = None) -> Blanked:
@@ -131,7 +133,8 @@ class Maker:
         """The numbers of the blanked fillers, and (E,) whether they have one and the shape is not held out."""
         words = np.split(symbol.astype(np.uint8), start[1:])
         size = self._equations.size[self._equations.start[which] + blank - start]
-        own, usable = [], []
+        own = []
+        usable = []
         for word, left, place, length in zip(words, self._left[which], blank - start, size, strict=True):
             text = word.tobytes()
             shape = text[:place] + SINGLE[BLANK] + text[place + length :]
@@ -182,17 +185,22 @@ def _with_paths(nodes: PreorderNodes, blank: Ints, fillers: Ints) -> tuple[Preor
     parent = np.full(len(nodes.symbol), -1)
     for child in (nodes.first, nodes.second):
         parent[child[child >= 0]] = np.flatnonzero(child >= 0)
-    copies, below, height = [nodes], fillers.copy(), nodes.height[fillers]
-    at, total = blank.copy(), len(nodes.symbol)
+    copies = [nodes]
+    below = fillers.copy()
+    height = nodes.height[fillers]
+    at = blank.copy()
+    total = len(nodes.symbol)
     going = np.flatnonzero(parent[at] >= 0)
     while len(going):
-        child, node = at[going], parent[at[going]]
+        child = at[going]
+        node = parent[at[going]]
         first = (nodes.first[node] == child)[:, None]
         second = nodes.second[node][:, None]
         sibling = np.where(first, second, nodes.first[node][:, None])
         beside = np.where(sibling < 0, 0, nodes.height[sibling])
         height[going] = 1 + np.maximum(height[going], beside)
-        left, right = np.where(first, below[going], sibling), np.where(first, sibling, below[going])
+        left = np.where(first, below[going], sibling)
+        right = np.where(first, sibling, below[going])
         symbol = np.repeat(nodes.symbol[node], fillers.shape[1])
         copies.append(PreorderNodes(symbol, left.ravel(), right.ravel(), height[going].ravel()))
         below[going] = total + np.arange(len(symbol)).reshape(left.shape)

@@ -42,7 +42,8 @@ def draw_blank(equation: Equation, fillers: set[Tree], random: Random) -> int | 
 
 def write(equations: Iterable[tuple[int, Equation]], out: Path, per_depth: int, seed: int = 0) -> int:
     """Write blanks of (depth, correct equation) pairs, at most so many of each depth; returns how many."""
-    random, fillers = Random(f"blanks {seed}"), set(candidates())
+    random = Random(f"blanks {seed}")
+    fillers = set(candidates())
     by_depth: dict[int, list[dict]] = defaultdict(list)
     for depth, equation in equations:
         if len(by_depth[depth]) < per_depth:

@@ -55,8 +55,10 @@ class FillerRankingModule(lightning.LightningModule):
     ) -> None:
         super().__init__()
         self.model = model
-        self.lr, self.weight_decay = lr, weight_decay
-        self._blanks, self._candidates = blanks, candidates
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self._blanks = blanks
+        self._candidates = candidates
 
     def training_step(self, blanked: Blanked, _: int) -> Tensor:
         bias = self.model.readout.bias
@@ -130,13 +132,17 @@ class BlankedEquations(lightning.LightningDataModule):
         self, files: dict[World, Path], shares: Sequence[float], batch_size: int, candidates: int, steps: int, seed: int
     ) -> None:
         super().__init__()
-        self._makers, self._equations = [], []
+        self._makers = []
+        self._equations = []
         for world, file in files.items():
             sides = [(row.left, row.right) for row in store.read(file)]
             known = fillers() if world == "paper" else [*fillers(), *further_fillers()]
             self._makers.append(Maker(sides, [word(filler) for filler in known], candidates, world))
             self._equations.append(len(sides))
-        self._shares, self._batch_size, self._steps, self._seed = list(shares), batch_size, steps, seed
+        self._shares = list(shares)
+        self._batch_size = batch_size
+        self._steps = steps
+        self._seed = seed
 
     def train_dataloader(self) -> DataLoader[Blanked]:
         assert self.trainer is not None
@@ -165,7 +171,9 @@ class BlankedEquations(lightning.LightningDataModule):
 
 class _BlankSteps(Dataset[Blanked]):
     def __init__(self, data: BlankedEquations, epoch: int, near: Sequence[np.ndarray]) -> None:
-        self._data, self._epoch, self._near = data, epoch, near
+        self._data = data
+        self._epoch = epoch
+        self._near = near
 
     def __len__(self) -> int:
         return len(self._data)

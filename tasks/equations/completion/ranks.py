@@ -59,7 +59,9 @@ def complete(
     model: EquationModel, blanks: list[Blank], candidates: list[Candidate]
 ) -> tuple[list[list[int]], list[list[Tree]]]:
     """Rows of ``COLUMNS``, and the first ``VALID`` fillers in the model's names, in the order of ``blanks``."""
-    ranks, rows, first = Ranks(candidates), {}, {}
+    ranks = Ranks(candidates)
+    rows = {}
+    first = {}
     equations = [blank.example.equation for blank in blanks]
     rankings = Ranker(model, [candidate.filler for candidate in candidates]).rank_each(equations)
     for number, ranking in tqdm(rankings, total=len(blanks), unit="equation", delay=2, disable=None):
@@ -71,7 +73,8 @@ def complete(
 
 def first_valid(blanks: list[Blank], fillers: list[list[Tree]]) -> list[int | None]:
     """The place, from 1, of the first filler that makes each equation true, None if none of those given does."""
-    evaluator, found = Evaluator(), []
+    evaluator = Evaluator()
+    found = []
     for blank, ranked in zip(tqdm(blanks, unit="equation", delay=2, disable=None), fillers, strict=True):
         filled = (blank.example.equation.fill(filler) for filler in ranked)
         found.append(next((place for place, one in enumerate(filled, 1) if evaluator.truth(one) is Truth.TRUE), None))

@@ -95,7 +95,8 @@ def adopt(model: EquationModel, known: EquationModel) -> None:
 
     Raises ``ValueError`` if the weights of a function or token have other shapes.
     """
-    ours, theirs = model.cell.vocabulary, known.cell.vocabulary
+    ours = model.cell.vocabulary
+    theirs = known.cell.vocabulary
     new = without_signatures(model.state_dict())
     old = {name: tensor.float() for name, tensor in without_signatures(known.state_dict()).items()}
     for name, tensor in new.items():
@@ -125,7 +126,8 @@ def _grown(work: Path, world: World, equations: int, seed: int, workers: int) ->
 
 def _blanks(work: Path, tests: int, seed: int, workers: int) -> Path:
     """A folder of blanks from equations for tests, of the papers' world; made unless it is there."""
-    test_file, blanks = work / f"test-{tests}-{seed}.parquet", work / f"own-{tests}-{seed}"
+    test_file = work / f"test-{tests}-{seed}.parquet"
+    blanks = work / f"own-{tests}-{seed}"
     if not (blanks / "blanks" / "own_0.json").exists():
         chains.write(test_file, tests, "test", seed, workers)
         own_blanks.write(

@@ -91,7 +91,8 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
     wanted = jobs(tests, models, options.seeds)
     if not wanted:
         raise ValueError(f"{', '.join(tests)} is not a test of {', '.join(models)}; it belongs to other models")
-    out, data = options.out, options.data or options.out / "data"
+    out = options.out
+    data = options.data or options.out / "data"
     sets = data_sets(options.preset, data, options.data_seed, options.workers)
     claim(out / "run.json", {"version": VERSION, "preset": options.preset, "data": sets})
     train, test = (data / f"{part}.parquet" for part in ("train", "test"))

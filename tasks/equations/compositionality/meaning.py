@@ -38,7 +38,8 @@ class Meaning:
     def section(self, done: Mapping[str, Mapping[TrainingJob, Result]]) -> list[str]:
         """Table and pictures; a model without hidden states has no row."""
         trees, classes = self._expressions
-        rows, pictures = [], []
+        rows = []
+        pictures = []
         for label, results in done.items():
             states = [pair for job, result in results.items() if (pair := self._states(job, result)) is not None]
             if states:

@@ -89,7 +89,8 @@ def neighbour_purity(states: Points, classes: Classes) -> float:
 
 def chance(classes: Classes) -> float:
     """The :func:`neighbour_purity` that there would be, on average, of another expression drawn at random."""
-    sizes, n = np.bincount(classes), len(classes)
+    sizes = np.bincount(classes)
+    n = len(classes)
     return float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
 
 

@@ -148,7 +148,8 @@ def stack_usage(module: EquationClassifier, data: LabelledEquations) -> dict[int
     cell = getattr(module.model.encoder, "cell", None)
     if cell is None or "S" not in cell.state:
         return None
-    stacks, depths = [], []
+    stacks = []
+    depths = []
     with evaluating(module):
         for trees in _traced(data):
             trees = trees.to(module.device)

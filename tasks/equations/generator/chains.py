@@ -52,7 +52,9 @@ def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1, w
 def correct(job: tuple[int, Part, str, World]) -> list[Made]:
     """So many correct equations for a part, of the random stream of a name and the identities of a world."""
     count, part, name, world = job
-    random, texts, seen = Random(f"chains {name}"), EquationTexts(), set()
+    random = Random(f"chains {name}")
+    texts = EquationTexts()
+    seen = set()
     made: list[Made] = []
     while len(made) < count:
         for equation in chain(random, world):
@@ -70,7 +72,8 @@ def chain(random: Random, world: World) -> Iterator[Places]:
 
     Beyond the papers' world the first, which is in textbooks, is among them.
     """
-    equation, widening = draw_identity(random, world), random.choice(WIDENINGS)
+    equation = draw_identity(random, world)
+    widening = random.choice(WIDENINGS)
     if world != "paper":
         yield equation
     for _ in range(random.randint(0, STEPS[world])):

@@ -48,13 +48,15 @@ class ChunkGenerator:
     """
 
     def __init__(self, quotas: Quotas, part: Part, name: str) -> None:
-        self.quotas, self.part = quotas, part
+        self.quotas = quotas
+        self.part = part
         self.counts: Counter[str] = Counter()
         self.made: list[Made] = []
         self._missing = Counter(quotas)
         self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
-        self._values, self._texts = WordValues(), EquationTexts()
+        self._values = WordValues()
+        self._texts = EquationTexts()
         self._seen: set[int] = set()
         self._pool: dict[int, list[Places]] = {depth: [] for depth in range(1, self._deepest + 1)}
 
@@ -75,7 +77,9 @@ class ChunkGenerator:
 
     def _turns(self, turns: int, depths: list[int], weights: list[int]) -> None:
         """Some new correct equations, and variations of them and of others."""
-        random, changed, origins = self._random, [], []
+        random = self._random
+        changed = []
+        origins = []
         for wanted in random.choices(depths, weights, k=turns):
             equation = draw_identity(random) if random.random() < FRESH else self._known(wanted)
             if random.random() >= GROWTH:

@@ -60,7 +60,11 @@ class EquationGenerator:
             raise ValueError(f"workers and chunk size are at least 1, not {workers} and {chunk}, and quotas not empty")
         self.missing = Counter(quotas)
         self.counts: Counter[str] = Counter()
-        self._part, self._seed, self._workers, self._chunk, self._parts = part, seed, workers, chunk, parts
+        self._part = part
+        self._seed = seed
+        self._workers = workers
+        self._chunk = chunk
+        self._parts = parts
 
     def run(self) -> pa.Table:
         """The equations as ``store.table`` has them, in an order that depends on the seed alone."""
@@ -68,9 +72,12 @@ class EquationGenerator:
         seen: set[int] = set()
         total = sum(self.missing.values())
         with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, pool_map(self._workers) as pool:
-            round_, before, wanted = 0, 0, 0.0
+            round_ = 0
+            before = 0
+            wanted = 0.0
             while self.missing and len(seen) - before >= wanted:
-                before, wanted = len(seen), BARREN * sum(self.missing.values())
+                before = len(seen)
+                wanted = BARREN * sum(self.missing.values())
                 for made, counts in pool(_make, self._jobs(round_)):
                     self.counts.update(counts)
                     kept.append(made.filter(pa.array(self._wanted(made, seen), pa.bool_())))
@@ -146,7 +153,8 @@ def write_sets(
     for part, shape in shapes.items():
         settings = shape.settings() if isinstance(shape, Process) else {"chunk": chunk, "generator": GENERATOR}
         run = {"preset": name, "seed": seed, **settings, "version": store.VERSION}
-        file, card = out / f"{part}.parquet", out / f"{part}.json"
+        file = out / f"{part}.parquet"
+        card = out / f"{part}.json"
         if file.exists():
             cards[part] = json.loads(card.read_text())
             refuse_other(card, {key: cards[part].get(key) for key in run}, run)

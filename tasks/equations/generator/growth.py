@@ -50,7 +50,8 @@ def grammar(world: World = "paper") -> Grammar:
     neutrals = [Places(in_growing(neutral)) for neutral in NEUTRALS]
     atoms = PAPER if world == "paper" else ELEMENTARY
     rules = Rules([identity.word for identity in [*everything, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]], atoms)
-    seeds, weights = [], []
+    seeds = []
+    weights = []
     for file in files:
         latest = MAX_REPEATS[world] if file is files[-1] else 1
         for seed in file:

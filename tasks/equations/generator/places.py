@@ -16,21 +16,25 @@ class Places:
 
     def __init__(self, word: Word) -> None:
         place = len(word)
-        ends, depths = [0] * place, [0] * place
+        ends = [0] * place
+        depths = [0] * place
         for symbol in reversed(word):
             place -= 1
             arity = ARITIES[symbol]
             if arity == 2:
                 second = ends[place + 1]
                 ends[place] = ends[second]
-                a, b = depths[place + 1], depths[second]
+                a = depths[place + 1]
+                b = depths[second]
                 depths[place] = (a if a > b else b) + 1
             elif arity:
                 ends[place] = ends[place + 1]
                 depths[place] = depths[place + 1] + 1
             else:
                 ends[place] = place + 1
-        self.word, self.ends, self.depth = word, ends, depths[0]
+        self.word = word
+        self.ends = ends
+        self.depth = depths[0]
 
     def at(self, place: int) -> Word:
         """The subtree of a place."""

@@ -32,7 +32,8 @@ class Shape:
         quotas: Quotas = {}
         for depth, count in self.counts.items():
             correct = round(count * self.correct[depth])
-            quotas[1, depth], quotas[0, depth] = correct, count - correct
+            quotas[1, depth] = correct
+            quotas[0, depth] = count - correct
         return {kind: number for kind, number in quotas.items() if number}
 
 

@@ -47,7 +47,10 @@ def _small(random: Random, most: int = 6) -> int:
 
 
 def _quadratic(random: Random) -> str:
-    v, a, b, c = _variable(random), _small(random), _small(random), random.choice((1, 1, 1, 2, 3))
+    v = _variable(random)
+    a = _small(random)
+    b = _small(random)
+    c = random.choice((1, 1, 1, 2, 3))
     product = polynomial((c, a + b * c, a * b), v)
     factors = [f"({polynomial((1, b), v)})", f"({polynomial((c, a), v)})"]
     random.shuffle(factors)
@@ -58,7 +61,8 @@ def _quadratic(random: Random) -> str:
 
 
 def _square(random: Random) -> str:
-    v, a = _variable(random), _small(random, 9)
+    v = _variable(random)
+    a = _small(random, 9)
     if random.random() < 0.4:
         return f"{polynomial((1, 0, -a * a), v)} = ({polynomial((1, abs(a)), v)})*({polynomial((1, -abs(a)), v)})"
     if random.random() < 0.4:
@@ -67,7 +71,8 @@ def _square(random: Random) -> str:
 
 
 def _cube(random: Random) -> str:
-    v, a = _variable(random), _small(random, 3)
+    v = _variable(random)
+    a = _small(random, 3)
     if random.random() < 0.5:
         return f"({polynomial((1, a), v)})^3 = {polynomial((1, 3 * a, 3 * a * a, a**3), v)}"
     return f"{polynomial((1, 0, 0, -(a**3)), v)} = ({polynomial((1, -a), v)})*({polynomial((1, a, a * a), v)})"
@@ -75,7 +80,8 @@ def _cube(random: Random) -> str:
 
 def _linear(random: Random) -> str:
     v, w = random.sample("xyz", 2)
-    a, b = _small(random), _small(random)
+    a = _small(random)
+    b = _small(random)
     c = random.randint(2, 6)
     ways = [
         f"{polynomial((a, 0), v)} + {polynomial((abs(b), 0), v)} = {polynomial((a + abs(b), 0), v)}",
@@ -91,7 +97,8 @@ def _linear(random: Random) -> str:
 
 
 def _numbers(random: Random) -> str:
-    a, b = random.randint(1, 12), random.randint(1, 12)
+    a = random.randint(1, 12)
+    b = random.randint(1, 12)
     ways = [f"{a} + {b} = {a + b}", f"{a + b} - {b} = {a}", f"{a}*{b} = {a * b}", f"{a * b}/{b} = {a}"]
     ways += [f"{a} - {b} = {a - b}", f"{a}^2 = {a * a}", f"sqrt({a * a}) = {a}", f"2^{a} = {2**a}"]
     ways += [f"{a} + {b} = {b} + {a}", f"{a}*{b} + {a} = {a * (b + 1)}", f"-{a} - {b} = -{a + b}"]
@@ -99,8 +106,10 @@ def _numbers(random: Random) -> str:
 
 
 def _fractions(random: Random) -> str:
-    a, b = random.randint(2, 6), random.randint(2, 6)
-    v, g = _variable(random), gcd(a, b)
+    a = random.randint(2, 6)
+    b = random.randint(2, 6)
+    v = _variable(random)
+    g = gcd(a, b)
     ways = [
         f"1/{a} + 1/{b} = {a + b}/{a * b}",
         f"1/{a}*1/{b} = 1/{a * b}",
@@ -116,7 +125,9 @@ def _fractions(random: Random) -> str:
 
 
 def _powers(random: Random) -> str:
-    v, a, b = _variable(random), random.randint(1, 5), random.randint(2, 4)
+    v = _variable(random)
+    a = random.randint(1, 5)
+    b = random.randint(2, 4)
     x_a = v if a == 1 else f"{v}^{a}"
     ways = [
         f"{x_a}*{v}^{b} = {v}^{a + b}",
@@ -131,8 +142,12 @@ def _powers(random: Random) -> str:
 
 
 def _exponentials(random: Random) -> str:
-    v, a, b = _variable(random), random.randint(2, 5), random.randint(1, 4)
-    av, bv, c = polynomial((a, 0), v), polynomial((b, 0), v), polynomial((a + b, 0), v)
+    v = _variable(random)
+    a = random.randint(2, 5)
+    b = random.randint(1, 4)
+    av = polynomial((a, 0), v)
+    bv = polynomial((b, 0), v)
+    c = polynomial((a + b, 0), v)
     ways = [
         f"exp({av})*exp({bv}) = exp({c})",
         f"exp({c})/exp({bv}) = exp({av})",
@@ -153,7 +168,9 @@ def _exponentials(random: Random) -> str:
 
 def _of_function(random: Random) -> str:
     """A polynomial identity of a function's value."""
-    v, a, b = _variable(random), _small(random, 4), _small(random, 4)
+    v = _variable(random)
+    a = _small(random, 4)
+    b = _small(random, 4)
     f = f"{random.choice(UNARY)}({v})"
     ways = [
         f"({polynomial((1, a), f)})*({polynomial((1, b), f)}) = {polynomial((1, a + b, a * b), f)}",

@@ -37,7 +37,8 @@ class EquationTexts:
             tree = Tree(function, [self._tree(equation, child) for child in equation.children(place)], token)
             rule, pieces = phrase(tree)
             parts = [piece if isinstance(piece, str) else self._bracketed(*piece) for piece in pieces]
-            self._trees[word], self._phrases[tree] = tree, (rule, "".join(parts))
+            self._trees[word] = tree
+            self._phrases[tree] = (rule, "".join(parts))
         return tree
 
     def _bracketed(self, tree: Tree, loosest: int) -> str:

@@ -13,7 +13,8 @@ _FORMS = [word(form) for form in common_forms(NAMES[:2])]  # renamed to variable
 def vary(places: Places, random: Random) -> Word:
     """An equation with one random node below the root changed."""
     place = places.any_place(random)
-    symbol, children = places.word[place], places.children(place)
+    symbol = places.word[place]
+    children = places.children(place)
     way = random.random()
     if way < 0.5:
         new = filler(places, random)

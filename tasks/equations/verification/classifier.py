@@ -73,7 +73,10 @@ class EquationClassifier(EncoderModule):
         else:
             made = Majority if encoder == "majority" else partial(make_encoder, encoder)
             self.model = EquationModel(made(vocabulary, hidden_size, **given), EquationReadout())
-        self.hidden_size, self.lr, self.weight_decay, self.seed = hidden_size, lr, weight_decay, seed
+        self.hidden_size = hidden_size
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.seed = seed
         self.value_weight = value_weight
         if value_weight and not isinstance(self.encoder, TreeEncoder):
             raise ValueError(f"value_weight is {value_weight}; it must be 0 with {encoder}, whose nodes have no state")

@@ -67,7 +67,10 @@ class LabelledEquations(TaskData):
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
         self.files = {"train": train, "test": test}
-        self.batch_size, self.seed, self.train_share, self.commute = batch_size, seed, train_share, commute
+        self.batch_size = batch_size
+        self.seed = seed
+        self.train_share = train_share
+        self.commute = commute
         self.depths = {"train": train_depths, "test": test_depths}
         self.vocabulary = vocabulary()
         self._flat: Labelled | None = None
@@ -98,7 +101,8 @@ class LabelledEquations(TaskData):
         return NodeValues(self.train_rows)
 
     def _rows(self, name: str) -> list[EquationRow]:
-        file, depths = self.files[name], self.depths[name]
+        file = self.files[name]
+        depths = self.depths[name]
         if file is None:
             return []
         rows = [row for row in _read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
@@ -142,7 +146,8 @@ class LabelledEquations(TaskData):
             if self._flat is None:
                 flat = self._flattened(rows)
                 self._flat = replace(flat, trees=number_subtrees(flat.trees))
-            examples, collate = range(len(rows)), partial(self._taken, self._flat)
+            examples = range(len(rows))
+            collate = partial(self._taken, self._flat)
         return batch_loader(examples, self.workers, batch_sampler=batches, collate_fn=collate)
 
     @property
@@ -164,7 +169,8 @@ class LabelledEquations(TaskData):
         return self._values.beside(labelled, _sides(rows)) if training and self._learns_values else labelled
 
     def _flattened(self, rows: list[EquationRow], random: np.random.Generator | None = None) -> Labelled:
-        labels, depths = torch.tensor([float(row.label) for row in rows]), torch.tensor([row.depth for row in rows])
+        labels = torch.tensor([float(row.label) for row in rows])
+        depths = torch.tensor([row.depth for row in rows])
         return Labelled(self._batcher.words(_sides(rows), random), labels, depths)
 
     @property

@@ -28,7 +28,8 @@ class WholeEquations(Encoder):
     def __init__(self, name: str, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
         super().__init__()
         wider = Vocabulary([*vocabulary.functions, EQUALS], vocabulary.tokens)
-        self.vocabulary, self.reader = vocabulary, make_encoder(name, wider, hidden_size, **options)
+        self.vocabulary = vocabulary
+        self.reader = make_encoder(name, wider, hidden_size, **options)
         self.config = self.reader.config
 
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
@@ -63,14 +64,16 @@ def join_sides(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
     def spread(old: Tensor, new: Tensor | int) -> Tensor:
         """(total,), ``old`` for the nodes of the sides and ``new`` for the roots."""
         found = old.new_empty(total)
-        found[node], found[roots] = old, torch.as_tensor(new, device=old.device).expand(len(roots))
+        found[node] = old
+        found[roots] = torch.as_tensor(new, device=old.device).expand(len(roots))
         return found
 
     ptr = torch.nn.functional.pad(spread(sides.child_ptr.diff(), 2).cumsum(0), (1, 0))
     child = torch.empty(int(ptr[-1]), dtype=torch.int64, device=sides.device)
     of_roots = torch.zeros(len(child), dtype=torch.bool, device=sides.device)
     of_roots[ptr[roots]] = of_roots[ptr[roots] + 1] = True
-    child[of_roots], child[~of_roots] = node[sides.roots], node[sides.child_index]
+    child[of_roots] = node[sides.roots]
+    child[~of_roots] = node[sides.child_index]
     return TreeBatch(
         function=spread(sides.function, vocabulary.function_id(*EQUALS)),
         token=spread(sides.token, NO_TOKEN),

@@ -196,7 +196,8 @@ class WordsByHand(torch.autograd.Function):
         queries: Tensor,
         *weights: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        ctx.memory, ctx.plan = memory, plan
+        ctx.memory = memory
+        ctx.plan = plan
         ctx.random = device_generator_state(x.device) if any(shape.dropped) else None
         words = _words(plan)
         masks = _masks(memory, shape, words, x)

@@ -154,7 +154,8 @@ class SlotWriter(nn.Module):
 
     def __init__(self, cell: Compose, norm: nn.LayerNorm) -> None:
         super().__init__()
-        self.cell, self.norm = cell, norm
+        self.cell = cell
+        self.norm = norm
 
     def forward(self, x: Tensor, of_right: Tensor, M: Tensor, pi: Tensor, counts: Sequence[int]) -> Tensor:
         counts = list(counts)

@@ -90,7 +90,9 @@ class FieldExtension:
     """
 
     def __init__(self, names: Sequence[str], region: Region, units: Units) -> None:
-        self.ring, self.region, self.units = Ring(), region, units
+        self.ring = Ring()
+        self.region = region
+        self.units = units
         self.kernels: list[Generator] = []
         self._made: dict[str, int] = {}
         self.variables: dict[str, RationalFunction] = {}
@@ -116,7 +118,8 @@ class FieldExtension:
 
     def _variable(self, name: str) -> None:
         """A positive variable is a power of its generator, so that its roots need no relation."""
-        region, key = self.region, f"variable {name}"
+        region = self.region
+        key = f"variable {name}"
         positive = region.kind == "positive"
         unit = self.units.of(key) if positive else 1
 

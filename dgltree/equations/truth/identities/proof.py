@@ -109,7 +109,8 @@ def is_zero(found: ReducedDifference) -> bool:
 
 def sample(kernels: FieldExtension) -> list[Any]:
     """Values of the variables' generators inside the region."""
-    region, count = kernels.region, len(kernels.variables)
+    region = kernels.region
+    count = len(kernels.variables)
     if region.kind == "complex":
         return [acb(fmpq(5 + 2 * k, 7), fmpq(3 + k, 11)) for k in range(count)]
     return [acb(fmpq(7 + 3 * k, 5 + k)) for k in range(count)]
@@ -170,7 +171,8 @@ def _others_differ(kernels: FieldExtension, poly: Poly, generator: int, degree: 
 
 def _by_exponential(found: ReducedDifference) -> bool:
     """A difference of logarithms: exp(k * difference) is 1 everywhere, and the difference is near 0 at one point."""
-    kernels, value = found.kernels, found.value
+    kernels = found.kernels
+    value = found.value
     ring = kernels.ring
     logs = [k for k in ring.involved(value.num) if kernels.kernels[k].log_of is not None]
     constant = kernels.is_constant(*value)

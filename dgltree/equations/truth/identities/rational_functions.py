@@ -88,7 +88,8 @@ class Ring:
 
     def fraction(self, num: Poly, den: Poly) -> RationalFunction:
         """Return a fraction in lowest terms, as far as the relations let that be found."""
-        num, den = self.reduce(num), self.reduce(den)
+        num = self.reduce(num)
+        den = self.reduce(den)
         if den.is_zero():
             raise NoValue
         if num.is_zero():
@@ -96,7 +97,8 @@ class Ring:
         if not den.is_constant():
             common = num.gcd(den)
             if not common.is_constant():
-                num, den = num / common, den / common
+                num = num / common
+                den = den / common
         lead = den.leading_coefficient()
         return RationalFunction(num / lead, den / lead)
 
@@ -118,7 +120,8 @@ class Ring:
     def mul(self, *factors: RationalFunction) -> RationalFunction:
         product = factors[0]
         for factor in factors[1:]:
-            num, den = self._times(product.num, factor.num), self._times(product.den, factor.den)
+            num = self._times(product.num, factor.num)
+            den = self._times(product.den, factor.den)
             product = self.fraction(num, den)
         return product
 

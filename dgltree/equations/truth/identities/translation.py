@@ -32,7 +32,9 @@ class Translator:
     """
 
     def __init__(self, kernels: FieldExtension) -> None:
-        self.kernels, self.ring, self.functions = kernels, kernels.ring, Functions(kernels)
+        self.kernels = kernels
+        self.ring = kernels.ring
+        self.functions = Functions(kernels)
         self._known: dict[Tree, RationalFunction] = {}
 
     def of(self, tree: Tree) -> RationalFunction:
@@ -85,7 +87,9 @@ class Functions:
     """The values of functions in a region."""
 
     def __init__(self, kernels: FieldExtension) -> None:
-        self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region
+        self.kernels = kernels
+        self.ring = kernels.ring
+        self.region = kernels.region
         self.factoring = Factoring(kernels)
         self.roots = Roots(self.factoring)
 
@@ -162,7 +166,8 @@ class Functions:
         conjugate = self.kernels.conjugate(a)
         if conjugate is None:
             return False
-        real, imaginary = self.ring.add(a, conjugate), self.ring.mul(self.kernels.i, self.ring.sub(a, conjugate))
+        real = self.ring.add(a, conjugate)
+        imaginary = self.ring.mul(self.kernels.i, self.ring.sub(a, conjugate))
         return self.kernels.sign(real) == 2 or self.kernels.sign(imaginary) in (2, -2)
 
     def _log_kernel(self, f: RationalFunction, **known: Any) -> RationalFunction:
@@ -187,7 +192,8 @@ class Functions:
         found = self.ring.one
         for monomial, coefficient in zip(a.num.monoms(), a.num.coeffs(), strict=True):
             exponents = list(map(int, monomial))
-            turn, exponents[self.kernels.turn] = exponents[self.kernels.turn], 0
+            turn = exponents[self.kernels.turn]
+            exponents[self.kernels.turn] = 0
             term = self.ring.context.from_dict({tuple(exponents): 1})
             number = Fraction(int(coefficient.p), int(coefficient.q))
             found = self.ring.mul(found, self._exp_term(term, den, turn, number))
@@ -228,8 +234,10 @@ class Roots:
     """Takes roots of values, in a region."""
 
     def __init__(self, factoring: "Factoring") -> None:
-        self.factoring, self.kernels = factoring, factoring.kernels
-        self.ring, self.region = factoring.ring, factoring.region
+        self.factoring = factoring
+        self.kernels = factoring.kernels
+        self.ring = factoring.ring
+        self.region = factoring.region
 
     def rational_power(self, base: RationalFunction, exponent: Fraction) -> RationalFunction:
         if exponent.denominator == 1:
@@ -290,7 +298,8 @@ class Roots:
 
     def _odd_root(self, base: RationalFunction, exponent: Fraction) -> RationalFunction:
         """Return the real root of what is real: the product of those of its factors."""
-        found, negative = self.ring.one, False
+        found = self.ring.one
+        negative = False
         for poly, way in ((base.num, 1), (base.den, -1)):
             content, factors = factor_polynomial(poly)
             negative ^= content < 0
@@ -351,13 +360,17 @@ class Factoring:
     """Takes values apart, in the region of their kernels."""
 
     def __init__(self, kernels: FieldExtension) -> None:
-        self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region
+        self.kernels = kernels
+        self.ring = kernels.ring
+        self.region = kernels.region
 
     def parts(self, a: RationalFunction) -> Parts:
         """The factors that are surely positive, or at least not negative, and the rest. Raises ``NoValue`` for 0."""
         if a.num.is_zero():
             raise NoValue
-        negative, positive, rest = False, [], self.ring.one
+        negative = False
+        positive = []
+        rest = self.ring.one
         constant = fmpq(1)
         for poly, way in ((a.num, 1), (a.den, -1)):
             content, factors = factor_polynomial(poly)
@@ -368,7 +381,8 @@ class Factoring:
                 negative ^= turned
                 rest = self.ring.mul(rest, odd)
         if constant < 0:
-            negative, constant = not negative, -constant
+            negative = not negative
+            constant = -constant
         return Parts(negative, self.primes(constant) + positive, rest)
 
     def _sure(
@@ -429,7 +443,8 @@ class Factoring:
         power = self.single_power(a)
         sign = Fraction(0)
         if power is None:
-            power, sign = self.single_power(self.ring.neg(a)), Fraction(1, 2)
+            power = self.single_power(self.ring.neg(a))
+            sign = Fraction(1, 2)
         if power is None or power[0] != self.kernels.turn:
             return None
         turns = (Fraction(power[1], self.kernels.turn_order) + sign) % 1

@@ -311,12 +311,14 @@ def relation(place: Place, relations: Sequence[Poly], step: LemmaStep) -> Poly:
         exact = name == "==" and vanishes(place.ring.quotient(t).top, relations)
         require(exact or place.signs(t) <= RELATIONS[name], f"{step.name}: a condition is not shown")
         require(place.defines(t), f"{step.name}: a condition may have no value")
-    left, right = from_tree(rule.left, letters), from_tree(rule.right, letters)
+    left = from_tree(rule.left, letters)
+    right = from_tree(rule.right, letters)
     require(place.defines(left) and place.defines(right), f"{step.name}: a part may have no value")
     return unchecked_relation(place.ring, step)
 
 
 def unchecked_relation(ring: ValueRing, step: LemmaStep) -> Poly:
     """Return the relation of a step, whether its conditions are shown or not."""
-    rule, letters = lemma(step.name, str(step.n)), dict(zip("AB", step.arguments, strict=False))
+    rule = lemma(step.name, str(step.n))
+    letters = dict(zip("AB", step.arguments, strict=False))
     return ring.difference(from_tree(rule.left, letters), from_tree(rule.right, letters)).top

@@ -107,7 +107,8 @@ def accept(ring: ValueRing, candidates: Iterable[Zero]) -> list[Zero]:
         end = None
         for cut in (zero.cut, _narrow(zero)):
             with suppress(Refused, Unsupported, ArithmeticError):
-                zero, end = zero._replace(cut=cut), end_of(ring, cut)
+                zero = zero._replace(cut=cut)
+                end = end_of(ring, cut)
                 break
         if end is None:
             continue
@@ -263,10 +264,12 @@ def compile_floats(t: Expression) -> Function:
             value = float(q)
             return lambda x: value
         case ("+", a, b):
-            f, g = compile_floats(a), compile_floats(b)
+            f = compile_floats(a)
+            g = compile_floats(b)
             return lambda x: f(x) + g(x)
         case ("*", a, b):
-            f, g = compile_floats(a), compile_floats(b)
+            f = compile_floats(a)
+            g = compile_floats(b)
             return lambda x: f(x) * g(x)
         case ("^", a, n):
             f = compile_floats(a)
@@ -275,7 +278,8 @@ def compile_floats(t: Expression) -> Function:
             f = compile_floats(a)
             return lambda x: math.copysign(abs(f(x)) ** (1 / n), f(x))
         case ("power", a, b):
-            f, g = compile_floats(a), compile_floats(b)
+            f = compile_floats(a)
+            g = compile_floats(b)
             return lambda x: math.exp(g(x) * math.log(f(x)))
     inner = compile_floats(t[1])
     outer = abs if t[0] == "abs" else getattr(math, t[0])
@@ -301,13 +305,17 @@ def solve_once(t: Expression) -> Expression | None:
                     ("*", value, ("number", 1 / other[1])) if other[0] == "number" else ("*", value, ("^", other, -1))
                 )
             case ("atan", a):
-                t, value = a, ("*", ("sin", value), ("^", ("cos", value), -1))
+                t = a
+                value = ("*", ("sin", value), ("^", ("cos", value), -1))
             case (name, a) if name in _INVERSES:
-                t, value = a, (_INVERSES[name], value)
+                t = a
+                value = (_INVERSES[name], value)
             case ("sqrt", a):
-                t, value = a, ("^", value, 2)
+                t = a
+                value = ("^", value, 2)
             case ("root", a, n):
-                t, value = a, ("^", value, n)
+                t = a
+                value = ("^", value, n)
             case _:
                 return None
     return simplify(value)

@@ -35,7 +35,8 @@ class Range(NamedTuple):
         """The signs that the values may have. What is not ``low <= high`` is not a number: comparisons are false."""
         if not self.low <= self.high:
             return ANY
-        below, above = self.low < 0, self.high > 0
+        below = self.low < 0
+        above = self.high > 0
         there = [s for s, has in ((-1, below), (0, self._has_zero), (1, above)) if has]
         return frozenset(there) or ANY
 
@@ -157,7 +158,8 @@ def _power(a: Range, n: int) -> Range:
         return Range(arb(1), arb(1), True)
     base = _size(a) if n % 2 == 0 else a
     low, high = (end if abs(end) == INFINITY else end ** abs(n) for end in base[:2])
-    low, high = down(low), up(high)
+    low = down(low)
+    high = up(high)
     if n > 0:
         return Range(low, high, a.nonzero)
     if low >= 0:
@@ -207,7 +209,8 @@ def _function(name: str, argument: Range) -> Range:
         case "acosh":
             low, high = (arb(0) if v <= 1 else v if v == INFINITY else v.acosh() for v in (a, b))
             return Range(down(low), up(high), False)
-    a, b = largest([a, arb(-1)]), least([b, arb(1)])
+    a = largest([a, arb(-1)])
+    b = least([b, arb(1)])
     if not a <= b:  # it has no value
         return EVERYTHING
     return (

@@ -119,11 +119,13 @@ def _combined(node: Tree, parts: list[Expression], school: bool, functions: Cont
 
 def _rational_power(a: Expression, exponent: Fraction, school: bool) -> Expression:
     """A whole power of roots."""
-    top, bottom = exponent.numerator, exponent.denominator
+    top = exponent.numerator
+    bottom = exponent.denominator
     if abs(top) > LARGEST_POWER or bottom > LARGEST_POWER:
         raise Unsupported("a large power")
     while bottom % 2 == 0:
-        a, bottom = ("sqrt", a), bottom // 2
+        a = ("sqrt", a)
+        bottom = bottom // 2
     if bottom > 1:
         a = ("root", a if school else ("^", ("sqrt", a), 2), bottom)
     return a if top == 1 else ("^", a, top)

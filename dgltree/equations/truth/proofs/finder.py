@@ -167,7 +167,8 @@ def _signs_of_difference(place: Place, sides: Sides) -> set[int]:
     signs = set()
     f, g = map(compile_floats, sides)
     for x in sample_values(place):
-        a, b = value_or_none(f, x), value_or_none(g, x)
+        a = value_or_none(f, x)
+        b = value_or_none(g, x)
         if a is None or b is None:
             signs |= set() if a is b else {2}
         else:
@@ -179,7 +180,8 @@ def _failure(place: Place, sides: Sides) -> CellClaim | None:
     """Claim a point of the cell at which the equation fails."""
     f, g = map(compile_floats, sides)
     for q in samples(place):
-        a, b = value_or_none(f, float(q)), value_or_none(g, float(q))
+        a = value_or_none(f, float(q))
+        b = value_or_none(g, float(q))
         if a == b:
             continue
         try:

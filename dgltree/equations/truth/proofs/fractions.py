@@ -98,10 +98,12 @@ class ValueRing:
             case ("x",) | ("pi",):
                 return Quotient(self._generator(t, t), self.one)
             case ("+", a, b):
-                (p, q), (r, s) = self.quotient(a), self.quotient(b)
+                p, q = self.quotient(a)
+                r, s = self.quotient(b)
                 return self._lowest(_times(p, s) + _times(r, q), _times(q, s))
             case ("*", a, b):
-                (p, q), (r, s) = self.quotient(a), self.quotient(b)
+                p, q = self.quotient(a)
+                r, s = self.quotient(b)
                 return self._lowest(_times(p, r), _times(q, s))
             case ("^", a, n):
                 return self._power(self.quotient(a), n)
@@ -130,7 +132,8 @@ class ValueRing:
         if p.is_zero():
             return Quotient(p, self.one)
         common = p.gcd(q)
-        p, q = p / common, q / common
+        p = p / common
+        q = q / common
         return Quotient(p / q.leading_coefficient(), q / q.leading_coefficient())
 
     def expression(self, p: Poly) -> Expression:
@@ -150,7 +153,8 @@ class ValueRing:
         for p in (top, bottom):
             small = len(p) <= LARGEST_FACTORED and sum(map(int, p.degrees())) <= LARGEST_DEGREE
             require(small or self.in_x(p) is not None, "a polynomial that is not factored")
-        (c, above), (d, below) = top.factor(), bottom.factor()
+        c, above = top.factor()
+        d, below = bottom.factor()
         powers = [(self.expression(f), int(e)) for f, e in above] + [(self.expression(f), -int(e)) for f, e in below]
         scale = c / d
         return Fraction(int(scale.p), int(scale.q)), powers
@@ -243,7 +247,8 @@ def vanishes(p: Poly, relations: Sequence[Poly]) -> bool:
     """
     for divisors in (relations, interreduce(relations)) if not p.is_zero() else ():
         for _ in range(ROUNDS):
-            before, p = p, remainder(p, divisors)
+            before = p
+            p = remainder(p, divisors)
             if p.is_zero() or p == before:
                 break
         if p.is_zero():

@@ -102,8 +102,12 @@ class Line:
     """
 
     def __init__(self, name: str, sides: Sides, proof: Proof, shown: list[Shown]) -> None:
-        self.name, self.sides, self.certificate, self.hints = name, sides, proof.certificate, proof.hints
-        self.shown, self.cells = shown, shown[::2]
+        self.name = name
+        self.sides = sides
+        self.certificate = proof.certificate
+        self.hints = proof.hints
+        self.shown = shown
+        self.cells = shown[::2]
         pairs = zip(proof.zeros, shown[1::2], strict=True)
         places = [zero.place for zero in proof.zeros]
         self.spots = [Spot(_end(zero, places), _value(zero), state) for zero, state in pairs]
@@ -158,7 +162,9 @@ class Line:
     @cached_property
     def real_part(self) -> RealPart:
         """Where it holds and every part of both sides is real; its isolated points without a value are conditions."""
-        pieces, zeros, is_whole = [], [], self.only
+        pieces = []
+        zeros = []
+        is_whole = self.only
         ends = [None, *(spot.end for spot in self.spots), None]
         with ctx.workprec(BITS):
             cuts = [end_of(ValueRing(), cut) for cut in self.certificate.cuts]
@@ -174,7 +180,8 @@ class Line:
                     is_whole = False
                     continue
                 zeros += missing
-                first, last = (k + 1) // 2, (k + 1) // 2 + (1 - k % 2)
+                first = (k + 1) // 2
+                last = (k + 1) // 2 + (1 - k % 2)
                 pieces.append(Interval(ends[first], ends[last], k % 2 == 1, k % 2 == 1))
         texts = dict.fromkeys(f"{to_text(t, self.name)} = 0" for t in zeros if t is not None)
         return RealPart(join_parts(pieces), tuple(texts), is_whole)
@@ -254,7 +261,8 @@ class Line:
         even = [Fraction(k, 8) + Fraction(1, 997) for k in range(-160, 161)]
         agree = []
         for x in sorted([*even, *(Fraction(int(q.p), int(q.q)) for q in self.samples())]):
-            a, b = value_or_none(f, float(x)), value_or_none(g, float(x))
+            a = value_or_none(f, float(x))
+            b = value_or_none(g, float(x))
             agree.append(None if a is None or b is None else abs(a - b) <= 1e-9 * (abs(a) + abs(b)))
         return any(a is b is True for a, b in itertools.pairwise(agree))
 

@@ -64,7 +64,8 @@ class CutPoint:
         inside = Place(ring, None, None, bracket)
         require(inside.defines(zero_of), "a zero of what may have no value")
         require(inside.defines(derivative(zero_of)), "a zero of what may have no slope")
-        first, last = self._signs(self.low), self._signs(self.high)
+        first = self._signs(self.low)
+        last = self._signs(self.high)
         require(signs_by_balls(derivative(zero_of), bracket) in (POSITIVE, NEGATIVE), "a slope of either sign")
         require({first, last} == {POSITIVE, NEGATIVE}, "a bracket without a change of sign")
         for _ in range(HALVED):
@@ -90,7 +91,9 @@ class Place:
     """An open cell between two ends, or the point that is both; with signs that are assumed."""
 
     def __init__(self, ring: ValueRing, low: CutPoint | None, high: CutPoint | None, hull: Range | None = None) -> None:
-        self.ring, self.low, self.high = ring, low, high
+        self.ring = ring
+        self.low = low
+        self.high = high
         self.is_point = low is high is not None
         if hull is None:
             a = arb(low.low).lower() if low else -INFINITY
@@ -120,7 +123,8 @@ class Place:
 
     def _copy(self) -> "Place":
         other = Place(self.ring, self.low, self.high, self.hull)
-        other.assumed, other.uses_ends = self.assumed, self.uses_ends
+        other.assumed = self.assumed
+        other.uses_ends = self.uses_ends
         return other
 
     def defines(self, t: Expression) -> bool:
@@ -182,7 +186,8 @@ class Place:
         return signs_by_balls(t, self.hull)
 
     def _by_assumptions(self, t: Expression) -> Signs:
-        there, value = ANY, self.ring.quotient(t)
+        there = ANY
+        value = self.ring.quotient(t)
         for known, signs in self.assumed:
             if known == value:
                 there &= signs
@@ -199,7 +204,8 @@ class Place:
         for known, signs in self.assumed:
             if known.top.is_zero() or signs == NONZERO:
                 continue
-            common, below = value.top.gcd(known.top), value.bottom.gcd(known.bottom)
+            common = value.top.gcd(known.top)
+            below = value.bottom.gcd(known.bottom)
             sign = 1
             for p in (value.top / common, known.top / common, known.bottom / below, value.bottom / below):
                 alone = self._bare.signs(self.ring.expression(p))
@@ -284,7 +290,8 @@ class Place:
         pairs = {(u, v) for u in self.signs(a) for v in self.signs(b)}
         there = {u or v for u, v in pairs if u * v >= 0}
         if not there >= ANY and pairs & {(1, -1), (-1, 1)}:
-            first, second = _square(a), _square(b)
+            first = _square(a)
+            second = _square(b)
             if first is None or second is None:
                 return ANY
             larger = self._exact(minus(first, second))
@@ -303,14 +310,16 @@ class Place:
         return ZERO if self.is_point and self.low is not None and self._has_factor(t, self.low) else ANY
 
     def _has_factor(self, t: Expression, end: CutPoint) -> bool:
-        top, factor = self.ring.quotient(t).top, self.ring.quotient(end.expression).top
+        top = self.ring.quotient(t).top
+        factor = self.ring.quotient(end.expression).top
         return not top.is_zero() and vanishes(top, [factor])
 
     def _of_polynomial(self, p: fmpz_poly) -> Signs:
         if p.degree() <= 0:
             return frozenset({(p[0] > 0) - (p[0] < 0)})
         require(p.degree() < LARGEST_DEGREE, "a polynomial of a high degree")
-        low, high = self.low, self.high
+        low = self.low
+        high = self.high
         if low is not None and low is high:
             return ZERO if self._is_root(p, low) else _signs_of(p(arb(low.low).union(arb(low.high))))
         for root in _possible_roots(p):
@@ -426,7 +435,8 @@ def _square(t: Expression) -> Expression | None:
         case ("sqrt", a):
             return a
         case ("*", a, b):
-            first, second = _square(a), _square(b)
+            first = _square(a)
+            second = _square(b)
             return None if first is None or second is None else ("*", first, second)
         case ("^", a, n):
             base = _square(a)

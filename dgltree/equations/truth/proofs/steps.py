@@ -38,7 +38,9 @@ class Offers:
     """The steps for a place, each after those that it needs."""
 
     def __init__(self, place: Place, sides: Sequence[Expression], samples: Sequence[float]) -> None:
-        self.place, self.ring, self._samples = place, place.ring, samples
+        self.place = place
+        self.ring = place.ring
+        self._samples = samples
         self._values: dict[Expression, list[float | None]] = {}
         self.steps: dict[LemmaStep, None] = {}
         self._visited: set[Expression] = set()
@@ -169,7 +171,8 @@ class Offers:
         if not content:
             return None
         positive = content > 0
-        outside, odd = self._number_root(abs(content)), []
+        outside = self._number_root(abs(content))
+        odd = []
         for factor, n in factors:
             signs = self.place.signs(factor)
             size = factor if signs <= NOT_NEGATIVE else negative(factor) if signs <= NOT_POSITIVE else None
@@ -186,7 +189,8 @@ class Offers:
         return product(outside)
 
     def _number_root(self, q: Fraction) -> list[Expression]:
-        top, bottom = isqrt(q.numerator), isqrt(q.denominator)
+        top = isqrt(q.numerator)
+        bottom = isqrt(q.denominator)
         if top**2 == q.numerator and bottom**2 == q.denominator:
             return [number(Fraction(top, bottom))]
         return [("sqrt", number(q))]

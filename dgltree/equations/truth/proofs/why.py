@@ -85,7 +85,8 @@ def reasons(line: Line) -> list[Reason]:
         cuts = [end_of(ValueRing(), cut) for cut in line.certificate.cuts]
         bounds = cells_and_points(cuts)
         for k, (claim, (low, high)) in enumerate(zip(line.certificate.claims, bounds, strict=True)):
-            first, last = (k + 1) // 2, (k + 1) // 2 + (1 - k % 2)
+            first = (k + 1) // 2
+            last = (k + 1) // 2 + (1 - k % 2)
             where = Interval(ends[first], ends[last], k % 2 == 1, k % 2 == 1).written(line.name)
             reason = _reason(line, place_of(low, high, line.sides, claim), claim, line.shown[k], where)
             cut = line.certificate.cuts[first - 1] if first == last else None
@@ -94,7 +95,8 @@ def reasons(line: Line) -> list[Reason]:
 
 
 def _reason(line: Line, place: Place, claim: CellClaim, shown: Shown, where: str) -> Reason:
-    state, name = STATES.get(claim.state, ""), line.name
+    state = STATES.get(claim.state, "")
+    name = line.name
     but = " except at single points, where an exponent is whole" if shown.except_points else ""
     match claim.state:
         case CellState.HOLDS:
@@ -110,7 +112,8 @@ def _reason(line: Line, place: Place, claim: CellClaim, shown: Shown, where: str
         case CellState.APART:
             because = [_difference(place, at_place(place, line.sides), claim, name)]
         case CellState.FAILS:
-            state, because = f"the equation fails at {name} = {claim.at}", list(_values(line.sides, claim))
+            state = f"the equation fails at {name} = {claim.at}"
+            because = list(_values(line.sides, claim))
         case _:
             because = ["it is tested only at points"]
     return Reason(where, state + but, tuple(because))
@@ -145,7 +148,8 @@ def _rules(steps: Sequence[LemmaStep], name: str) -> list[str]:
 
 
 def _rule(step: LemmaStep, name: str) -> str:
-    rule, letters = lemma(step.name, str(step.n)), dict(zip("AB", step.arguments, strict=False))
+    rule = lemma(step.name, str(step.n))
+    letters = dict(zip("AB", step.arguments, strict=False))
     left, right = (to_text(from_tree(side, letters), name) for side in (rule.left, rule.right))
     if step.name == "zero":
         return f"{left} = 0"

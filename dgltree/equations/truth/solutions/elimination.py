@@ -117,7 +117,8 @@ def without_roots(t: Expression) -> list[Expression]:
     ring = ValueRing()
     try:
         ring.prepare([t])
-        p, before = ring.quotient(t).top, None
+        p = ring.quotient(t).top
+        before = None
         while p != before:
             before = p
             for k, degree in enumerate(p.degrees()):
@@ -145,13 +146,15 @@ class _Solver:
     """
 
     def __init__(self, name: str) -> None:
-        self.name, self.reasons = name, list[str]()
+        self.name = name
+        self.reasons = list[str]()
         self.forms: list[Expression] = []
         self.constants = Constants()
 
     def zeros(self, t: Expression, depth: int) -> Iterator[ZeroCandidate]:
         """Yield candidates for the zeros of an expression, in which constants of this solver may be."""
-        ring, t = ValueRing(), normal(t)
+        ring = ValueRing()
+        t = normal(t)
         ring.prepare([t])
         top = ring.quotient(t).top
         if top.is_zero() or depth > MAX_SIMPLIFICATIONS:
@@ -283,7 +286,8 @@ class _Solver:
 
     def _logarithmic(self, ring: ValueRing, p: Poly, functions: Functions, depth: int) -> Iterator[ZeroCandidate]:
         """Solve a sum of multiples of logarithms: where all are real, a product of powers is a constant."""
-        rest, counts = ring.context.constant(0), dict.fromkeys(functions, Fraction(0))
+        rest = ring.context.constant(0)
+        counts = dict.fromkeys(functions, Fraction(0))
         for monomial, c in zip(p.monoms(), p.coeffs(), strict=True):
             place = next((k for k in functions if int(monomial[k])), None)
             if place is None:
@@ -296,7 +300,8 @@ class _Solver:
             exact = None if None in constant else constant
             size = (-shared * self.constants.value(ring, rest)).exp()
             value = ONE if rest.is_zero() else self.constants.named(RealValue(size, exact))
-        left, right = ONE, value
+        left = ONE
+        right = value
         for k, q in counts.items():
             n = int(q * shared)
             if abs(n) > MOST_TURNS:
@@ -401,7 +406,8 @@ def without_root(ring: ValueRing, p: Poly, place: int, meaning: Expression) -> P
     top, bottom = ring.quotient(meaning[1])
     n = meaning[2] if meaning[0] == "root" else 2
     if meaning[0] == "abs":
-        top, bottom = top**2, bottom**2
+        top = top**2
+        bottom = bottom**2
     if int(p.degrees()[place]) * n > LARGEST_DEGREE or comb(len(p) + n, n) > MOST_TERMS**2:
         raise Unsolved
     found = p.resultant(bottom * g**n - top, place)
@@ -417,7 +423,8 @@ def multiples(ring: ValueRing, arguments: Sequence[Expression]) -> list[Fraction
     for top, bottom in tops:
         quotient = (top * tops[0].bottom, bottom * tops[0].top)
         common = quotient[0].gcd(quotient[1])
-        a, b = quotient[0] / common, quotient[1] / common
+        a = quotient[0] / common
+        b = quotient[1] / common
         if not (a.is_constant() and b.is_constant()):
             raise Unsolved
         ratio = a.leading_coefficient() / b.leading_coefficient()
@@ -427,7 +434,8 @@ def multiples(ring: ValueRing, arguments: Sequence[Expression]) -> list[Fraction
 
 def by_half_angle(function: str, n: int) -> Any:
     """(1 + t^2)^|n| times the sine or the cosine of n*u, a polynomial in t = tan(u/2)."""
-    cosine, sine = [0] * (2 * abs(n) + 1), [0] * (2 * abs(n) + 1)
+    cosine = [0] * (2 * abs(n) + 1)
+    sine = [0] * (2 * abs(n) + 1)
     for k in range(2 * abs(n) + 1):  # (1 + i t)^(2 |n|)
         (cosine, sine)[k % 2][k] = (-1) ** (k // 2) * comb(2 * abs(n), k)
     return fmpq_poly(cosine if function == "cos" else sine if n >= 0 else [-c for c in sine])

@@ -40,14 +40,16 @@ def quadratic(c: Fraction, b: Fraction, a: Fraction) -> Iterator[Expression]:
 
 def square_root(q: Fraction) -> tuple[Fraction, int]:
     """The factor and the whole number without square factors of which the root is taken: sqrt(12) = 2*sqrt(3)."""
-    inside, outside = q.numerator * q.denominator, 1
+    inside = q.numerator * q.denominator
+    outside = 1
     if inside > MAX_INTEGER:
         root = isqrt(inside)
         return (Fraction(root, q.denominator), 1) if root * root == inside else (Fraction(1, q.denominator), inside)
     k = 2
     while k * k <= inside:
         while inside % (k * k) == 0:
-            inside, outside = inside // (k * k), outside * k
+            inside = inside // (k * k)
+            outside = outside * k
         k += 1
     return Fraction(outside, q.denominator), inside
 
@@ -58,7 +60,8 @@ def _sum(first: Fraction, sign: int, inside: Fraction) -> Expression:
     if n == 1:
         return number(first + sign * factor)
     below = first.denominator * factor.denominator // gcd(first.denominator, factor.denominator)
-    top, root = first * below, _times(sign * factor * below, ("sqrt", number(n)))
+    top = first * below
+    root = _times(sign * factor * below, ("sqrt", number(n)))
     whole = root if not top else ("+", number(top), root)
     return whole if below == 1 else ("*", whole, ("^", number(below), -1))
 
@@ -108,7 +111,8 @@ def _surd(t: Expression) -> tuple[Fraction, Fraction, int] | None:
         case ("^", ("number", q), -1):
             return 1 / q, Fraction(0), 1
         case ("+" | "*", a, b):
-            first, second = _surd(a), _surd(b)
+            first = _surd(a)
+            second = _surd(b)
             if first is None or second is None:
                 return None
             d = max(first[2], second[2])
@@ -124,7 +128,8 @@ def _cosines(coefficients: Sequence[int]) -> Iterator[Expression]:
     """Three real roots as s + r*cos(k*pi/9), if they are: x^3 - 3*x + 1 has 2*cos(2*pi/9)."""
     d, c, b, a = map(Fraction, coefficients)
     shift = -b / (3 * a)
-    p, q = (3 * a * c - b * b) / (3 * a * a), (2 * b**3 - 9 * a * b * c + 27 * a * a * d) / (27 * a**3)
+    p = (3 * a * c - b * b) / (3 * a * a)
+    q = (2 * b**3 - 9 * a * b * c + 27 * a * a * d) / (27 * a**3)
     if p >= 0:
         return
     factor, n = square_root(-4 * p / 3)

@@ -100,8 +100,13 @@ class Isolating:
         conditions: Sequence[Condition] = (),
         flat: Sequence[tuple[float, float]] = (),
     ) -> None:
-        self.t, self.alike, self.program, self.name, self.within = t, alike, program, name, within
-        self.flat, self.loose = flat, loose(t)
+        self.t = t
+        self.alike = alike
+        self.program = program
+        self.name = name
+        self.within = within
+        self.flat = flat
+        self.loose = loose(t)
         self.conditions = tuple(dict.fromkeys((*loose_domain(t), *conditions)))
         self.inside = _open(domain(t))
         self.slope = _slope(t)
@@ -316,7 +321,8 @@ def goes_away_from_0(t: Expression, end: float, way: int) -> bool:
             [sign, *others] = _turned(values_at(t, at).signs, way, n)
             if others or not sign or outwards not in (None, sign):
                 return False
-            outwards, t = sign, simple_derivative(t)
+            outwards = sign
+            t = simple_derivative(t)
     except (Unsupported, Refused):
         return False
     return False
@@ -329,7 +335,8 @@ def _count_nodes(t: Expression) -> int:
 @lru_cache(maxsize=CACHED)
 def simple_derivative(t: Expression) -> Expression:
     """Return the derivative, multiplied out if it is a polynomial in x and functions."""
-    slope, ring = derivative(t), ValueRing()
+    slope = derivative(t)
+    ring = ValueRing()
     with suppress(Refused):
         top, bottom = ring.quotient(slope)
         if bottom.is_constant():
@@ -371,7 +378,8 @@ def zeros_beside(t: Expression, program: Program, name: str, r: Fraction, end: f
     slope = _direction_beside(t, r, distances, way)
     if slope is None:
         return Side([]) if _is_outside(t, r, distances, way) else None
-    far, edge = _exactly(end), to_fmpq(r)
+    far = _exactly(end)
+    edge = to_fmpq(r)
     sign = sign_at(program, name, far)
     if not sign:
         return None
@@ -487,7 +495,8 @@ def narrow(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any
     A secant guesses a bracket that is 2^n times as narrow, with n twice as large after each guess that was right.
     """
     with ctx.workprec(bits):
-        a, b = arb(low).mid(), arb(high).mid()
+        a = arb(low).mid()
+        b = arb(high).mid()
         first, last = (_real(_difference(program, name, acb(x), bits)) for x in (a, b))
         shrink = 4
         for _ in range(bits):
@@ -504,9 +513,11 @@ def narrow(program: Program, name: str, low: fmpq, high: fmpq, bits: int) -> Any
                 if y is None or y.contains(0):
                     return x if y is not None and y.is_zero() else a.union(b)
                 if bool(y > 0) == bool(first > 0):
-                    a, first = x, y
+                    a = x
+                    first = y
                 else:
-                    b, last = x, y
+                    b = x
+                    last = y
                 closer = len(inner) == 2 and bool((b - a) <= 3 * half)
                 if closer:
                     break

@@ -70,7 +70,8 @@ def _primes(q: Fraction) -> Iterator[tuple[int, int]]:
         while p * p <= part and p <= LARGEST_PRIME and part <= LARGEST_NUMBER:
             count = 0
             while part % p == 0:
-                part, count = part // p, count + 1
+                part = part // p
+                count += 1
             if count:
                 yield p, sign * count
             p += 1
@@ -92,7 +93,8 @@ def _exp(term: Expression) -> Expression:
 
 def _circular(name: str, a: Expression) -> Expression:
     """Return a circular function without a twelfth part of a turn in the argument, or several."""
-    rest, twelfths = [], Fraction(0)
+    rest = []
+    twelfths = Fraction(0)
     for term in terms(a):
         match term:
             case ("pi",):
@@ -104,7 +106,8 @@ def _circular(name: str, a: Expression) -> Expression:
     if not twelfths or twelfths.denominator > 1 or not any(X in subexpressions(term) for term in rest):
         return (name, a)
     argument = total(rest)
-    sine, cosine = exact_sine(int(twelfths)), exact_sine(int(twelfths) + 6)
+    sine = exact_sine(int(twelfths))
+    cosine = exact_sine(int(twelfths) + 6)
     if name == "sin":
         return ("+", ("*", ("sin", argument), cosine), ("*", ("cos", argument), sine))
     return minus(("*", ("cos", argument), cosine), ("*", ("sin", argument), sine))
@@ -115,7 +118,8 @@ def exact_sine(twelfths: int) -> Expression:
     k = twelfths % 24
     sign = -1 if k > 12 else 1
     k = k % 12 if k % 12 <= 6 else 12 - k % 12
-    half, quarter = number(Fraction(sign, 2)), number(Fraction(sign, 4))
+    half = number(Fraction(sign, 2))
+    quarter = number(Fraction(sign, 4))
     roots = {n: ("sqrt", number(n)) for n in (2, 3, 6)}
     values = {
         0: number(0),

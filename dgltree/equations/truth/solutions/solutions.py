@@ -212,7 +212,8 @@ def polynomial_text(coefficients: Sequence[int], name: str = "x") -> str:
 def reduce_to_period(number: Number, turn: Period) -> Number:
     """The number, multiples of the period being subtracted, from -period/2, which is left out, to period/2."""
     with ctx.workprec(BITS):
-        length, x = length_of(turn), arb(number)
+        length = length_of(turn)
+        x = arb(number)
         k = round(float((x / length).mid()))
         reduced = x - k * length if k else number
         beyond = arb(reduced) + length / 2
@@ -238,7 +239,8 @@ class RealEquation:
     """
 
     def __init__(self, equation: Equation, name: str) -> None:
-        self.equation, self.name = equation, name
+        self.equation = equation
+        self.name = name
         self._program = Program(equation, school=True)
         self._parts: list[tuple[Tree, Program]] | None = None
 
@@ -314,7 +316,8 @@ def same(a: Number, b: Number) -> bool:
     if isinstance(a, fmpq) and isinstance(b, fmpq):
         return bool(a == b)
     with ctx.workprec(BITS):
-        first, second = arb(a), arb(b)
+        first = arb(a)
+        second = arb(b)
         is_near = abs(first - second).abs_upper() < SAME * (1 + abs(first).abs_upper())
         return bool(is_near and first.overlaps(second))
 
@@ -363,7 +366,9 @@ def real_roots_of_balls(coefficients: Sequence[Real]) -> list[Real]:
 def _polished(coefficients: Sequence[Any], root: Any) -> Any:
     """A smaller ball around the one root in a ball, by Newton's method for intervals."""
     for _ in range(14):
-        value, slope, middle = arb(0), arb(0), root.mid()
+        value = arb(0)
+        slope = arb(0)
+        middle = root.mid()
         for c in reversed(coefficients):
             value = value * middle + c
         for k in range(len(coefficients) - 1, 0, -1):

@@ -124,7 +124,10 @@ class _Solving:
     """
 
     def __init__(self, equation: Equation, name: str, real: RealEquation, line: Line | None) -> None:
-        self.equation, self.name, self.real, self._given_line = equation, name, real, line
+        self.equation = equation
+        self.name = name
+        self.real = real
+        self._given_line = line
         self.period = period(equation)
         self.reasons: list[str] = []
         self.is_whole = True
@@ -395,7 +398,8 @@ class _Solving:
             return ()
         if self._line.holds_somewhere:
             found = self._line.real_part
-            self.is_whole, self.conditional = found.is_whole, found.conditions
+            self.is_whole = found.is_whole
+            self.conditional = found.conditions
             self.reasons.append("every part of the real line is shown")
             self.roots.clear()
             self.placed.clear()
@@ -418,7 +422,8 @@ def _factors(equation: Equation) -> list[Tree]:
     sides = [side for side in equation if exact(side) != 0]
     if len(sides) != 1:
         return [Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))]
-    found, waiting = [], sides
+    found = []
+    waiting = sides
     while waiting:
         tree = waiting.pop()
         if tree.function == "Mul":

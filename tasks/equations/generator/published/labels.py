@@ -31,8 +31,10 @@ class Labeller:
     """
 
     def __init__(self, sympy: bool, counts: Counter[str]) -> None:
-        self._sympy, self._counts = sympy, counts
-        self._values, self._texts = WordValues(), EquationTexts()
+        self._sympy = sympy
+        self._counts = counts
+        self._values = WordValues()
+        self._texts = EquationTexts()
 
     def labelled(self, candidates: Sequence[GrownEquation]) -> tuple[list[Made], list[bool | None]]:
         """The equations that have a label, and what numbers say of each (None: undecided)."""

@@ -78,7 +78,11 @@ class Union:
     def __init__(self, process: Process, part: Part, seed: int, workers: int = 1, parts: Path | None = None) -> None:
         self.counts: Counter[str] = Counter()
         self.missing: Counter[tuple[int, int]] = Counter()
-        self._process, self._part, self._seed, self._workers, self._parts = process, part, seed, workers, parts
+        self._process = process
+        self._part = part
+        self._seed = seed
+        self._workers = workers
+        self._parts = parts
 
     def run(self) -> "pyarrow.Table":
         """The equations in the order of the runs, without repetition; the same for a seed."""

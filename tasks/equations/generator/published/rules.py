@@ -101,7 +101,8 @@ def _labels(equation: Places, place: int) -> list[int]:
 
 
 def _label(equation: Places, place: int) -> int:
-    word, ends = equation.word, equation.ends
+    word = equation.word
+    ends = equation.ends
     symbol = word[place]
     if ARITIES[symbol] == 2 and word[place + 1 : ends[place + 1]] == word[ends[place + 1] : ends[place]]:
         return symbol + TWINS

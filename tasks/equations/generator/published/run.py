@@ -30,7 +30,8 @@ def operate(equation: Places, random: Random) -> Word | None:
         other = SINGLE[new]
     else:
         other = random.choice(random.choice(KINDS))
-    function, first = random.choice(BINARY), random.random() < 0.5
+    function = random.choice(BINARY)
+    first = random.random() < 0.5
     left, right = (function + (other + side if first else side + other) for side in equation.sides())
     return equation.word[:1] + left + right
 
@@ -97,7 +98,8 @@ class EquationGrowth:
     def __init__(self, name: str, correct: int, limit: int, faults: Collection[Fault] = FAULTS) -> None:
         self.counts: Counter[str] = Counter()
         self._random = Random(f"published {name}")
-        self._correct, self._limit = correct, limit
+        self._correct = correct
+        self._limit = limit
         self._rules = PatternTree(checked="matching" not in faults)
         self._known: list[Places] = []
         self._met: set[Word] = set()
