@@ -273,8 +273,10 @@ def _print_mark(before: str, checked: Any, sentences: dict[str, str], earned: di
 
 
 def _answers(texts: list[str]) -> Iterator[tuple[int | None, str | ValueError]]:
-    """Those of the command line; and of standard input each line with its number, an empty one too: who left it empty
-    has a mark of their own, and all below keep theirs. A line that is not UTF-8 text is an error.
+    """Yield the answers of the command line, and each line of standard input with its number.
+
+    An empty line is an answer too: who left it empty has a mark of their own, and all below keep theirs. A line that is
+    not UTF-8 text is an error.
     """
     from dgltree.read.text import decode
 

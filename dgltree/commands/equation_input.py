@@ -35,7 +35,7 @@ class EquationInput(NamedTuple):
 
     @property
     def line(self) -> dict[str, int]:
-        """The same for JSON."""
+        """Return the number of the line for JSON."""
         return {"line": self.number} if self.from_input else {}
 
 
@@ -211,6 +211,6 @@ class EquationCommand(ABC):
 
 
 def _standard_input() -> Iterator[bytes]:
-    """Its lines as they come; a thread that waits for one holds no lock that the end of the program would need."""
+    """Yield the lines as they come; a thread that waits for one holds no lock that the program's end would need."""
     raw = getattr(sys.stdin.buffer, "raw", None)
     yield from sys.stdin.buffer if raw is None else iter(raw.readline, b"")

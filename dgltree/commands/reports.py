@@ -11,7 +11,7 @@ from dgltree.support.durations import in_seconds
 
 
 class BadRecords:
-    """Those of a file, as they are found.
+    """Records of a file that cannot be read, as they are found.
 
     Args:
         file: as it was given.

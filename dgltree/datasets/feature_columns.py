@@ -36,7 +36,7 @@ class NumberFeature:
     middle: float
     """The median of training."""
     spread: float
-    """As that of a place (:class:`dgltree.batching.number_scales.PlaceScale`)."""
+    """The spread, as of a place (:class:`dgltree.batching.number_scales.PlaceScale`)."""
     low: float
     high: float
     missing: bool
@@ -124,7 +124,7 @@ class FeatureColumns:
 
     @classmethod
     def of(cls, names: Sequence[str], table: Sequence[Texts]) -> "FeatureColumns":
-        """Those of training examples.
+        """Return the columns of training examples.
 
         A column is one of numbers if all that it has are numbers or dates.
 
@@ -159,7 +159,7 @@ class FeatureColumns:
         return np.concatenate(parts, 1).astype(np.float32)
 
     def faults(self, table: Sequence[Texts]) -> dict[int, str]:
-        """By the number of an example a text in a column of numbers."""
+        """Return texts in columns of numbers, by the index of their example."""
         found: dict[int, str] = {}
         for column, texts in zip(self.columns, table, strict=True):
             for i, text in enumerate(texts) if column.kind == "number" else ():

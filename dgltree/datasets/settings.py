@@ -178,7 +178,7 @@ class ColumnPattern:
     column: str
     """A column of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
     pattern: re.Pattern[str] | None = None
-    """Its value is its first group, or all that it matches; of named groups, the name of the one that matched."""
+    """Pattern whose first group, or match, is the value; of named groups, the name of the one that matched."""
     booleans: bool = False
     """Whether its value may be true or false, which are texts then."""
 

@@ -98,7 +98,7 @@ class Translation:
         self._tokens = torch.tensor([*tokens, NO_TOKEN])  # the last by its number, -1
 
     def __call__(self, batch: TreeBatch) -> TreeBatch:
-        """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
+        """Return the trees in the other vocabulary; the ids of what it does not know are wrong."""
         if len(self._misfits) and bool(torch.isin(batch.function, self._misfits).any()):
             return make_batch([fit_arity(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
         if self.vocabulary.scales is not None and shares_numbers(batch):

@@ -106,7 +106,7 @@ SECONDS = {
 }
 """The workers, how long a request may wait for each, and how long its work may take then."""
 JUDGING = 30.0
-"""The same of processes that judge."""
+"""Seconds that a process that judges may take."""
 OURS = "dgltree failed; the terminal shows the error"
 GONE = 499
 """The status for a client that no longer listens; nobody reads it."""

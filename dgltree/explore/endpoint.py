@@ -45,7 +45,7 @@ class Endpoint:
     answer: Callable[[RequestFields], dict[str, Any]] | None = None
     """Work of the thread ``worker``."""
     stream: Callable[[RequestFields, Send, Stop], None] | None = None
-    """The same, piece by piece."""
+    """Answers the request piece by piece."""
     judging: str = ""
     """A work of :mod:`dgltree.explore.judging`; what it says is added to the answer."""
     streams: bool = False

@@ -26,7 +26,7 @@ from dgltree.trees.tree import Tree
 
 # Answers without a network: how two formulas are related, and which digit a list is worth.
 def true_class(classes: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any] | None:
-    """By what the class of these trees is known, which one it is, and a note if it is none of them.
+    """Return which class these trees have, what knows it, and a note if it is none of the model's.
 
     Args:
         classes: of a model, by which it is known that formulas are related or lists are worth a digit.
@@ -79,7 +79,7 @@ EXAMPLES = {
     ],
     "[MAX": [("[MAX 2 9 [MIN 4 7 ] 0 ]", ""), ("[SM 1 [MED 3 5 8 ] [MAX 2 2 ] ]", "")],
 }
-"""By a word of the language that they are in."""
+"""Inputs to try, by a word of the language that they are in."""
 
 
 class SequencesRoom:

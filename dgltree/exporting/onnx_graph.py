@@ -92,7 +92,7 @@ class Body(Block):
     def __init__(self, around: Block, carried: Mapping[str, int] | None = None) -> None:
         super().__init__(around)
         self.outputs: list[tuple[str, int]] = []
-        """Its results: names and element types."""
+        """Names and element types of the results."""
         self.turn, self._goes_on = self.fresh("turn"), self.fresh("goes_on")
         self.carried = {name: self.fresh(name) for name in carried or {}}
         """The names here of what the loop carries."""

@@ -47,7 +47,7 @@ class TracedPiece:
     results: list[str] = field(default_factory=list)
     """Names in the traced graph of the outputs."""
     types: list[onnx.TypeProto] = field(default_factory=list)
-    """Of the outputs."""
+    """Types of the outputs."""
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
 
 

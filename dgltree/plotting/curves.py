@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"r2": "R²"}
-"""Of metrics, for people."""
+"""Names of metrics, for people."""
 
 
 def learning(epochs: Sequence[Mapping[str, float]], metric: str, baseline: float | None = None) -> "Figure":

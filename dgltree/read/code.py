@@ -104,7 +104,7 @@ class _Above:
 
     node: Any
     left: int
-    """Of its children, those that are still to come."""
+    """How many of its children are still to come."""
     scope: str
     """The name of the class or function that they are in."""
 

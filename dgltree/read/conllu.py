@@ -22,7 +22,7 @@ class Sentence(NamedTuple):
     line: int
     """The number of its first line, from 1."""
     comments: dict[str, str]
-    """Its lines ``# key = value``."""
+    """Values of the lines ``# key = value``, by key."""
     tree: Tree | ValueError
 
 

@@ -48,7 +48,7 @@ class MathFunction:
     use: Use = Use.KNOWN
 
     spellings: Collection[str] = ()
-    """As people type it, too. An inverse function is also spelled arc- and, in short, ar- and arg-."""
+    """Other names that people type. An inverse function is also spelled arc- and, in short, ar- and arg-."""
     short: str = ""
     """A spelling where an argument follows; elsewhere it is a name."""
     called: Collection[str] = ()
@@ -59,9 +59,9 @@ class MathFunction:
     """SymPy's class, if it has another name."""
 
     definition: str = ""
-    """By other functions, whose arithmetic it then has; 1/x is written x^(-1)."""
+    """Definition by other functions, whose arithmetic it then has; 1/x is written x^(-1)."""
     exponential: str = ""
-    """By exp, log, roots and the imaginary unit ``i``, for proofs; a definition is used if there is none."""
+    """Definition by exp, log, roots and the imaginary unit ``i``, for proofs; without one ``definition`` is used."""
     numpy: str = ""
     """NumPy's function, if it has one, of real and of complex numbers."""
     flint: bool = False

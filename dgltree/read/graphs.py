@@ -73,7 +73,7 @@ def from_networkx(graph: "DiGraph") -> Tree:
 
 
 def from_any_networkx(graph: "DiGraph") -> Tree:
-    """The same of a graph whose edges need no ``slot``: if none has one, children come in the order of the edges.
+    """Return the tree of a graph whose edges need no ``slot``: if none has one, children have the order of the edges.
 
     A node without a ``function`` takes its ``label`` for one. Errors as in :func:`from_networkx`.
     """
@@ -212,7 +212,7 @@ def from_graph(graph: Any) -> Tree | None:
 
 
 def _edges(index: Any) -> list[tuple[int, int]]:
-    """Of ``edge_index``, (2, E), which PyG leaves None if there are none."""
+    """Return the edges of ``edge_index``, (2, E), which PyG leaves None if there are none."""
     if index is None:
         return []
     if len(index.shape) != 2 or index.shape[0] != 2:
@@ -245,7 +245,7 @@ def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequenc
 
 
 def _graph_children(edges: list[tuple[int, int]], count: int, slots: Sequence[int] | None) -> list[list[int]]:
-    """Of each node, in order, whichever way the edges run."""
+    """Return the children of each node, in order, whichever way the edges run."""
     for way in (edges, [(parent, child) for child, parent in edges]):
         if len({child for _, child in way}) == len(way) == count - 1:
             found: list[list[int]] = [[] for _ in range(count)]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def _spelled(arities: Collection[int], *names: str) -> dict[str, tuple[str, Collection[int]]]:
-    """By each of some names the first of them, and the numbers of arguments."""
+    """Return the first of some names and the numbers of arguments, by each of the names."""
     return dict.fromkeys(names, (names[0], arities))
 
 
@@ -86,7 +86,7 @@ SPECIAL_FUNCTIONS: Mapping[str, tuple[str, Collection[int]]] = {
     **_spelled((1,), "Heaviside", "HeavisideTheta"),
     **_spelled((1,), "sign", "Sign"),
 }
-"""By each spelling the name in a tree, and the numbers of arguments."""
+"""The name in a tree and the numbers of arguments, by each spelling."""
 
 
 GRAMMAR = rf"""
@@ -134,7 +134,7 @@ def read_infix(
 
 
 def read_table_infix(text: str) -> Tree:
-    """The same of an expression in a table of trees, which may have special functions, too.
+    """Read an expression in a table of trees, which may have special functions, too.
 
     Without brackets behind it such a name is a variable. Errors as in :func:`read_infix`.
     """
@@ -290,7 +290,7 @@ class Builder:
 
 
 class SpecialBuilder(Builder):
-    """The same with the special functions, whose names are variables where no bracket follows."""
+    """A builder with the special functions, whose names are variables where no bracket follows."""
 
     def call(self, values: tuple["Token", list[Tree]]) -> Tree:
         token, arguments = values

@@ -38,7 +38,7 @@ NAMES = frozenset(
 """The names of ESTree's nodes, and how those of most of them end."""
 
 NOTHING = ("value", None)
-"""Of a constant of Python: its value is None."""
+"""The field of a constant of Python whose value is None."""
 
 Part: TypeAlias = tuple[str, Any]
 """A key, and what it holds, or one thing of a list that it holds."""

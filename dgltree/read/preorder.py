@@ -35,11 +35,11 @@ class BlankExample(NamedTuple):
     """An equation in which one subtree was blanked."""
 
     equation: Equation
-    """With ``BLANK`` in the subtree's place."""
+    """The equation with ``BLANK`` in place of the subtree."""
     filler: Tree
     """The subtree."""
     filler_text: tuple[str, str]
-    """Its ``func`` and ``vars`` as published, where ``One`` and the Integer 1 are still two things."""
+    """``func`` and ``vars`` of the filler as published, where ``One`` and the Integer 1 are still two things."""
     depth: int
     """The number of the list that the example is in, the depth of the whole equation."""
 
@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
     filler: Tree
     text: tuple[str, str]
-    """Its ``func`` and ``vars`` as published."""
+    """``func`` and ``vars`` as published."""
     class_id: int
     """Candidates of one class are equal as expressions."""
 

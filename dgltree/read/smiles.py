@@ -239,7 +239,7 @@ class _Atoms:
             self.near[a][b] = self.near[b][a] = BONDS.get(bond.GetBondTypeAsDouble(), "~")
 
     def tree(self, fragment: list[int]) -> Tree:
-        """That of a connected part."""
+        """Return the tree of a connected part."""
         parent = self._search(self._middle(fragment[0]))
         made: dict[int, Tree] = {}
         for atom in reversed(parent):

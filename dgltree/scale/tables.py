@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     """Consecutive rows of a file: what one file of the output is made of."""
 
     name: str
-    """Of the file of the output."""
+    """Name of the output's file."""
     file: str
     """Below the folder that was given; empty if a file was given."""
     first: int
@@ -41,7 +41,7 @@ class RowGroups(NamedTuple):
     url: str
     file: str
     number: int
-    """Of the file, from 0."""
+    """Index of the file, from 0."""
     groups: tuple[int, ...]
     first: int
     rows: int
@@ -90,7 +90,7 @@ class Tables:
     """A Parquet file, or all of a folder in the order of their names."""
 
     path: str
-    """As it was given."""
+    """The path as it was given."""
     files: tuple["File", ...]
 
     @property
@@ -199,7 +199,7 @@ def open_tables(path: str) -> Tables:
 
 
 def _in_folder(file_system: "AbstractFileSystem", folder: str) -> dict[str, str]:
-    """Its files by their paths below it, hidden ones and those of hidden folders left out."""
+    """Return the folder's files by their paths below it, hidden ones and those of hidden folders left out."""
     root = folder.rstrip("/") + "/"
     names = sorted(path.removeprefix(root) for path in file_system.find(folder) if path.endswith(SUFFIX))
     parts = {name: name.split("/") for name in names}

@@ -35,9 +35,9 @@ class ParquetRows(Parquet):
     """A Parquet file whose rows somebody else reads."""
 
     file: str = ""
-    """Its path below a folder."""
+    """Path of the file below a folder."""
     first: list[Any]
-    """Its first rows, by which the notation is detected."""
+    """First rows of the file, from which the notation is detected."""
 
     def sample(self) -> list[Any]:
         return self.first

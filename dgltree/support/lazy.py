@@ -15,7 +15,7 @@ def is_installed(package: str) -> bool:
 
 
 class cached_property(Generic[Value]):  # noqa: N801, as functools has it
-    """As ``functools.cached_property``, without the lock that Python 3.11 holds while it computes one.
+    """A ``functools.cached_property`` without the lock that Python 3.11 holds while it computes one.
 
     That lock is one for all objects of a class. A thread that waits for another one while it computes a property, such
     as a search that gives way, would wait for ever if the other one reads the same property of another object. Two

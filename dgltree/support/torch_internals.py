@@ -90,7 +90,7 @@ def inside_mode() -> bool:
 def failing_backward(
     message: str, tensors: Sequence[Tensor | None], origins: Sequence[Tensor]
 ) -> tuple[Tensor | None, ...]:
-    """The same tensors, through which a backward pass raises ``RuntimeError`` with this message.
+    """Return the tensors, through which a backward pass raises ``RuntimeError`` with this message.
 
     The error lies on the way to ``origins``: a gradient that is asked for of some inputs alone visits no other node.
     """

@@ -18,7 +18,7 @@ class _Here:
 
     @property
     def pattern(self) -> str:
-        """As a text, which scikit-learn copies to the filters of its workers."""
+        """The pattern as a text, which scikit-learn copies to the filters of its workers."""
         return "|".join(f"(?:{each})" for each in _active.get()) or NOTHING
 
     def match(self, text: str) -> bool:

@@ -121,7 +121,10 @@ def _of(metric: Callable[[Tensor, Tensor], float], answers: Tensor, targets: Ten
 
 
 def _classes(contenders: list[Contender]) -> list[Metrics]:
-    """Of both over the classes that either has; a label that a model does not know has its lowest probability there."""
+    """Return both models' metrics over the classes that either has.
+
+    A label that a model does not know has its lowest probability there.
+    """
     for each in contenders:
         check_known(each.data.labels, each.model.classes)
     names = list(dict.fromkeys(name for each in contenders for name in each.model.classes))

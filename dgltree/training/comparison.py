@@ -16,7 +16,7 @@ from dgltree.training.objectives.metrics import OTHER, Evaluation
 from dgltree.training.options import FitOptions
 
 RESAMPLES = 1000
-"""Of the bootstrap, drawn with seed 0."""
+"""Resamples of the bootstrap, drawn with seed 0."""
 COVERED = (0.025, 0.975)
 """The quantiles that an interval of 95 % lies between."""
 CLEAR = 0.3
@@ -59,11 +59,11 @@ class Compared:
 
     metrics: dict[str, BySplit]
     intervals: dict[str, dict[str, Interval]]
-    """Of the metric by which the best epoch is chosen, in the bootstrap over examples."""
+    """Intervals of the metric by which the best epoch is chosen, in the bootstrap over examples."""
     differences: dict[str, Interval]
-    """By split, of what the used answers have above the baseline, on the same examples; empty without one."""
+    """How much better the used answers are than the baseline on the same examples, by split; empty without one."""
     tested: dict[str, dict[str, Interval]] = field(default_factory=dict)
-    """By split and metric, of the used answers to tests."""
+    """Intervals by split and metric of the used answers to tests."""
 
     @classmethod
     def of(

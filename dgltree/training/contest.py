@@ -36,7 +36,7 @@ SETTINGS = {field.name for field in fields(FitOptions)} - {"encoder", "options",
 
 Setting = Mapping[str, Any]
 Grids = Mapping[str, Mapping[str, Any]]
-"""By encoder, for each option a value, or a list of values that are tried."""
+"""A value, or a list of values that are tried, for each option of each encoder."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Entry:
     tried: int
     """Settings that were trained."""
     validation: list[float]
-    """By seed, as ``test``."""
+    """Results by seed, as in ``test``."""
     test: list[float]
     difference: float
-    """By how much the mean in the test set is above that of the best encoder in validation."""
+    """The mean in the test set minus that of the best encoder in validation."""
     low: float
     high: float
     """Within which 95 % of the differences lie, if the test examples are drawn again."""
@@ -71,7 +71,7 @@ class PassedOver:
     encoder: str
     setting: dict[str, Any]
     validation: list[float]
-    """By seed."""
+    """Results by seed."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Contest:
 
     metric: str
     examples: dict[str, int]
-    """Of each split; of the test set those that all models read."""
+    """Examples of each split; of the test set those that all models read."""
     seeds: list[int]
     entries: list[Entry]
     passed_over: list[PassedOver]

@@ -59,13 +59,20 @@ NO_SPLIT = "no split"
 """The place of records that cannot be read if chance or an earlier split says where a record goes."""
 MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
-LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
-"""Of a batch, and how many of them an epoch has if that is between the two."""
-SMALL_SET, SMALL_STEPS = 200, 16
-"""JSON documents to train on of which cross-fitting needs fewer, and batches that an epoch of these has at least: a
-hundred documents of five nodes would be one."""
-LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
-"""The learning rate, that of Transformers, and over how many steps theirs rises at first."""
+STEPS = 200
+"""Batches of an epoch, if a batch then has at least LEAST_NODES and at most MOST_NODES."""
+LEAST_NODES = 512
+MOST_NODES = 8192
+SMALL_SET = 200
+"""JSON documents to train on of which cross-fitting needs fewer."""
+SMALL_STEPS = 16
+"""Batches that an epoch of a small set has at least: a hundred documents of five nodes would be one."""
+LR = 4e-3
+"""The learning rate."""
+ATTENTION_LR = 1e-3
+"""The learning rate of Transformers."""
+ATTENTION_WARMUP = 100
+"""Steps over which the learning rate of Transformers rises at first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +96,7 @@ class Decision:
     """A training, decided."""
 
     options: FitOptions
-    """With all that followed from the data: defaults that do so are settings, too."""
+    """All settings, with the defaults that follow from the data."""
     objective: Objective
     encoder: EncoderChoice
     model: type[TreeModel]
@@ -98,7 +105,7 @@ class Decision:
     splits: dict[str, TreeDataset]
     """In the vocabulary of the model."""
     as_split: dict[str, TreeDataset]
-    """As they were read, before what the model does not know was left out."""
+    """The splits as they were read, before what the model does not know was left out."""
     split: dict[str, Any]
     """The rule and the seed of a choice by chance."""
     left_out: dict[str, int]
@@ -108,9 +115,9 @@ class Decision:
     refused: dict[str, int]
     """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
-    """Of the splits."""
+    """Digest of the splits."""
     crossed: CrossFit | None = None
-    """By what the epochs and the average of a small set are chosen; None: by validation."""
+    """Answers by which the epochs and the average of a small set are chosen; None: validation chooses."""
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -288,7 +295,7 @@ def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str,
 
 
 def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
-    """Of the readout and of the model. Raises ``ValueError`` for a readout that cannot be trained for the task."""
+    """Return the classes of readout and model; raise ``ValueError`` for a readout that does not fit the task."""
     task = TASKS[str(options.task)]
     joint = bool((options.options or {}).get("joint"))  # a sequence of both trees of a pair, with one vector
     name = options.readout or ("classifier" if joint else task.readout)

@@ -34,8 +34,10 @@ from dgltree.training.unlabelled_model import UnlabelledModel
 SENTENCES = ("banyan", "self_strae")
 """The networks that find the trees of sentences, the default first."""
 CELLS_OF = {"banyan": "banyan", "self_strae": "strae"}
-DROPOUT, LEAF_DROPOUT = 0.1, {"banyan": 0.1, "self_strae": 0.2}
-"""As published."""
+DROPOUT = 0.1
+"""The published dropout of both networks."""
+LEAF_DROPOUT = {"banyan": 0.1, "self_strae": 0.2}
+"""The published dropout of leaves."""
 MOST_HELD = 500
 """Trees that are kept aside to choose the epoch by."""
 

@@ -31,7 +31,7 @@ WEIGHTS_PER_DOCUMENT = 4000
 """For each JSON document of it: parts of a document repeat its paths, and its label is one. With 80 documents of 400
 nodes a width of 32 tells as many of the left-out folds as one of 80 (0.849), in half of the time."""
 WIDTHS = (100, 80, 64, 48, 32, 24, 16, 8)
-"""Of states, from the usual one down."""
+"""Widths of states, from the usual one down."""
 OWN = 32
 """Width from which on functions have weights of their own, if there are nodes enough for these."""
 Made = TypeVar("Made")
@@ -64,7 +64,7 @@ class EncoderChoice(NamedTuple):
     vectors: str | None
     """The file of word vectors that tokens begin with."""
     weights: dict[str, Tensor] | None = None
-    """Those that it begins with, of an encoder that was trained before."""
+    """The weights of an encoder that was trained before, from which training begins."""
 
     def made(self) -> Encoder:
         """A new encoder. Raises ``ValueError`` for options that it has not."""
@@ -232,7 +232,7 @@ class _EncoderBuilder:
         return self._tree(width) if self.cell is not None else self._sequence(width)
 
     def weights(self, choice: EncoderChoice) -> int:
-        """Those of the encoder and of the readout. Raises ``ValueError`` for options that the encoder has not."""
+        """Count the weights of encoder and readout; raise ``ValueError`` for options that the encoder has not."""
         head = 0 if self.head is None else weights_of(lambda: self.head(choice.hidden_size))  # type: ignore[misc]
         return head + weights_of(choice.bare)
 

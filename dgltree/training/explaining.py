@@ -16,9 +16,9 @@ from dgltree.training.objectives import Objective
 from dgltree.trees.tree import Tree
 
 MOST_NODES = 1000
-"""Of an example: each node makes a tree with one subtree hidden."""
+"""Nodes of an example: each node makes a tree with one subtree hidden."""
 SHARE = 0.5
-"""Of a subtree's evidence, what one inside of it must have to be named before it."""
+"""Share of a subtree's evidence that one inside of it must have to be named before it."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Effect:
     tree: Tree
     """The subtree."""
     side: int
-    """Of which tree of a pair it is part, 0 or 1; 0 of single trees."""
+    """Which tree of a pair it is part of, 0 or 1; 0 for single trees."""
     node: int
-    """Its root, as a place in preorder from 0, the root of the whole tree."""
+    """Index of its root in preorder; 0 is the root of the whole tree."""
     parent: int
     """The place of its parent."""
     effect: float
-    """By how much the probability of the predicted class, or the number, falls if the subtree is hidden."""
+    """How much the probability of the predicted class, or the number, falls if the subtree is hidden."""
     evidence: float
-    """By how much the log-odds of that class fall, in nats, or the number again: what effects are ranked by, because a
+    """How much the log-odds of that class fall, in nats, or the number again: what effects are ranked by, because a
     probability near 1 hardly changes while there is some evidence left."""
 
 
@@ -46,10 +46,10 @@ class ColumnEffect:
 
     name: str
     value: str | None
-    """As it was read; None: it is missing."""
+    """The value as it was read; None: it is missing."""
     effect: float
     evidence: float
-    """As of :class:`Effect`, if the column is read as a number at its median, or as no category."""
+    """The evidence, as in :class:`Effect`, if the column is read as a number at its median, or as no category."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Explanation:
     support: float
     """The probability of that class, or the number."""
     effects: tuple[Effect, ...]
-    """Of all subtrees but the whole trees, in preorder."""
+    """Effects of all subtrees but the whole trees, in preorder."""
     columns: tuple[ColumnEffect, ...] = ()
-    """Of the columns that the model reads next to the trees."""
+    """Effects of the columns that the model reads next to the trees."""
 
     @property
     def ranked(self) -> list[Effect]:

@@ -114,9 +114,10 @@ def finish(
 def _answers(
     decision: Decision, trained: TrainedModel, targets: Mapping[str, Tensor]
 ) -> tuple[dict[str, dict[str, Tensor]], float]:
-    """Those of the network, and of a baseline and their average if there is one, by split; the model has both then.
+    """Return the answers by split and model, and the temperature of the network.
 
-    And the temperature of the network. It and the average are chosen by validation, or by cross-fitting.
+    Models are the network, and if there is a baseline also this and the average of both, which the trained model gets.
+    The temperature and the average are chosen by validation, or by cross-fitting.
     """
     objective = trained.objective
     crossed = decision.crossed
@@ -267,7 +268,7 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
 
 
 def _scales(decision: Decision) -> list[LabelScale]:
-    """That of the network, the labels' own, and if some labels are far from all others each that a network may have."""
+    """Return the scale of the labels, and if some labels are far from all others each that a network may have."""
     if not isinstance(decision.objective, Numbers):
         return [AS_THEY_ARE]
     labels = decision.objective.targets(decision.splits["train"].labels)
@@ -276,7 +277,7 @@ def _scales(decision: Decision) -> list[LabelScale]:
 
 
 def _say_last(monitored: str, folder: Path) -> None:
-    """Where the last epoch was the best, that more of them may be better."""
+    """Say that more epochs may help, if the last one was the best."""
     values = [(epoch[monitored], -epoch[VALIDATION_LOSS]) for epoch in read_epochs(folder)]
     if len(values) > 1 and max(values[:-1]) < values[-1]:
         say(

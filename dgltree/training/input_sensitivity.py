@@ -23,7 +23,7 @@ MAX_CHANGED_EXAMPLES, MAX_EXAMPLE_NODES, MAX_TREE_NODES = 64, 200, 5000
 """How many examples are changed, of how many nodes they are where there are such, and how many of one tree are read."""
 
 Change = Callable[[Tree, list[Tree]], Tree]
-"""Of a node and its children, which are changed, the node as it is then."""
+"""A function that takes a node and its changed children and returns the changed node."""
 
 
 class InputSensitivity(NamedTuple):
@@ -160,7 +160,7 @@ def _flipped(node: Tree, children: list[Tree]) -> Tree:
 
 
 def _nested(tree: Tree) -> Tree:
-    """The same leaves in their order, and the same functions of as many children, nested in another way: of the first
+    """Nest the same leaves in their order, and the same functions of as many children, in another way: of the first
     node where that can be, f(g(a, b), c) becomes f(a, g(b, c)), or the other way round."""
     for node in tree.preorder():
         first, *others = node.children or (None,)

@@ -24,7 +24,7 @@ NAMES = {
     "baseline": "baseline",
     "difference": "model - baseline",
 }
-"""Of intervals, for people."""
+"""Names of intervals, for people."""
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
@@ -213,7 +213,7 @@ def _escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """The same as code, in as many backticks as the text has none of."""
+    """Return the text as code, in as many backticks as the text has none of."""
     text = one_line(text, longest=10_000)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

@@ -31,7 +31,7 @@ SETTINGS_FILE = "fit.json"
 
 
 UNLABELLED = "embedding.json"
-"""Of the folder of ``dgltree embed``: what its training is of."""
+"""File in the folder of ``dgltree embed`` that says what its training is of."""
 
 
 def check_model(folder: str | Path, command: str = "fit") -> None:

@@ -15,7 +15,7 @@ class Neighbour(NamedTuple):
     """A tree of the data set."""
 
     example: int
-    """Its number in the data set; of pairs the first tree counts."""
+    """Index of the example in the data set; of pairs the first tree counts."""
     similarity: float
     """The cosine of the two vectors, from -1 to 1."""
 
@@ -67,7 +67,7 @@ def nearest_parts(model: TrainedModel, data: TreeDataset, queries: Examples, cou
 
 
 def nearest_vectors(vectors: Tensor, queries: Tensor, count: int) -> list[list[Neighbour]]:
-    """The same of the vectors (E, n) of a data set and those of queries (Q, n)."""
+    """Return the nearest vectors (E, n) of a data set for the vectors (Q, n) of queries."""
     from sklearn.neighbors import NearestNeighbors
 
     index = NearestNeighbors(n_neighbors=min(count, len(vectors)), metric="cosine").fit(vectors.numpy())

@@ -19,7 +19,7 @@ MINIMA = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
     0: "warmup halve_after readout_size weight_decay input_size token_dropout",
 }
-"""By the least value the options that are numbers."""
+"""Options that are numbers, by their least value."""
 TENSORBOARD = ("tensorboard", "tensorboardX")
 """Packages one of which Lightning writes for tensorboard with."""
 THRESHOLD_FORMS = "CLASS=P with P from 0 to 1, CLASS=f1, or CLASS=recall:R or CLASS=precision:R with R above 0, up to 1"
@@ -42,7 +42,7 @@ class Task:
     input_dropout: float = 0.0
     token_dropout: float = 0.0
     weight_decay: float = 0.0
-    """By which a training of few examples fits them less closely. Measured in docs/defaults.md."""
+    """Decay that makes a training fit few examples less closely. Measured in docs/defaults.md."""
 
 
 TASKS = {

@@ -8,7 +8,7 @@ from types import ModuleType
 from dgltree.cells import CELLS, Cell
 
 PREFIX = "dgltree_own_cells_"
-"""Of the names of the modules that files become; nothing but this process can import them."""
+"""Prefix of the modules that files become; nothing but this process can import them."""
 
 
 def register(cell: type[Cell] | str) -> str:

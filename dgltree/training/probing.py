@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
     "token_dropout": 0.0,
     "weight_decay": 0.0,
 }
-"""Of every training: there is no noise to be protected from, and the time ends it."""
+"""Options of every training: there is no noise to be protected from, and the time ends it."""
 COLORS = ("red", "green", "blue", "black")
 LETTERS = "abcdefghijkl"
 
@@ -177,7 +177,7 @@ class ProbeRow:
 
     name: str
     accuracies: Mapping[str, float | None]
-    """By set; None where the trees were refused."""
+    """Accuracy by set; None where the trees were refused."""
     seconds: float | None = None
     """The time of all trainings; None of what is no network."""
     refusals: Mapping[str, str]

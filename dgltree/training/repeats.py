@@ -40,7 +40,7 @@ class Repeats:
 
     models: dict[str, dict[str, float]]
     baselines: dict[str, dict[str, float]]
-    """Of the same folders, or empty."""
+    """Results of the baselines of the same folders, or empty."""
     networks: dict[str, dict[str, float]]
     """Without the baseline, of the same folders, or empty."""
     what: str = ""
@@ -225,7 +225,7 @@ def _processes(given: int | None, trainings: int, data: TreeDataset, settings: F
 
 
 def processes_for(trainings: int, nodes: int, settings: FitOptions) -> int:
-    """By how many processes to train: as many as cores, and as memory has room for; on a GPU by one.
+    """Return how many processes to train in: as many as cores, and as memory has room for; on a GPU one.
 
     Args:
         trainings: how many there are.

@@ -34,8 +34,10 @@ from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.processes import say
 from dgltree.training.stepping.module import TreeTraining, find_unseen_functions
 
-TRIAL_NODES, TRIAL_PASSES = 20_000, 10
-"""Of the training examples that a short training has, and how often it sees them."""
+TRIAL_NODES = 20_000
+"""Nodes of the training examples of a short training."""
+TRIAL_PASSES = 10
+"""How often a short training sees its examples."""
 FOLDS = 5
 MIN_CROSSED = 20
 """Training documents that cross-fitting needs, or else a fold has too few."""
@@ -82,7 +84,7 @@ def _best_scale(decision: Decision, labels: Tensor) -> LabelScaleName:
 
 
 def _with_fewer_examples(decision: Decision) -> Decision:
-    """The same with fewer training examples."""
+    """Return the decision with fewer training examples."""
     train = decision.splits["train"]
     [rows, *_] = NodeBatches(train.sizes, TRIAL_NODES, decision.options.seed)
     return replace(decision, splits={**decision.splits, "train": train.select(sorted(rows))})

@@ -56,7 +56,7 @@ Examples = Any
 MOST_NODES, MOST_CELLS = 8192, 1 << 25
 """Nodes of a batch in prediction, and the probabilities of its answers."""
 Repeated = Callable[[Sequence[str | None], Sequence[int], Sequence[str]], dict[int, Bad]]
-"""Of examples with these ids, lines and files those whose id occurred before: ``Ids.repeated``."""
+"""A function that takes ids, lines and files and returns the examples whose id occurred before: ``Ids.repeated``."""
 
 
 class TrainedModel:
@@ -412,7 +412,7 @@ class RecordBlock(NamedTuple):
     known: TreeDataset | None
     bad: list[Bad]
     order: list[int]
-    """Of the known examples, followed by the bad ones, in the order of the file."""
+    """Indices into the known examples followed by the bad ones, in the order of the file."""
     bad_names: list[str]
     """How the bad ones are called: by their ids if the record could be read, else by their lines."""
     unseen: Mapping[str, int]

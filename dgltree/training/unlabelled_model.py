@@ -36,7 +36,7 @@ class UnlabelledModel(NamedTuple):
     """A model that gives vectors, of which no label was learnt, and the cell of the way down."""
 
     model: TrainedModel
-    """Its readout was not trained: it answers nothing."""
+    """The model, whose readout was not trained: it answers nothing."""
     down: DownwardCell
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:

@@ -21,7 +21,7 @@ class LineBlock(NamedTuple):
     lines: list[bytes]
     """Each without its end, or only ``LONG``."""
     file: str = ""
-    """Of a folder."""
+    """Path of the file in a folder."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Blocks(Format):
         """The records among the lines of a file, with ``LONG`` for one of more bytes than the limit."""
 
     def contents(self) -> Iterator[tuple[str, Path]]:
-        """Of a folder by their paths, which labels may follow from."""
+        """Yield the files of a folder with their paths, from which labels may follow."""
         root = Path(self.source.path)
         for path in files_of(root, self.suffixes):
             yield ("" if path == root else str(path.relative_to(root))), path

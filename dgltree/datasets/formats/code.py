@@ -31,7 +31,7 @@ class CodeSources(SourceFiles):
         return iter_functions(text, self.language)
 
     def decoded(self, data: bytes) -> str:
-        """As UTF-8, or UTF-16 with its mark; other bytes, as in comments of older files, are read as U+FFFD."""
+        """Decode UTF-8, or UTF-16 with its mark; other bytes, as in comments of older files, are read as U+FFFD."""
         return data.decode(marked_encoding(data) or "utf-8", errors="replace")
 
 

@@ -15,11 +15,11 @@ from dgltree.trees.tree import Tree
 
 class _Bad(NamedTuple):
     line: int
-    """Of its file, from 1; of a Parquet file its row; 0 for the file as a whole."""
+    """Line of the file, from 1; row of a Parquet file; 0 for the file as a whole."""
     message: str
     """One line."""
     file: str = ""
-    """Of a folder."""
+    """Path of the file in a folder."""
     id: str | None = None
     """The record's own name, if it has one that can be read."""
     split: str | None = None
@@ -55,7 +55,7 @@ class Bad(_Bad):
 
 
 def in_order(bad: Iterable[Bad]) -> list[Bad]:
-    """By file and line."""
+    """Sort by file and line."""
     return sorted(bad, key=lambda each: (each.file, each.line))
 
 
@@ -82,9 +82,9 @@ class Example(NamedTuple):
     id: str | None
     group: str | None = None
     file: str = ""
-    """Of a folder."""
+    """Path of the file in a folder."""
     features: str | None = None
-    """As of :class:`Said`."""
+    """The features, as in :class:`Said`."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Format(ABC):
     reading: Reading
 
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Of the files that are in this format whatever is in them."""
+    """Suffixes of the files that are in this format whatever is in them."""
     shared: ClassVar[tuple[str, ...]] = ()
     """Suffixes that files next to those of other formats have, too: there they are left aside."""
     folders: ClassVar[bool] = False
@@ -120,7 +120,7 @@ class Format(ABC):
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
-        """Of a table; None if columns have no names or each record has its own."""
+        """Names of a table's columns; None if columns have no names or each record has its own."""
         return None
 
     def with_notation(self) -> Self:
@@ -191,7 +191,7 @@ class Format(ABC):
 
     @cached_property
     def _picks(self) -> tuple[ColumnPattern, ColumnPattern, ColumnPattern | None]:
-        """Of the label, the split and the group."""
+        """Patterns of the label, the split and the group."""
         reading = self.reading
         label = (
             ColumnPattern.of("label_from", reading.label_from, booleans=True)

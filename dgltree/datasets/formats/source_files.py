@@ -34,7 +34,7 @@ class SourceFiles(Format):
         return cls(source, reading)
 
     def contents(self) -> Iterator[tuple[str, Path]]:
-        """By their paths, which the labels follow from."""
+        """Yield the files with their paths, from which the labels follow."""
         for path in files_of(Path(self.source.path), self.suffixes):
             yield str(path), path
 

@@ -132,7 +132,7 @@ class MemoryShape(NamedTuple):
     paper: bool
     """Whether attention is as in the paper, and not as in the published program."""
     allowed_maximum: bool
-    """As in :func:`dgltree.encoders.latent.ordered_memory.slots.allocate`."""
+    """Whether attention takes its maximum over the allowed slots alone."""
     eps: float
     """eps of the cell's LayerNorm."""
     key_eps: float

@@ -54,7 +54,7 @@ class Assumption(NamedTuple):
     high_in: bool = False
     whole: bool = False
     text: str = ""
-    """As it is shown."""
+    """The text that is shown."""
 
     def allows(self, value: Ball) -> bool | None:
         """Whether it is true of a value; None if balls leave it open."""

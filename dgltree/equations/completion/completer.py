@@ -43,7 +43,7 @@ class Guesser:
 
     @property
     def seconds(self) -> float:
-        """Those that the next guesses take, on an idle core."""
+        """Seconds that the next guesses take, on an idle core."""
         return 0.0
 
     def guess(self, equation: Equation) -> list[Tree]:

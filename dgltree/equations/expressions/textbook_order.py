@@ -41,7 +41,7 @@ class Written(NamedTuple):
     value: Fraction
     """The number in front."""
     factors: "tuple[Power, ...]"
-    """Its factors, in order; empty for a part that is not a product."""
+    """Factors in order; empty for a part that is not a product."""
 
 
 class Power(NamedTuple):

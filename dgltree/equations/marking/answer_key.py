@@ -357,7 +357,7 @@ class Within(NamedTuple):
     """An answer with a counter, as ``pi/4 + k*pi``, within a period."""
 
     values: list[Tree]
-    """Its different values."""
+    """Different values of the answer."""
     counter: str
     """The letter that is any whole number."""
     periods: int

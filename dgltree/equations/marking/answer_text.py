@@ -73,7 +73,7 @@ class PlainText(NamedTuple):
     numeral: str = ""
     """The number of a text that is one quantity."""
     unit: str = ""
-    """Its unit, in base units."""
+    """Unit of the answer, in base units."""
 
 
 class TextRules(NamedTuple):

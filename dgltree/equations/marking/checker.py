@@ -71,7 +71,7 @@ class GivenSolution(NamedTuple):
 
     checked: Checked
     text: str
-    """As it is typed."""
+    """The text as it is typed."""
 
 
 class Lacking(NamedTuple):

@@ -43,7 +43,7 @@ class Mark(enum.Enum):
 
 
 SEVERITY = (Mark.RIGHT, Mark.POSITIVE, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
-"""Of several solutions the last of these marks counts."""
+"""Marks in the order in which they count: of several solutions the last one does."""
 UNJUDGED = (Mark.UNREADABLE, Mark.EMPTY, Mark.NOT_ASKED, Mark.OUT_OF_TIME)
 """The marks of what no verdict is given on."""
 
@@ -72,14 +72,14 @@ class Lack(NamedTuple):
     """The place of ``values["part"]`` in the tree of the answer as it is written: child by child from the root; None if
     the whole is meant."""
     span: tuple[int, int] | None = None
-    """Its place in the text of the answer, ``text[span[0]:span[1]]``; None if it is not written there word for word."""
+    """Span in the text of the answer, ``text[span[0]:span[1]]``; None if it is not written there word for word."""
 
     @property
     def explanation(self) -> Cause:
         return Cause(f"lack.{self.code}", self.values)
 
     def map(self, change: Callable[[str], str]) -> "Lack":
-        """The same lack with changed values."""
+        """Return the lack with changed values."""
         return self._replace(values={name: change(value) for name, value in self.values.items()})
 
     @property
@@ -103,7 +103,7 @@ class Checked(NamedTuple):
     """An answer with its mark and its verdict."""
 
     answer: str
-    """As it was understood."""
+    """The answer as it was understood."""
     mark: Mark
     verdict: Verdict
     """The verdict on the equation with the answer in its blank."""

@@ -17,7 +17,7 @@ class Cause(NamedTuple):
     values: Mapping[str, Union[str, "Cause"]] = {}
 
     def map(self, change: Callable[[str], str]) -> "Cause":
-        """The same cause with changed values."""
+        """Return the cause with changed values."""
         values = {
             name: value.map(change) if isinstance(value, Cause) else change(value)
             for name, value in self.values.items()

@@ -56,7 +56,7 @@ class WithUnits(NamedTuple):
     numeral: str = ""
     """The number of a text that is one quantity."""
     unit: str = ""
-    """Its unit, in base units."""
+    """Unit in base units."""
 
 
 def _check_apart(text: str) -> None:

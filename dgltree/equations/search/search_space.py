@@ -45,7 +45,7 @@ class SearchSpace(NamedTuple):
     variables: tuple[Tree, ...]
     numbers: tuple[Tree, ...]
     functions: frozenset[str]
-    """With ``sqrt`` for a power of 1/2."""
+    """Functions that may occur, ``sqrt`` for a power of 1/2."""
     parts: tuple[Tree, ...]
     """Subexpressions, the smallest first."""
     powers: bool

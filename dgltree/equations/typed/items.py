@@ -36,7 +36,7 @@ class Item(NamedTuple):
     gap: bool
     """Whether white space comes before it."""
     pieces: Pieces
-    """Its text in the strict notation, without a group's brackets."""
+    """Text of the item in the strict notation, without a group's brackets."""
     comma: int | None = None
     """The place of a group's first comma."""
 

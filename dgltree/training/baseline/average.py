@@ -26,7 +26,7 @@ from dgltree.training.objectives import Objective
 ESTIMATOR_CLASSES = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor, Forest)
 """The estimators that a baseline may have; the first two are linear."""
 PARTS = ("estimator", "linear", "what", "temperature")
-"""Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
+"""Parts of a baseline's file, next to the codes of its columns, its scale, the classes, weight and temperature."""
 TRUSTED = [f"{TreePredictor.__module__}.{TreePredictor.__qualname__}"]
 """The type that is constructed from a file in addition to those that skops trusts."""
 SCHEMA = "schema.json"

@@ -25,7 +25,7 @@ MAX_TOKEN_LENGTH = 32
 MAX_NUMBER_DEPTH = 8
 """Edges above a number whose place is a column."""
 MAX_NUMBER = 1e6
-"""What the value of a number is taken as at most."""
+"""The greatest value that a number is taken as."""
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 SHIFT = np.uint64(29)
 Occurrences = tuple[np.ndarray, np.ndarray]

@@ -94,7 +94,7 @@ class Forest:
 
     @classmethod
     def of(cls, fitted: Any) -> tuple["Forest", np.ndarray]:
-        """That of a fitted forest of scikit-learn; and (D,) the columns that it looks at, which are all that it has."""
+        """Return a fitted forest of scikit-learn in this form, and (D,) the columns that it looks at, its only ones."""
         trees = [estimator.tree_ for estimator in fitted.estimators_]
         first = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
 

@@ -36,28 +36,41 @@ from dgltree.training.objectives.class_means import MIN_PROBABILITY
 
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse strengths of the L2 penalty, for rows whose mean square is 1."""
-MOST_EXAMPLES, MOST_NODES = 20_000, 2_000_000
-"""That a baseline is fitted to, drawn with seed 0, so that time and memory have a bound."""
-STEPS, TOLERANCE = 100, 1e-3
-"""Of the solver of logistic regression."""
-FOLDS, MIN_EXAMPLES, MAX_CV_EXAMPLES = 3, 12, 2000
-"""Of cross-validation, which takes so many examples at most, drawn with seed 0; what it chooses is fitted to all. With
-fewer examples than MIN_EXAMPLES, or fewer groups than folds, the middle penalty is taken."""
+MOST_EXAMPLES = 20_000
+"""Examples that a baseline is fitted to at most, drawn with seed 0, so that time and memory have a bound."""
+MOST_NODES = 2_000_000
+"""Nodes that a baseline is fitted to at most."""
+STEPS = 100
+"""Steps of the solver of logistic regression at most."""
+TOLERANCE = 1e-3
+"""Gradient at which the solver of logistic regression stops."""
+FOLDS = 3
+"""Folds of cross-validation."""
+MIN_EXAMPLES = 12
+"""Examples that cross-validation needs; with fewer, or fewer groups than folds, the middle penalty is taken."""
+MAX_CV_EXAMPLES = 2000
+"""Examples that cross-validation takes at most, drawn with seed 0; what it chooses is fitted to all."""
 KEPT = 4
 """Pairs of a candidate and a scale that are left after the first fold, the best of it. On six sets of the twelve, with
 300 and with all examples in three splits each, the choice was that of all folds in 36 of 36 cases, and with 2 in 34."""
 BOOSTED: dict[str, Any] = {"max_leaf_nodes": 15, "early_stopping": False, "random_state": 0}
-ROUNDS, MIN_ROUNDS, RATE_SUM = 60, 30, 6.0
-"""Of boosted trees: rounds for up to four classes, and at least with more, so that there are about 240 trees; the
-learning rate times the rounds. With 20 rounds at 0.3 some sets of 16 classes diverged."""
+ROUNDS = 60
+"""Rounds of boosted trees for up to four classes; with more there are fewer, so that there are about 240 trees."""
+MIN_ROUNDS = 30
+"""Rounds of boosted trees at least."""
+RATE_SUM = 6.0
+"""The learning rate of boosted trees times the rounds. With 20 rounds at 0.3 some sets of 16 classes diverged."""
 FOREST: dict[str, Any] = {"n_estimators": 100, "random_state": 0}
 MAX_TREE_EXAMPLES = 2000
-"""Of a tree of a forest, drawn with replacement from more, so that a forest has 400,000 nodes at most."""
-MAX_TREE_COLUMNS, MIN_TREE_EXAMPLES = 256, 200
-"""Columns of boosted trees, and of a forest of numbers, those with the highest F; examples that trees need at least."""
-MAX_BOOSTED_CLASSES, MAX_FOREST_CLASSES = 20, 100
-"""The most classes that boosted trees are tried for, with a tree for each in every round, and a forest, with a number
-for each at every leaf."""
+"""Examples of a tree of a forest, drawn with replacement from more, so that a forest has 400,000 nodes at most."""
+MAX_TREE_COLUMNS = 256
+"""Columns of boosted trees, and of a forest of numbers, those with the highest F."""
+MIN_TREE_EXAMPLES = 200
+"""Examples that trees need at least."""
+MAX_BOOSTED_CLASSES = 20
+"""The most classes that boosted trees are tried for, with a tree for each class in every round."""
+MAX_FOREST_CLASSES = 100
+"""The most classes that a forest is tried for, with a number for each class at every leaf."""
 
 _ALONE = Lock()
 """Scikit-learn replaces the process's filters of warnings, and we BLAS's number of threads; two threads would put them
@@ -70,7 +83,7 @@ class BaselineCandidate:
 
     what: str
     estimator: Any
-    """Of scikit-learn, a pipeline whose last step is ``model``, of counts without twins."""
+    """A pipeline of scikit-learn whose last step is ``model``, for counts without equal columns."""
     linear: bool
 
 
@@ -95,7 +108,7 @@ class DistinctColumns:
 
     @classmethod
     def of(cls, counts: csr_matrix) -> "DistinctColumns":
-        """Those of counts (E, D)."""
+        """Return the different columns of counts (E, D)."""
         columns = counts.tocsc()
         seen = dict[tuple[bytes, bytes], int]()
         columns.sort_indices()
@@ -255,7 +268,7 @@ def _no_choice(counts: csr_matrix, labels: np.ndarray) -> np.ndarray:
 
 
 _SPARSE = FunctionTransformer(csr_matrix.tocsc, accept_sparse=True)
-"""By columns, as trees read them."""
+"""Counts sorted by columns, as trees read them."""
 
 
 def _best(

@@ -7,6 +7,6 @@ from dgltree.training.objectives.numbers import Numbers
 from dgltree.training.objectives.objective import Objective
 
 OBJECTIVES: dict[str, type[Any]] = {"classes": Classes, "numbers": Numbers}
-"""By what a readout gives (``dgltree.models.readouts.Readout.gives``)."""
+"""The objective for what a readout gives (``dgltree.models.readouts.Readout.gives``)."""
 
 __all__ = ["OBJECTIVES", "Classes", "Numbers", "Objective"]

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 MAX_LOG_TEMPERATURE = 3.0
 """The highest logarithm of a temperature."""
 OTHER_LABEL = 0.25
-"""Of an example: chosen among 0 to 2 by 24 trainings whose validation had no error, and confirmed on others (notes)."""
+"""Examples: chosen among 0 to 2 by 24 trainings whose validation had no error, and confirmed on others (notes)."""
 MOST_CELLS = 1 << 24
 """Probabilities that a temperature is fitted to."""
 RARE = 0.5
-"""Of an even share of the training examples: a class with fewer is rare."""
+"""Share of an even share of the training examples: a class with fewer is rare."""
 SURE = 1e-7
 """How near to 0 and 1 a probability of 32 bits can be."""
 
@@ -125,7 +125,7 @@ class Classes(Objective):
         return found.softmax(-1)
 
     def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
-        """Of the examples whose class is known."""
+        """Return the mean loss of the examples whose class is known."""
         known = targets != UNSEEN
         right = answers[known].gather(1, targets[known].unsqueeze(1)).squeeze(1).double()
         return float(self._mean(-right.clamp(min=MIN_PROBABILITY).log(), targets[known]))
@@ -155,7 +155,7 @@ class Classes(Objective):
         return {**found, self.monitored: self.score} if self.balanced else found
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
-        """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log.
+        """Fit the temperature by the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599), with a prior.
 
         ``OTHER_LABEL`` more of an example has another class: where validation has no error, the likelihood alone is the
         higher the surer the answers are.
@@ -186,11 +186,11 @@ class Classes(Objective):
         return answers.argmax(1) if self.threshold is None else self.threshold.predicted(answers)
 
     def with_threshold(self, threshold: Threshold | None) -> "Classes":
-        """The same with this threshold."""
+        """Return a copy with this threshold."""
         return Classes(self.classes, self.weights, threshold, self.largest, self.balanced)
 
     def with_counts(self, data: Any) -> "Classes":
-        """The same with what :meth:`counts_to_json` gives. Raises ``ValueError`` for anything else."""
+        """Return a copy with what :meth:`counts_to_json` gives. Raises ``ValueError`` for anything else."""
         largest, balanced = (data.get(key) for key in ("class", "balanced")) if isinstance(data, dict) else (None, None)
         if largest not in self.classes or not isinstance(balanced, bool):
             raise ValueError("expected a class of the model, and whether a class is rare")

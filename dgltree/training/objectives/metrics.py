@@ -20,7 +20,7 @@ OTHER = "(other)"
 MOST_CONFUSED = 1000
 """Classes up to which it is counted how often each is mistaken for each."""
 BINS = 15
-"""Of probabilities, if their calibration is measured."""
+"""Bins of probabilities, if their calibration is measured."""
 MOST_SHOWN, MISTAKES = 20, 10
 """Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
 
@@ -57,7 +57,7 @@ class ClassCounts(Metric):
 
 
 class BalancedAccuracy(ClassCounts):
-    """The same counts."""
+    """Mean recall over the classes, from the counts of each."""
 
     def compute(self) -> Tensor:
         """(), the balanced accuracy."""
@@ -69,9 +69,9 @@ class ClassRow(NamedTuple):
 
     name: str
     precision: float
-    """Of the examples that are predicted as it, the share that is right; 0 for none."""
+    """Share of the examples predicted as this class that are right; 0 if there are none."""
     recall: float
-    """Of the examples with it, the share that is predicted as it; 0 for none."""
+    """Share of the examples of this class that are predicted as it; 0 if there are none."""
     f1: float
     support: int
     """Examples with it."""
@@ -88,14 +88,14 @@ class Evaluation:
     confusion: Tensor | None = None
     """(classes, classes) int64: row the label, column the prediction; of up to 1,000 classes."""
     names: tuple[str, ...] = ()
-    """Of the rows and columns."""
+    """Names of the rows and columns."""
     answers: tuple[Tensor, Tensor] | None = None
     """(E,) numbers that were predicted, and (E,) the labels; of numbers alone."""
     probabilities: dict[str, float] = field(default_factory=dict)
-    """Of classes the log loss in nats, the Brier score (0 to 2), and of two classes the average precision of the one
+    """For classes the log loss in nats, the Brier score (0 to 2), and for two classes the average precision of the one
     that is rarer among the labels."""
     by_class: list[ClassRow] = field(default_factory=list)
-    """Of classes that occur among the labels or the predictions; of up to 1,000 classes."""
+    """Rows for classes that occur among the labels or the predictions; for up to 1,000 classes."""
 
     def __str__(self) -> str:
         return ", ".join(

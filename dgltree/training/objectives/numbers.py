@@ -58,7 +58,7 @@ class Numbers(Objective):
         return cls().on("none", labels)
 
     def on(self, name: LabelScaleName, labels: Tensor) -> "Numbers":
-        """The same with another scale, that of these training labels (E,). Errors as of ``LabelScale.of``."""
+        """Return a copy with the scale of these training labels (E,). Raises as ``LabelScale.of`` does."""
         scale = LabelScale.of(name, labels)
         numbers = scale.to(labels.double())
         return replace(self, mean=float(numbers.mean()), deviation=float(numbers.std()) or 1.0, scale=scale)

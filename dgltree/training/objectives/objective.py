@@ -39,7 +39,7 @@ class Objective(ABC):
     def of(
         cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
     ) -> "Objective":
-        """That of a training set.
+        """Return the objective of a training set.
 
         Args:
             train: every example of it has a label.
@@ -53,7 +53,7 @@ class Objective(ABC):
     @classmethod
     @abstractmethod
     def with_classes(cls, classes: Sequence[str]) -> "Objective":
-        """That of a trained model with classes of these names, if it has classes."""
+        """Return the objective of a trained model with classes of these names, if it has classes."""
 
     @classmethod
     def labelled(cls, data: TreeDataset) -> TreeDataset:
@@ -67,7 +67,7 @@ class Objective(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of the answer of one example."""
+        """Shape of the answer for one example."""
 
     @abstractmethod
     def nothing(self, targets: Tensor) -> float:
@@ -147,12 +147,12 @@ class Objective(ABC):
 
     @abstractmethod
     def columns(self, answers: Tensor) -> dict[str, Any]:
-        """The same as arrays; the first is ``prediction``."""
+        """Return the answers as named arrays; the first is ``prediction``."""
 
     @property
     @abstractmethod
     def answer_columns(self) -> list[str]:
-        """Those of :meth:`columns` that together are the answers."""
+        """Names of the :meth:`columns` that together are the answers."""
 
 
 def weighted_mean(losses: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ class ThresholdRule:
     ``fraud=precision:0.9``."""
 
     name: str
-    """Of the class."""
+    """Name of the class."""
     by: str
     """``given``, ``f1``, ``recall`` or ``precision``."""
     number: float = 0.0

@@ -31,7 +31,7 @@ MARK = b"\ndgltree sha256 "
 """The digest comes after it, at the end of the file: ``torch.load`` reads the archive before it and no further."""
 TAIL = len(MARK) + 64
 VALIDATION_LOSS = "validation_loss"
-"""Of two epochs with the same value of the monitored metric the one with the lower loss is better."""
+"""The metric that is lower in the better of two epochs with the same value of the monitored metric."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -53,7 +53,7 @@ class WholeCheckpoints(TorchCheckpointIO):
             beside.write_bytes(serialized.getvalue())  # no view of it, which would outlive it if this fails
 
     def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
-        """As :func:`check_checkpoint`."""
+        """Read a checkpoint as :func:`check_checkpoint` does."""
         return check_checkpoint(Path(path))
 
 
@@ -192,7 +192,7 @@ class UsualEpochs(Callback):
         """Whether the last epoch is the best so far."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """As :meth:`Patience.on_train_start`."""
+        """Take the state of a resumed training, as :meth:`Patience.on_train_start` does."""
         trainer.should_stop |= trainer.current_epoch == self.epochs and not self.rose
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -328,7 +328,7 @@ class EpochLoss(Callback):
 
     @classmethod
     def of(cls, trainer: Trainer) -> "EpochLoss":
-        """That of a trainer, which :func:`dgltree.training.stepping.trainer.prepare_trainer` gave it."""
+        """Return the callback of a trainer, which :func:`dgltree.training.stepping.trainer.prepare_trainer` gave it."""
         callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]
         return next(each for each in callbacks if isinstance(each, cls))
 

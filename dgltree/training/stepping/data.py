@@ -39,7 +39,7 @@ class SplitsModule(lightning.LightningDataModule):
         self.validation = validation
         self.options = options
         self._whole: dict[int, Labelled] = {}
-        """By the identity of a data set: all of it as one batch."""
+        """All of a data set as one batch, by its identity."""
         self._validation: list[Labelled] | None = None
         """The batches of a small validation set, which are the same in every epoch, planned once."""
 

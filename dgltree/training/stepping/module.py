@@ -48,7 +48,7 @@ class EncoderModule(lightning.LightningModule):
         return self.shares_in(self.training)
 
     def shares_in(self, training: bool) -> bool:
-        """The same in training or out of it: by a cell, unless dropout would tie them."""
+        """Return whether equal subtrees are computed once: by a cell, unless dropout in training would tie them."""
         encoder = self.encoder
         return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.drops)
 
@@ -322,7 +322,7 @@ OPTIMIZERS: dict[OptimizerName, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 DECOUPLED = ("radam", "radam_lookahead", "nadam")
-"""Those of torch that have both kinds of weight decay."""
+"""Optimizers of torch that have both kinds of weight decay."""
 
 
 def optimizer_of(module: nn.Module, options: FitOptions, lr: float, fused: bool) -> torch.optim.Optimizer:

@@ -125,7 +125,7 @@ def step(
 
 
 def _loggers_of(options: FitOptions, folder: Path) -> list[Logger]:
-    """Those that the option ``log`` names."""
+    """Return the loggers that the option ``log`` names."""
     if options.log == "csv":
         return [CSVLogger(folder, "logs", version="")]
     if options.log == "tensorboard":

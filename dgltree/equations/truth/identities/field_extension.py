@@ -60,7 +60,7 @@ class Generator:
     """The known properties of a generator."""
 
     value: Callable[[Sequence[Any]], Any]
-    """Its value, computed from those of the generators before it, as ``acb``."""
+    """A function that computes the generator's value from those of the generators before it, as ``acb``."""
     real: bool = False
     sign: int | None = None
     """2 for positive, 1 for not negative, None if that is open."""
