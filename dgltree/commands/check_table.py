@@ -187,9 +187,14 @@ def read_table(path: str, encoding: str = "utf-8") -> AnswerTable:
     data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     text = _decoded(data, path, encoding)
     named = _SEPARATOR.match(text)
-    text = text[named.end() :] if named else text
-    first = text.partition("\n")[0]
-    delimiter = named[1] if named else "\t" if suffix == ".tsv" else max(DELIMITERS, key=first.count)
+    if named:
+        delimiter = named[1]
+        text = text[named.end() :]
+    elif suffix == ".tsv":
+        delimiter = "\t"
+    else:
+        header = text.partition("\n")[0]
+        delimiter = max(DELIMITERS, key=header.count)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False))
     while rows and not any(rows[-1]):
         rows.pop()

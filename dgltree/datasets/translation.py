@@ -150,8 +150,10 @@ def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> s
     try:
         vocabulary.function_id(name, arity)
     except ValueError as error:
-        help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
-        return str(error)[:MAX_MESSAGE_LENGTH] + help_
+        message = str(error)[:MAX_MESSAGE_LENGTH]
+        if name in names:
+            return message + UNKNOWN_ARITY
+        return message if UNKNOWN in names else message + UNKNOWN_FUNCTION
     raise AssertionError(f"{name!r} is known")
 
 

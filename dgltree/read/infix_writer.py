@@ -63,8 +63,10 @@ def phrase(node: Tree) -> tuple[int, Sequence[TextPiece]]:
     """
     if not node.children:
         text = leaf_text(node)
-        sign = node.function in NUMBERS and text[0] == "-"
-        return PRODUCT if "/" in text else SIGNED if sign else ATOM, [text]
+        if "/" in text:
+            return PRODUCT, [text]
+        is_negative = node.function in NUMBERS and text[0] == "-"
+        return SIGNED if is_negative else ATOM, [text]
     if pair := binary(node, "Add"):
         a, b = pair
         negated = binary(b, "Mul")

@@ -85,24 +85,26 @@ def compare(new: Contender, old: Contender) -> PairedDifferences:
         raise ValueError(f"the models cannot be compared: {' and '.join(gives)}")
     known = [Contender(each.model, each.folder, each.model.dataset(each.data)) for each in (new, old)]
     places = [list(zip(each.data.files, each.data.lines, strict=True)) for each in known]
-    both = [place for place in places[0] if place in set(places[1])]
-    free = [
-        {place for place, is_free in zip(of, unseen(each), strict=True) if is_free}
-        for each, of in zip(known, places, strict=True)
-    ]
-    rows = [place for place in both if all(place in of for of in free)]
+    read_by_old = set(places[1])
+    both = [place for place in places[0] if place in read_by_old]
+    compared = set(both)
+    for each, own_places in zip(known, places, strict=True):
+        compared &= {place for place, is_free in zip(own_places, unseen(each), strict=True) if is_free}
+    rows = [place for place in both if place in compared]
     if not rows:
         raise ValueError(
             f"no example is left: each of the {len(both):,} examples was used to train or select one of the models"
         )
     chosen = []
-    for each, of in zip(known, places, strict=True):
-        number = {place: i for i, place in enumerate(of)}
-        chosen.append(Contender(each.model, each.folder, each.data.select([number[place] for place in rows])))
-    metrics = [_numbers(each) for each in chosen] if not new.model.classes else _classes(chosen)
+    for each, own_places in zip(known, places, strict=True):
+        number = {place: i for i, place in enumerate(own_places)}
+        data = each.data.select([number[place] for place in rows])
+        chosen.append(Contender(each.model, each.folder, data))
+    of_new, of_old = _classes(chosen) if new.model.classes else [_numbers(each) for each in chosen]
     every = torch.arange(len(rows))
-    ours, theirs = ({name: metric(every) for name, metric in of.items()} for of in metrics)
-    differences = {name: interval(_difference(metrics[0][name], metrics[1][name]), len(rows)) for name in ours}
+    ours = {name: metric(every) for name, metric in of_new.items()}
+    theirs = {name: metric(every) for name, metric in of_old.items()}
+    differences = {name: interval(_difference(of_new[name], of_old[name]), len(rows)) for name in ours}
     return PairedDifferences(len(rows), len(both), ours, theirs, differences)
 
 

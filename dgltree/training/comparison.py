@@ -70,40 +70,42 @@ class Compared:
         cls, objective: Objective, answers: Mapping[str, Mapping[str, Tensor]], targets: Mapping[str, Tensor]
     ) -> "Compared":
         """Compare answers (E, ...) with targets (E,), both by split."""
-        found = {
-            who: {split: measure(objective, [given], targets[split]) for split, given in by_split.items()}
-            for who, by_split in answers.items()
-        }
-        return cls.of_measured(objective, found, targets)
+        measured: dict[str, dict[str, Measured]] = {}
+        for who, by_split in answers.items():
+            measured[who] = {}
+            for split, given in by_split.items():
+                measured[who][split] = measure(objective, [given], targets[split])
+        return cls.of_measured(objective, measured, targets)
 
     @classmethod
     def of_measured(
-        cls, objective: Objective, found: Mapping[str, Mapping[str, Measured]], targets: Mapping[str, Tensor]
+        cls, objective: Objective, measured: Mapping[str, Mapping[str, Measured]], targets: Mapping[str, Tensor]
     ) -> "Compared":
         """Compare answers that were measured, by who answers and by split, with targets (E,)."""
 
         def score(who: str, split: str) -> Callable[[Tensor], float]:
-            return lambda rows: objective.score(found[who][split].predicted[rows], targets[split][rows])
+            return lambda rows: objective.score(measured[who][split].predicted[rows], targets[split][rows])
 
-        metrics = {who: {split: of.evaluation for split, of in by_split.items()} for who, by_split in found.items()}
-        intervals = {
-            who: {split: interval(score(who, split), len(targets[split])) for split in by_split}
-            for who, by_split in found.items()
-        }
+        metrics: dict[str, BySplit] = {}
+        intervals: dict[str, dict[str, Interval]] = {}
+        for who, by_split in measured.items():
+            metrics[who] = {split: found.evaluation for split, found in by_split.items()}
+            intervals[who] = {split: interval(score(who, split), len(targets[split])) for split in by_split}
+
         differences = {}
-        for split in found.get("average", {}):
+        for split in measured.get("average", {}):
             ours = score("average", split)
             theirs = score("baseline", split)
             differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
-        used = found.get("average", found["network"])
-        tested = {
-            split: {
-                name: interval(_of_rows(metric, of.predicted, targets[split]), len(targets[split]))
-                for name, metric in objective.scores().items()
-            }
-            for split, of in used.items()
-            if split != "validation"
-        }
+
+        tested: dict[str, dict[str, Interval]] = {}
+        for split, found in measured.get("average", measured["network"]).items():
+            if split == "validation":
+                continue
+            tested[split] = {}
+            for name, metric in objective.scores().items():
+                of_rows = _of_rows(metric, found.predicted, targets[split])
+                tested[split][name] = interval(of_rows, len(targets[split]))
         return cls(metrics, intervals, differences, tested)
 
     @property

@@ -309,26 +309,33 @@ def _tested(
     chosen: Sequence[_Trained], counts: Mapping[str, int], parts: Mapping[str, TreeDataset]
 ) -> tuple[str, dict[str, int], list[Entry]]:
     """The metric, the examples of each split, and the chosen settings on the test examples that all models read."""
-    models = [[TrainedModel.load(folder) for folder in one.folders] for one in chosen]
-    known = [[model.objective.labelled(model.dataset(parts["test"])) for model in of] for of in models]
-    places = [set(zip(data.files, data.lines, strict=True)) for of in known for data in of]
-    common = set.intersection(*places)
+    models: list[list[TrainedModel]] = []
+    read: list[list[TreeDataset]] = []
+    common: set[tuple[str, int]] | None = None
+    for one in chosen:
+        seeds = [TrainedModel.load(folder) for folder in one.folders]
+        datasets = [model.objective.labelled(model.dataset(parts["test"])) for model in seeds]
+        for data in datasets:
+            places = set(zip(data.files, data.lines, strict=True))
+            common = places if common is None else common & places
+        models.append(seeds)
+        read.append(datasets)
     if not common:
         raise ValueError("no test example can be read by all encoders")
-    scores = [
-        [_score(model, _only(data, common)) for model, data in zip(of, each, strict=True)]
-        for of, each in zip(models, known, strict=True)
-    ]
-    every = torch.arange(len(common))
-    entries = []
 
-    def above(scored: list[Callable[[Tensor], float]]) -> Callable[[Tensor], float]:
+    scores: list[list[Callable[[Tensor], float]]] = []
+    for seeds, datasets in zip(models, read, strict=True):
+        scores.append([_score(model, _only(data, common)) for model, data in zip(seeds, datasets, strict=True)])
+
+    def above_the_best(scored: list[Callable[[Tensor], float]]) -> Callable[[Tensor], float]:
         return lambda rows: statistics.fmean(of(rows) - to(rows) for of, to in zip(scored, scores[0], strict=True))
 
-    for one, of, scored in zip(chosen, models, scores, strict=True):
-        difference = above(scored)
+    every = torch.arange(len(common))
+    entries = []
+    for one, seeds, scored in zip(chosen, models, scores, strict=True):
+        difference = above_the_best(scored)
         ends: Interval = interval(difference, len(common)) if scored is not scores[0] else (0.0, 0.0)
-        weights = sum(parameter.numel() for parameter in of[0].model.parameters())
+        weights = sum(parameter.numel() for parameter in seeds[0].model.parameters())
         test = [score(every) for score in scored]
         entry = Entry(
             one.encoder, dict(one.setting), counts[one.encoder], one.validation, test, difference(every), *ends, weights

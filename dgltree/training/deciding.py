@@ -285,13 +285,15 @@ def _unread(files: Mapping[str, TreeDataset], settings: FitOptions) -> dict[str,
     train = files["train"]
     by_column = any(train.splits)
     by_chance = settings.split_of is not None or "validation" not in files
-    found: dict[str, list[Bad]] = {name: [] for name in (*SPLITS, *files)}
+    unread: dict[str, list[Bad]] = {name: [] for name in (*SPLITS, *files)}
+    unnamed = NO_SPLIT if by_chance else "train"
     for bad in train.bad:
-        chosen = SYNONYMS.get((bad.split or "").lower(), NO_SPLIT) if by_column else NO_SPLIT if by_chance else "train"
-        found.setdefault(chosen, []).append(bad)
+        split = SYNONYMS.get((bad.split or "").lower(), NO_SPLIT) if by_column else unnamed
+        unread.setdefault(split, []).append(bad)
     for name, data in files.items():
-        found[name] += data.bad if name != "train" else ()
-    return {name: each for name, each in found.items() if each}
+        if name != "train":
+            unread[name] += data.bad
+    return {name: records for name, records in unread.items() if records}
 
 
 def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:

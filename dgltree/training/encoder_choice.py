@@ -1,8 +1,8 @@
 """The encoder of a training follows from the data and settings: which one, with what options and vocabulary."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -336,19 +336,24 @@ def reads_numbers(data: TreeDataset, min_count: int) -> bool:
     occur at fewer nodes than ``min_count``. Dates count as whole numbers; with ``--numbers`` and nothing about dates,
     there need to be some. Of JSON documents the schema has said it when they were read.
     """
-    ways = [*([number] if data.reading.numbers is None else []), *([moment] if data.reading.dates is None else [])]
+    ways: list[Callable[[str], float | None]] = []
+    if data.reading.numbers is None:
+        ways.append(number)
+    if data.reading.dates is None:
+        ways.append(moment)
     if data.reading.numbers is False or data.reading.schema is not None or not ways:
         return False
-    _, counts = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
-    found = [
-        (value, count)
-        for token, count in zip(data.own_vocabulary.tokens, counts.tolist(), strict=True)
-        if count and (value := next((v for way in ways if (v := way(token)) is not None), None)) is not None
-    ]
+    _, nodes_of = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
+    values: list[float] = []
+    rare = 0
+    for token, count in zip(data.own_vocabulary.tokens, nodes_of.tolist(), strict=True):
+        read = [value for way in ways if (value := way(token)) is not None]
+        if count and read:
+            values.append(read[0])
+            rare += count < min_count
     if data.reading.numbers:
-        return bool(found)
-    rare = sum(count < min_count for _, count in found)
-    return any(not value.is_integer() for value, _ in found) or 2 * rare > len(found)
+        return bool(values)
+    return any(not value.is_integer() for value in values) or 2 * rare > len(values)
 
 
 def number_scale(data: TreeDataset) -> tuple[float, float]:
@@ -391,10 +396,11 @@ def _start_embeddings(cell: Cell) -> None:
 
 def count_weights(model: TreeModel) -> str:
     """The weights of a model, and what takes them, largest first."""
-    counts = {what: sum(count for _, count in of) for what, of in groupby(sorted(_parts(model)), lambda part: part[0])}
-    largest = sorted(counts.items(), key=lambda part: -part[1])
-    listed = ", ".join(f"{what} {count:,}" for what, count in largest if count)
-    return f"{sum(counts.values()):,} weights ({listed})"
+    counts = Counter[str]()
+    for what, count in sorted(_parts(model)):
+        counts[what] += count
+    listed = ", ".join(f"{what} {count:,}" for what, count in counts.most_common() if count)
+    return f"{counts.total():,} weights ({listed})"
 
 
 def _parts(model: TreeModel) -> Iterator[tuple[str, int]]:

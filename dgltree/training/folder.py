@@ -45,8 +45,10 @@ def is_finished(folder: Path, options: FitOptions, digest: str, split: Mapping[s
             left.unlink(missing_ok=True)  # another process of the training may have been faster
     if found is None or given_up or (found != settings and not _learnt(folder)):  # what continues is no longer given up
         folder.mkdir(parents=True, exist_ok=True)  # the process that owns it may be slower
-        kept = {} if split is None and how is None else {SPLIT: how if found == settings and how else split}
-        write(file, write_json({**settings, **kept}, indent=1) + "\n")
+        if how and found == settings:
+            split = how
+        with_split = settings if split is None and how is None else {**settings, SPLIT: split}
+        write(file, write_json(with_split, indent=1) + "\n")
         return False
     if found != settings:
         raise ValueError(f"{folder} holds another training run ({_other(found, settings)}); give another --out")

@@ -60,10 +60,11 @@ def nearest_parts(model: TrainedModel, data: TreeDataset, queries: Examples, cou
     first = np.unique(twins(trees))
     tree = np.repeat(np.arange(len(trees)), trees.sizes.numpy())
     vectors = model.node_vectors(data)[torch.from_numpy(first)]
-    return [
-        [Part(int(tree[first[each.example]]), int(first[each.example]), each.similarity) for each in found]
-        for found in nearest_vectors(vectors, model.encode(queries), count)
-    ]
+    parts = []
+    for nearest in nearest_vectors(vectors, model.encode(queries), count):
+        roots = [(int(first[one.example]), one.similarity) for one in nearest]
+        parts.append([Part(int(tree[root]), root, similarity) for root, similarity in roots])
+    return parts
 
 
 def nearest_vectors(vectors: Tensor, queries: Tensor, count: int) -> list[list[Neighbour]]:
@@ -72,7 +73,8 @@ def nearest_vectors(vectors: Tensor, queries: Tensor, count: int) -> list[list[N
 
     index = NearestNeighbors(n_neighbors=min(count, len(vectors)), metric="cosine").fit(vectors.numpy())
     distances, rows = index.kneighbors(queries.numpy())
-    return [
-        [Neighbour(row, 1 - distance) for row, distance in zip(*found, strict=True)]
-        for found in zip(rows.tolist(), distances.tolist(), strict=True)
-    ]
+    nearest = []
+    for rows_of_query, distances_of_query in zip(rows.tolist(), distances.tolist(), strict=True):
+        pairs = zip(rows_of_query, distances_of_query, strict=True)
+        nearest.append([Neighbour(row, 1 - distance) for row, distance in pairs])
+    return nearest

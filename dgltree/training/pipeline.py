@@ -92,11 +92,11 @@ def train(
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:
-    """One object or several of Lightning's."""
-    found = [given] if isinstance(given, kind) else list(given) if isinstance(given, list | tuple) else None
-    if found is None or not all(isinstance(each, kind) for each in found):
+    """Return a list of one object or several of Lightning's."""
+    objects = given if isinstance(given, list | tuple) else [given]
+    if not all(isinstance(one, kind) for one in objects):
         raise ValueError(f"{name} is {given!r}; give a Lightning {kind.__name__} or a list of {kind.__name__} objects")
-    return found
+    return list(objects)
 
 
 def print_summary(decision: Decision, module: TreeTraining) -> None:

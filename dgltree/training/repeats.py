@@ -52,19 +52,18 @@ class Repeats:
         rows = {"model": _by_metric(self.models)}
         if self.baselines:
             rows |= {"network": _by_metric(self.networks), "baseline": _by_metric(self.baselines)}
-            rows["difference"] = {
-                name: [ours - theirs for ours, theirs in zip(values, rows["baseline"][name], strict=True)]
-                for name, values in rows["model"].items()
-            }
+            rows["difference"] = {}
+            for name, ours in rows["model"].items():
+                theirs = rows["baseline"][name]
+                rows["difference"][name] = [our - their for our, their in zip(ours, theirs, strict=True)]
         return rows
 
     def to_json(self) -> dict[str, Any]:
-        means = {
-            row: {
-                name: {"mean": statistics.fmean(values), "deviation": _deviation(values)} for name, values in of.items()
-            }
-            for row, of in self.rows.items()
-        }
+        means: dict[str, dict[str, Any]] = {}
+        for row, by_metric in self.rows.items():
+            means[row] = {}
+            for name, values in by_metric.items():
+                means[row][name] = {"mean": statistics.fmean(values), "deviation": _deviation(values)}
         of_folders = {"trainings": self.models, "baselines": self.baselines, "networks": self.networks}
         return {**of_folders, "means": means, "what": self.what}
 

@@ -420,8 +420,9 @@ class RecordBlock(NamedTuple):
 
 
 def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated: Repeated) -> RecordBlock:
-    """The records of a part. Raises ``ValueError`` for pairs if the model reads trees, and the other way round."""
-    readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
+    """Return the records of a part; raise ``ValueError`` for pairs if the model reads trees, and vice versa."""
+    readable = [i for i, could in enumerate(part.could) if could]
+    unreadable = [i for i, could in enumerate(part.could) if not could]
     if part.trees is None:
         return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad], {})
     data = TreeDataset.of_part(part, reading)
@@ -436,7 +437,8 @@ def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated:
         known = known.select(fresh) if fresh else None
     wrong = dict(sorted((wrong | twice).items()))
     names = [(None if i in twice else data.ids[i]) or bad.name for i, bad in wrong.items()]
-    places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
+    right = [i for i in range(len(data)) if i not in wrong]
+    places = [readable[i] for i in (*right, *wrong)] + unreadable
     order = sorted(range(len(places)), key=places.__getitem__)
     return RecordBlock(known, [*wrong.values(), *part.bad], order, names + [bad.name for bad in part.bad], unseen)
 

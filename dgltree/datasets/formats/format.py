@@ -176,8 +176,11 @@ class Format(ABC):
         return Said(label, split, text_of(fields, id_column or self.reading.id), group, features)
 
     def _with_place(self, fields: Mapping[str, Any], file: str) -> Mapping[str, Any]:
-        """The columns of a record with ``file`` and ``folder``, if the settings name one of them."""
-        return {**(self._place(file) if file else self._own_place), **fields} if self._by_place else fields
+        """Return the columns of a record with ``file`` and ``folder``, if the settings name one of them."""
+        if not self._by_place:
+            return fields
+        place = self._place(file) if file else self._own_place
+        return {**place, **fields}
 
     @staticmethod
     def _place(file: str) -> dict[str, str]:
