@@ -55,7 +55,9 @@ def decimal_mark(text: str) -> str | None:
     """``comma`` of a text with ``0,5``, ``point`` of one with ``0.5``; None of one with neither, or both."""
     comma = _has(_COMMA, text) or _COMMA_AFTER_POINTS.search(text) is not None
     point = _has(_POINT, text) or _POINT_AFTER_COMMAS.search(text) is not None
-    return None if comma == point else "comma" if comma else "point"
+    if comma == point:
+        return None
+    return "comma" if comma else "point"
 
 
 def _has(pattern: re.Pattern[str], text: str) -> bool:

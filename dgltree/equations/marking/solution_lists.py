@@ -94,7 +94,9 @@ def with_english_words(text: str, letters: Collection[str]) -> str:
 def parse_claim(text: str) -> Claim | None:
     """The claim of an answer in words."""
     said = " ".join(normalize("NFC", text).replace("’", "'").strip().rstrip(".!").split())
-    return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
+    if _NONE.fullmatch(said):
+        return NONE
+    return ALL if _ALL.fullmatch(said) else None
 
 
 def split_set(text: str, unknown: str, names: Collection[str]) -> str:

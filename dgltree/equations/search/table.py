@@ -280,7 +280,9 @@ def unary(name: str, values: Array) -> Array:
     """The values of a function, ``neg`` or ``sqrt``."""
     if name == "neg":
         return -values
-    return np.sqrt(values) if name == "sqrt" else np.log(values) if name == "log" else apply(name, [values])
+    if name == "sqrt":
+        return np.sqrt(values)
+    return np.log(values) if name == "log" else apply(name, [values])
 
 
 def binary(name: str, a: Array, b: Array) -> Array:

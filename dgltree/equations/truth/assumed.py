@@ -357,7 +357,9 @@ def slope_of(tree: Tree, name: str) -> Tree | None:
             return None
         slope = slope_of(tree.children[inside[0]], name)
         others = [child for k, child in enumerate(tree.children) if k != inside[0]]
-        return None if slope is None else Tree("Mul", (slope, *others)) if slope != number("1") else _product(others)
+        if slope is None:
+            return None
+        return Tree("Mul", (slope, *others)) if slope != number("1") else _product(others)
     return None
 
 

@@ -59,7 +59,11 @@ def sign(value: Ball) -> int | None:
     if not value.imag.is_zero():
         return None
     real = value.real
-    return 1 if real > 0 else -1 if real < 0 else 0 if real.is_zero() else None
+    if real > 0:
+        return 1
+    if real < 0:
+        return -1
+    return 0 if real.is_zero() else None
 
 
 def whole(value: Any) -> int | None:
@@ -75,7 +79,9 @@ def whole(value: Any) -> int | None:
 def real_or_none(value: Any) -> Ball:
     """A real value; None for one that is not, and a ball that is not finite if it is open."""
     real = is_real(value) if value.is_finite() else True
-    return value if real else None if real is False else acb("nan")
+    if real:
+        return value
+    return None if real is False else acb("nan")
 
 
 def snap(value: Any) -> Ball:
@@ -121,7 +127,9 @@ def _shortened(value: Ball) -> Ball:
 def power(base: Ball, exponent: Ball) -> Ball:
     """``base ^ exponent`` with the principal value; 0 to a positive power is 0, and to any other has no value."""
     if _is_zero(base):
-        return fmpq(0) if sign(exponent) == 1 else None if sign(exponent) in (0, -1) else acb("nan")
+        if sign(exponent) == 1:
+            return fmpq(0)
+        return None if sign(exponent) in (0, -1) else acb("nan")
     if isinstance(exponent, fmpq) and exponent.q == 1:
         return _whole_power(base, int(exponent.p))
     if isinstance(exponent, fmpq) and exponent.q <= 60:

@@ -215,7 +215,9 @@ class Fingerprint:
             if None not in roots and roots[0] == roots[1]:  # (-8)^(1/3) = -2
                 return Reach.EVERYWHERE if truths.get(Reach.EVERYWHERE) is Truth.TRUE else Reach.REALS
         true = [reach for reach, truth in truths.items() if truth is Truth.TRUE]
-        return min(true) if true else Reach.NONE if Truth.FALSE in truths.values() else Reach.OPEN
+        if true:
+            return min(true)
+        return Reach.NONE if Truth.FALSE in truths.values() else Reach.OPEN
 
 
 # Values of nodes, to be asked for with numpy's floating-point warnings off

@@ -403,7 +403,9 @@ def _window(case: JudgedEquation) -> tuple[tuple[float, float], str]:
     size = Tree("abs", (variable,))
 
     def without_size(node: Tree, parts: list[Tree]) -> Tree:
-        return variable if node == size else node.replace(children=parts) if parts else node
+        if node == size:
+            return variable
+        return node.replace(children=parts) if parts else node
 
     turn = period(Equation(*(side.fold(without_size) for side in case.equation)))
     return (WINDOW, "") if turn is None else ((-turn.value, turn.value), f"{turn} further from 0")

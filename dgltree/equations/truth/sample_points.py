@@ -264,7 +264,9 @@ def _sign(height: Height, value: Ball) -> int:
     if value is None or not ball(value).is_finite():
         return 0
     of = height(ball(value))
-    return 1 if of > 0 else -1 if of < 0 else 0
+    if of > 0:
+        return 1
+    return -1 if of < 0 else 0
 
 
 def _refined(program: Program, line: Line, place: int, height: Height, t: fmpq) -> fmpq:

@@ -43,7 +43,9 @@ class Places:
     def children(self, place: int) -> list[int]:
         """The places of the children."""
         arity = ARITIES[self.word[place]]
-        return [] if not arity else [place + 1] if arity == 1 else [place + 1, self.ends[place + 1]]
+        if not arity:
+            return []
+        return [place + 1] if arity == 1 else [place + 1, self.ends[place + 1]]
 
     def sides(self) -> tuple[Word, Word]:
         """The left and the right side."""

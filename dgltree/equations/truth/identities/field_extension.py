@@ -231,7 +231,9 @@ class FieldExtension:
     def _ball_sign(self, a: RationalFunction) -> int | None:
         with ctx.workprec(SIGN_BITS):
             real = self.constant_ball(a).real
-        return 2 if real > 0 else -2 if real < 0 else None
+        if real > 0:
+            return 2
+        return -2 if real < 0 else None
 
     def poly_sign(self, poly: Poly) -> int | None:
         if poly.is_zero():

@@ -54,11 +54,15 @@ def around(q: fmpq) -> Range:
 
 
 def down(v: Any) -> Any:
-    return v.lower() if v.is_finite() else v if v == INFINITY else -INFINITY
+    if v.is_finite():
+        return v.lower()
+    return v if v == INFINITY else -INFINITY
 
 
 def up(v: Any) -> Any:
-    return v.upper() if v.is_finite() else v if v == -INFINITY else INFINITY
+    if v.is_finite():
+        return v.upper()
+    return v if v == -INFINITY else INFINITY
 
 
 def least(values: Iterable[Any]) -> Any:

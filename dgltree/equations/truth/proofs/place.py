@@ -230,7 +230,9 @@ class Place:
             case ("root", a, _):
                 return self.signs(a)
             case ("^", a, n):
-                return self.signs(a) if n % 2 else frozenset(map(abs, self.signs(a))) if n else POSITIVE
+                if n % 2:
+                    return self.signs(a)
+                return frozenset(map(abs, self.signs(a))) if n else POSITIVE
             case ("abs", a):
                 return frozenset(map(abs, self.signs(a)))
             case ("sqrt", a):
@@ -346,7 +348,9 @@ class Place:
 
     def _middle(self) -> fmpq:
         if self.low is None or self.high is None:
-            return self.low.high + 1 if self.low else self.high.low - 1 if self.high else fmpq(0)
+            if self.low:
+                return self.low.high + 1
+            return self.high.low - 1 if self.high else fmpq(0)
         return (self.low.high + self.high.low) / 2
 
     def _from_end(self, t: Expression) -> Signs:
@@ -377,7 +381,9 @@ class Place:
             return t
         t = (t[0], *(self.without_corners(part) if isinstance(part, tuple) else part for part in t[1:]))
         signs = self.signs(t[1]) if t[0] == "abs" else ANY
-        return t[1] if signs <= NOT_NEGATIVE else negative(t[1]) if signs == NEGATIVE else t
+        if signs <= NOT_NEGATIVE:
+            return t[1]
+        return negative(t[1]) if signs == NEGATIVE else t
 
     def _is_zero_at(self, t: Expression, end: CutPoint) -> bool:
         """Whether an expression has a value at an end of the cell, and that is 0."""
@@ -456,4 +462,6 @@ def _bracket(end: CutPoint) -> Any:
 
 
 def _signs_of(v: Any) -> Signs:
-    return POSITIVE if v > 0 else NEGATIVE if v < 0 else ANY
+    if v > 0:
+        return POSITIVE
+    return NEGATIVE if v < 0 else ANY

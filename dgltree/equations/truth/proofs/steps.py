@@ -122,7 +122,9 @@ class Offers:
             return t if parts is None else total([product([number(n), ("log", size)]) for size, n in parts])
         if t[0] == "abs":
             signs = self.place.signs(t[1])
-            return t[1] if signs <= NOT_NEGATIVE else negative(t[1]) if signs <= NOT_POSITIVE else t
+            if signs <= NOT_NEGATIVE:
+                return t[1]
+            return negative(t[1]) if signs <= NOT_POSITIVE else t
         if t[0] == "sqrt" and t[1][0] == "^" and t[1][2] == 2:
             return self._plain(("abs", t[1][1]))
         return t

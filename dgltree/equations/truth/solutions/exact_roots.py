@@ -67,7 +67,9 @@ def _sum(first: Fraction, sign: int, inside: Fraction) -> Expression:
 
 
 def _times(q: Fraction, t: Expression) -> Expression:
-    return t if q == 1 else negative(t) if q == -1 else ("*", number(q), t)
+    if q == 1:
+        return t
+    return negative(t) if q == -1 else ("*", number(q), t)
 
 
 def _roots_of(power: Expression, n: int) -> Iterator[Expression]:

@@ -560,4 +560,6 @@ def _sign_of(value: Any) -> int:
     """Return the sign of a ball; 0 if there is no real value, or it is open."""
     if value is None or not value.imag.is_zero():
         return 0
-    return 1 if value.real > 0 else -1 if value.real < 0 else 0
+    if value.real > 0:
+        return 1
+    return -1 if value.real < 0 else 0
