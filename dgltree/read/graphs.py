@@ -233,7 +233,7 @@ def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequenc
     if len(roots) != 1:
         raise ValueError(f"{len(roots)} nodes have no parent; expected a single root")
     order = [roots[0]]
-    trees = dict[int, Tree]()
+    trees: dict[int, Tree] = {}
     for node in order:
         order += children[node]
     if len(order) != count:

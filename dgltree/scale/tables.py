@@ -62,7 +62,7 @@ class RowGroups(NamedTuple):
         """
         blocks = list(self.blocks().items())
         first = self.first
-        held = list[Any]()
+        held: list[Any] = []
         size = 0
         file_system, path = locate(self.url)
         with file_system.open(path, "rb") as raw:
@@ -144,7 +144,7 @@ class File(NamedTuple):
         bytes_of_row = max(1, sum(group.total_byte_size for group in groups) // max(1, self.metadata.num_rows))
         block = max(1, min(rows, size // bytes_of_row))
         first = 1
-        taken = list[int]()
+        taken: list[int] = []
         count = 0
         for i, group in enumerate(groups):
             taken.append(i)

@@ -85,9 +85,9 @@ class TreeJob(TableJob):
         import pyarrow
 
         beside = []
-        places = list[int | None]()
-        inputs = list[Labelled]()
-        bad = list[Bad]()
+        places: list[int | None] = []
+        inputs: list[Labelled] = []
+        bad: list[Bad] = []
         answered = 0
         for start in range(0, len(rows.records), ROWS):
             chunk = Chunk(rows.first + start, rows.records[start : start + ROWS])

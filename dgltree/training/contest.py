@@ -227,8 +227,8 @@ def compare_encoders(
     settings = FitOptions(**{name: value for name, value in options.items() if name in SETTINGS | {"seed"}})
     parts = _parts(data, settings, validation, test)
     numbers = list(range(settings.seed, settings.seed + seeds))
-    trained = dict[str, list[_Trained]]()
-    failures = dict[str, str]()
+    trained: dict[str, list[_Trained]] = {}
+    failures: dict[str, str] = {}
     for encoder in names:
         trained[encoder] = []
         for setting in _settings(grids.get(encoder, {})):

@@ -128,7 +128,7 @@ def choose_encoder(
     if settings.encoder is not None:
         return _sized(_EncoderBuilder(train, settings, settings.encoder, known, head))[0]
     name = "tree_lstm"
-    usual = dict[str, Any]()
+    usual: dict[str, Any] = {}
     schema = schema_of(train)
     if schema is not None:
         name = "child_sum"

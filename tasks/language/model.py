@@ -98,7 +98,7 @@ class LanguageTraining(lightning.LightningModule):
         self.average_from = average_from
         self.restart_after = restart_after
         self.averaging = False
-        self.losses = list[float]()
+        self.losses: list[float] = []
         self._state: State | None = None
         self._evaluated: State | None = None
 

@@ -99,7 +99,7 @@ def _trees(expressions: Any) -> list[Tree]:
     import sympy
 
     unit = sympy.Symbol(_UNIT_NAME)
-    found = dict[Tree, None]()
+    found: dict[Tree, None] = {}
     for expression in expressions:
         with suppress(ValueError, TypeError, AttributeError, RecursionError):
             tree = from_sympy(expression.xreplace({sympy.I: unit}))

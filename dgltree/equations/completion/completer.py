@@ -344,7 +344,7 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     """The forms of these names of the side without the blank, of each the plainest that seems to hold."""
     side = asked.equation.left if asked.equation.right == BLANK else asked.equation.right
     order = TextbookOrder(asked.equation)
-    found = dict[Tree, str]()
+    found: dict[Tree, str] = {}
     forms = algebra().forms(side, asked.clock.to_search)
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)

@@ -181,7 +181,7 @@ def _terms(form: CanonicalForm) -> list[tuple[CanonicalForm | None, Fraction]]:
 
 def _product(operands: Iterable[Counted]) -> CanonicalForm:
     value = Fraction(1)
-    factors = dict[CanonicalForm, Fraction]()
+    factors: dict[CanonicalForm, Fraction] = {}
     for operand, times in operands:
         inside = [(operand, Fraction(1))]
         if operand.function == "Mul":

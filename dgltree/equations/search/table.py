@@ -390,7 +390,7 @@ class Forms:
 
     def _written(self, entry: int, most: int) -> list[Tree]:
         table = self._table
-        found = dict[Tree, None]()
+        found: dict[Tree, None] = {}
         if entry in table.numbers:
             return [fraction(table.numbers[entry])]
         for operation, left, right in table.forms(entry):

@@ -86,7 +86,7 @@ def _slope(tree: Tree, name: str | None) -> Period | None:
         return None
     factor = Fraction(1)
     power = 0
-    letters = list[Tree]()
+    letters: list[Tree] = []
     variables = 0
     for child in tree.children:
         variables += _has_variable(child, name)

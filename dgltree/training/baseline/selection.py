@@ -110,7 +110,7 @@ class DistinctColumns:
     def of(cls, counts: csr_matrix) -> "DistinctColumns":
         """Return the different columns of counts (E, D)."""
         columns = counts.tocsc()
-        seen = dict[tuple[bytes, bytes], int]()
+        seen: dict[tuple[bytes, bytes], int] = {}
         columns.sort_indices()
         place = np.empty(counts.shape[1], np.int64)
         for column, (start, stop) in enumerate(pairwise(columns.indptr.tolist())):

@@ -181,7 +181,7 @@ class TreeTraining(EncoderModule):
 
     def configure_callbacks(self) -> list[Callback]:
         options = self.options
-        callbacks = list[Callback]()
+        callbacks: list[Callback] = []
         if options.schedule == "plateau" and options.halve_after:
             callbacks.append(HalvedRate(self.monitored, options.halve_after, self.nothing))
         if options.schedule != "plateau" or options.warmup:

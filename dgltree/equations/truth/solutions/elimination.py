@@ -147,7 +147,7 @@ class _Solver:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.reasons = list[str]()
+        self.reasons: list[str] = []
         self.forms: list[Expression] = []
         self.constants = Constants()
 
