@@ -43,7 +43,7 @@ def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
 
 
 def load_trees(task: str, data: Path | None) -> Iterator[Tree]:
-    """Of the test data: a folder of logic or sentiment, or a file of ListOps; by default own ones."""
+    """Yield the trees of the test data: a folder of logic or sentiment, or a file of ListOps; by default own ones."""
     if task == "logic":
         for pair in LogicPairs(data).test:
             yield from map(read_unlabelled, pair[1:3])

@@ -20,7 +20,7 @@ The command trains once per model, variant, point of the grid and seed. It skips
 ones, and prints a line on standard error for each finished model.
 Options after -- are passed to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops", "lookup", "arithmetic")
-"""Those with a module ``variants``."""
+"""Tasks with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)")
 AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")
 

@@ -33,7 +33,7 @@ class TaskData(lightning.LightningDataModule):
     seed: int
 
     def epoch_generator(self) -> torch.Generator:
-        """Of the order of this epoch."""
+        """Return the generator of the order of this epoch."""
         assert self.trainer is not None
         return epoch_generator(self.seed, self.trainer.current_epoch)
 

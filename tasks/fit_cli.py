@@ -32,7 +32,7 @@ class Sets:
     train: TreeDataset
     validation: TreeDataset
     tests: Mapping[str, TreeDataset]
-    """By name; "test" is the test set, and others are further ones, each measured by itself."""
+    """Test sets by name: "test", and further ones, each measured by itself."""
     vocabulary: Vocabulary
     classes: Sequence[str]
     parts: Mapping[str, Sequence[int]] = field(default_factory=dict)

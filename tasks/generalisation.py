@@ -62,7 +62,7 @@ class EvidenceLine(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As in ``78.0±0.1 (79.6), 0.3 h``; what was published alone in brackets."""
+        """Write ``78.0±0.1 (79.6), 0.3 h``; what was published alone in brackets."""
         deviation = f"±{self.deviation}" if self.deviation else ""
         published = f" ({self.published})" if self.published else ""
         if not self.accuracy:

@@ -20,7 +20,7 @@ class Spread:
 
     @classmethod
     def over(cls, values: Sequence[float]) -> "Spread":
-        """Of one value at least."""
+        """Return the spread of one value or more."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     @property
@@ -29,12 +29,12 @@ class Spread:
         return self.mean, self.deviation or 0.0
 
     def text(self, digits: int = 1) -> str:
-        """As in ``81.3 ± 0.4``."""
+        """Write ``81.3 ± 0.4``."""
         deviation = "" if self.deviation is None else f" ± {self.deviation:.{digits}f}"
         return f"{self.mean:.{digits}f}{deviation}"
 
     def percent(self, digits: int = 1) -> str:
-        """Of shares, in percent."""
+        """Write the spread of shares in percent."""
         deviation = None if self.deviation is None else 100 * self.deviation
         return Spread(100 * self.mean, deviation, self.seeds).text(digits)
 

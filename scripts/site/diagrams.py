@@ -39,7 +39,7 @@ rect { fill: var(--paper); stroke: var(--line); stroke-width: 1.4 }
 .state rect { fill: var(--state); stroke: #1a8f7d }
 .map rect { fill: var(--map); stroke: #c5792b }
 """
-"""Of a picture by itself; in the site, its own colours take over (``site.css``)."""
+"""Style of a picture by itself; in the site, its own colours take over (``site.css``)."""
 
 
 Point = tuple[float, float]

@@ -34,7 +34,7 @@ SEARCH_DIALOG = 'class="md-search" data-md-component="search" role="dialog" aria
 
 
 def on_config(config: Any) -> Any:
-    """With the version, and the repository where git knows its public address."""
+    """Add the version, and the repository where git knows its public address."""
     setup = configparser.ConfigParser()
     setup.read(links.ROOT / "setup.cfg", encoding="utf-8")
     config.extra["release"] = setup["metadata"]["version"]
@@ -50,7 +50,7 @@ def public_address(remote: str) -> str | None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """With the pages of the tasks, the changelog and the guide for contributors, KaTeX, and notebooks of recipes."""
+    """Add the pages of the tasks, the changelog and the guide for contributors, KaTeX, and notebooks of recipes."""
     katex = links.ROOT / "dgltree/explore/static/vendor/katex"  # the page of `dgltree explore` brings it
     for path in filter(Path.is_file, katex.rglob("*")):
         where = f"assets/katex/{path.relative_to(katex).as_posix()}"

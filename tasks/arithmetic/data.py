@@ -76,7 +76,7 @@ def depth(of: Expression) -> int:
 
 
 def text(of: Expression) -> str:
-    """With a bracket around each operation: ``((4*3)+7)``."""
+    """Write an expression with a bracket around each operation: ``((4*3)+7)``."""
     return of if isinstance(of, str) else f"({text(of[0])}{of[1]}{text(of[2])})"
 
 

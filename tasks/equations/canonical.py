@@ -22,7 +22,7 @@ def word_digest(left: Word, right: Word) -> int:
 
 
 def canonical_key(equation: Equation) -> str:
-    """The same text for equations that are equal up to renaming variables and swapping the sides, else different ones.
+    """Return one text for equations that are equal up to renaming variables and swapping sides, else different ones.
 
     Variables are numbered by first appearance; of the two orders of the sides the smaller text is taken. The text is
     the preorder of both sides, so it is the same in every process and can be sorted. Labels play no part.

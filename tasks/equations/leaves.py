@@ -11,7 +11,7 @@ def variables(tree: Tree) -> list[Tree]:
 
 
 def with_leaves(tree: Tree, replacements: Mapping[Tree, Tree]) -> Tree:
-    """The same as ``dgltree.trees.equation.substitute``; a shared child is walked once for each parent."""
+    """Substitute as ``dgltree.trees.equation.substitute``; a shared child is walked once for each parent."""
     done: list[Tree] = []
     for node in reversed(list(tree.preorder())):
         if not node.children:

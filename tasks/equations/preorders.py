@@ -26,7 +26,7 @@ class PreorderNodes:
     height: Ints
 
     def shifted(self, by: int) -> "PreorderNodes":
-        """The same, numbered from ``by``."""
+        """Return the nodes numbered from ``by``."""
         first, second = (np.where(child < 0, -1, child + by) for child in (self.first, self.second))
         return replace(self, first=first, second=second)
 
@@ -64,7 +64,7 @@ class Batcher:
         self._token = np.array([NO_TOKEN if token is None else vocabulary.token_id(token) for *_, token in symbols])
 
     def words(self, words: Sequence[Word], random: np.random.Generator | None = None) -> TreeBatch:
-        """The same as ``dgltree.batch`` of their trees; with ``random``, children of sums and products in any order."""
+        """Batch the trees as ``dgltree.batch`` does; with ``random``, children of sums and products in any order."""
         preorders = Preorders(words)
         nodes, _ = preorders.nodes(np.arange(len(words)))
         if random is not None:

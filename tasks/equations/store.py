@@ -37,7 +37,7 @@ class Made(NamedTuple):
 
     @property
     def equation(self) -> Equation:
-        """As trees."""
+        """The equation as trees."""
         return Equation(tree(self.left), tree(self.right))
 
 
@@ -53,7 +53,7 @@ class EquationRow(NamedTuple):
 
     @property
     def equation(self) -> Equation:
-        """As trees."""
+        """The equation as trees."""
         return Equation(*(tree(word) for word in (self.left, self.right)))
 
 

@@ -5,12 +5,12 @@ from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol
 
 
 def vocabulary() -> Vocabulary:
-    """Of the papers' equations: every function and literal, and ten variables."""
+    """Return the vocabulary of the papers' equations: every function and literal, and ten variables."""
     return _vocabulary(PAPER_SYMBOLS)
 
 
 def elementary_vocabulary() -> Vocabulary:
-    """Of all generated equations; a literal that is none of theirs is ``<unk>``."""
+    """Return the vocabulary of all generated equations; a literal that is none of theirs is ``<unk>``."""
     return _vocabulary(SYMBOLS, unk=True)
 
 

@@ -18,7 +18,7 @@ PAPER_SYMBOLS: tuple[Symbol, ...] = (
     *((function, 1, None) for function in TRIGONOMETRIC),
     *((function, 2, None) for function in BINARY),
 )
-"""Those of the papers' equations, and of all presets of ``generate``."""
+"""Symbols of the papers' equations, and of all presets of ``generate``."""
 SYMBOLS: tuple[Symbol, ...] = (
     *PAPER_SYMBOLS,
     *((leaf.function, 0, leaf.token) for leaf in FURTHER_LITERALS),
@@ -35,7 +35,7 @@ OTHERS = bytes(range(len(NAMES), BLANK + 1))
 SINGLE = tuple(bytes([symbol]) for symbol in range(BLANK + 1))
 """The words of one symbol."""
 CALLED = {token or function: SINGLE[number] for number, (function, _, token) in enumerate(SYMBOLS)}
-"""The same by their names: ``CALLED["Pow"] + CALLED["var_0"] + CALLED["2"]`` is the word of a square."""
+"""Characters by the names of symbols: ``CALLED["Pow"] + CALLED["var_0"] + CALLED["2"]`` is the word of a square."""
 _IDS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 

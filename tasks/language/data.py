@@ -15,8 +15,12 @@ from tasks.language.text import columns, parts, read_sentences, stream, vocabula
 
 Part = tuple[Tensor, Tensor]
 """Words and the words after them, (B, T) int64 each."""
-DEVIATION, SHORTEST, FULL = 5, 5, 0.95
-"""Of the lengths of parts: their standard deviation, the least, and how often they are not halved."""
+DEVIATION = 5
+"""Standard deviation of the lengths of parts."""
+SHORTEST = 5
+"""Least length of a part."""
+FULL = 0.95
+"""How often the length of a part is not halved."""
 
 
 class LanguageText(TaskData):
@@ -64,12 +68,12 @@ class LanguageText(TaskData):
         self.given_trees = [] if trees is None else read_word_trees(trees)[0]
 
     def sentences(self, part: str) -> list[list[str]]:
-        """Of a file."""
+        """Return the sentences of a file."""
         return read_sentences(self._file(part))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """Of the training text alone."""
+        """Return the vocabulary of the training text alone."""
         return vocabulary_of(self.sentences("train"))
 
     @cached_property

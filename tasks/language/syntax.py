@@ -85,9 +85,9 @@ class Scores:
     """How often the first of two compared sentences was the more probable one, by row, and what was in the items."""
 
     items: dict[str, int]
-    """By case."""
+    """Items by case."""
     known: dict[str, int]
-    """Those of them with no unknown word."""
+    """Items without an unknown word, by case."""
     right: dict[SyntaxRow, int]
     right_of_known: dict[SyntaxRow, int]
 

@@ -18,13 +18,13 @@ from tasks.baselines import make_trees
 from tasks.tables import Spread, table
 
 TAGS = ("ADJP", "NP", "PP", "INTJ")
-"""Of the paper's table 2."""
+"""Labels of the paper's table 2."""
 DRAWS = 5
 """Random trees of each sentence, whose metrics are averaged."""
 
 
 def parse_layers(model: LanguageModel, given: Sequence[Tree]) -> list[list[Tree]]:
-    """Of each layer, from below, the trees that it finds over the words of the given ones.
+    """Return for each layer, from below, the trees that it finds over the words of the given ones.
 
     Raises ``ValueError`` for a model whose layers find no trees.
     """
@@ -61,7 +61,7 @@ def report(found: dict[str, list[Parsing]]) -> list[str]:
 
 
 def found_trees(files: Sequence[Path], given: Sequence[Tree]) -> dict[str, list[Parsing]]:
-    """Of each layer, the trees of each model scored."""
+    """Return for each layer the scores of each model's trees."""
     found: dict[str, list[Parsing]] = defaultdict(list)
     for file in files:
         for number, trees in enumerate(parse_layers(load_language_model(file), given), 1):

@@ -152,7 +152,7 @@ def data_of(expressions: Sequence[Expression]) -> TreeDataset:
 
 
 def _names(sets: list[str] | None) -> tuple[str, ...]:
-    """Of sets that are there."""
+    """Return the names of sets that there are."""
     names = tuple(presets.SETS) if sets == ["all"] else tuple(sets or ())
     if unknown := [name for name in names if name not in presets.ASKED]:
         raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.ASKED)}, or all")

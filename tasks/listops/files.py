@@ -18,7 +18,7 @@ class Expression(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Its words."""
+        """Number of words."""
         return self.text.count(" ") + 1
 
 

@@ -17,7 +17,7 @@ from dgltree.read.listops import DIGITS, END, OPERATORS
 from tasks.listops.files import Expression, write_expressions
 
 PUBLISHED_COUNT = 100_000
-"""As many as the published ones."""
+"""The number of published expressions."""
 LISTS = 0.25  # share of lists among the places that may be one
 MAX_DEPTH = 20
 MIN_PLACES, MAX_PLACES = 2, 5  # places of a list

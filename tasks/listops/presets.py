@@ -39,7 +39,7 @@ SETS: dict[str, Preset] = {
     "lra": Preset("up to 10 arguments, 501 to 1,999 words, as in LRA", 501, 1999, deepest=10, most=10),
     "depth_8": Preset("ListOps-DG: depth 8 or more", 20, 100, deepest=10, lists=0.3, depths=lambda depth: depth >= 8),
 }
-"""By name: all that "all" asks for."""
+"""Sets by name: all that "all" asks for."""
 BETWEEN = {
     f"between_{least}": Preset(f"{least + 1} to {least + 99} words, both ends left out", least + 1, least + 99)
     for least in (200, 500, 900)
@@ -51,7 +51,7 @@ TRAINING = {
     "depth_6": Preset("ListOps-DG, to train on: depth up to 5", 20, 100, deepest=6),
     "depth_7": Preset("ListOps-DG, to validate on: depth 7", 20, 500, deepest=10, lists=0.3, depths=(7).__eq__),
 }
-"""Of ListOps-DG."""
+"""Sets of ListOps-DG."""
 PRESETS = {**ASKED, **TRAINING}
 
 

@@ -37,7 +37,7 @@ class ListProcess:
         digit = np.zeros(longest + 1)
         digit[1] = 1.0
         self.lengths: list[Array] = [digit]
-        """Of the depth ``deepest`` and then of those above it: how probable each number of words is."""
+        """How probable each number of words is, at the depth ``deepest`` and then at those above it."""
         for _ in range(deepest - 1):
             sums = [self.lengths[-1]]
             for _ in range(most - 1):
@@ -53,7 +53,7 @@ class ListProcess:
         return self._place(length, self.deepest - 1, random)
 
     def _place(self, length: int, above: int, random: Random) -> tuple[list[str], int, int]:
-        """Of a place with ``above`` depths below it that may have lists."""
+        """Draw a place with ``above`` depths below it that may have lists."""
         if length == 1:
             digit = random.choice(DIGITS)
             return [digit], int(digit), 0

@@ -21,7 +21,7 @@ from tasks.listops.files import Expression, read_expressions
 from tasks.listops.language import tree
 
 WORDS = 12_800
-"""Of a batch, padded."""
+"""Words of a batch, padded."""
 UPPER = (20, 40, 60, 80, 100, 200, 1000)
 """Words up to which accuracies are printed."""
 
@@ -64,7 +64,7 @@ def say(expressions: Sequence[Expression]) -> None:
 
 
 def answer_all(model: TreeModel, expressions: Sequence[Expression]) -> tuple[list[bool], list[Tree], list[Tree]]:
-    """Of each expression whether the answer is right, the tree that was found, and its own."""
+    """Return for each expression whether the answer is right, the tree that was found, and its own."""
     encoder = model.encoder
     assert isinstance(encoder, SequenceEncoder)
     given = [tree(one.text.split()) for one in expressions]

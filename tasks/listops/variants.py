@@ -13,7 +13,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 the papers on latent trees: what is learnt from up to 100 words, on longer ones and on more arguments; "depth" is
 ListOps-DG."""
 HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in ASKED.items()}
-"""Of the metrics of our own test sets."""
+"""Column heads of our own test sets."""
 TABLES = {
     "By the operator at the root": {
         **{name: operator[1:] for name, operator in ROOTS.items()},

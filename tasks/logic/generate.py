@@ -20,7 +20,7 @@ PUBLISHED: dict[Part, tuple[int, ...]] = {
 }
 """Pairs of each published file."""
 SCALE = 0.25
-"""Of the own data that a model learns from by default: 33,883 pairs of up to 6 operators."""
+"""Scale of the generated data that a model learns from by default: 33,883 pairs of up to 6 operators."""
 MOST_VARIABLES = 4
 NEGATION = 0.45  # share of the operators that are `not`
 SHORT_SHARE = (0.45, 0.75)  # share of pairs whose shorter formula has no operator; that has none or one

@@ -139,7 +139,7 @@ VOCABULARY = Vocabulary.from_trees([tree(Chain(value, COMPOSED + ALONE), "forwar
 
 
 def reserved_compositions() -> list[str]:
-    """Of 0 to 5 functions the fourth part, at most 200: 608 in all."""
+    """Return a fourth of the compositions of 0 to 5 functions each, at most 200: 608 in all."""
     random = Random("reserved compositions")
     found: dict[str, None] = {}
     for length in range(MAX_TRAINED + 1):

@@ -8,7 +8,7 @@ from tasks.sentiment.data import SentimentTreebank
 from tasks.trainings import ORDERED_MEMORY
 
 DEFAULTS = {**ORDERED_MEMORY, "hidden_size": 150, "eps": 1e-8, "weight_decay": 1e-5, "batch_size": 25, "halve_after": 0}
-"""Of Tai et al. 2015, by Adam."""
+"""Settings of Tai et al. 2015, with Adam."""
 
 
 def main(arguments: list[str]) -> None:

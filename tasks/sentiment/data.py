@@ -10,7 +10,7 @@ from tasks.fit_cli import Sets
 
 NEUTRAL = 2
 TWO = (0, 0, None, 1, 1)
-"""Of two classes, what the treebank's very negative, negative, neutral, positive and very positive are."""
+"""The class of two for very negative, negative, neutral, positive and very positive of the treebank."""
 
 
 class SentimentTreebank:
@@ -56,7 +56,7 @@ class SentimentTreebank:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """Of the training trees alone."""
+        """Return the vocabulary of the training trees alone."""
         return Vocabulary.from_trees(self.train, unk=True, min_count=self.min_count)
 
     def sets(self) -> Sets:

@@ -55,7 +55,7 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "self_strae": ("self_strae", {"loss": "both"}, {"clip": 1.0}),
     "self_strae_contrastive": ("self_strae", {}, {"clip": 1.0}),
 }
-"""By the name of the command: the network, its options, and those of the training."""
+"""The network, its options, and those of the training, by the name of the command."""
 Vectors = Callable[[list[list[str]]], Tensor]
 VALIDATION = 400
 """Sentences kept aside."""

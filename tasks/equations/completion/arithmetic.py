@@ -65,7 +65,7 @@ def _power(base: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _whole_power(base: Tensor, exponent: Tensor) -> Tensor:
-    """By repeated squaring: no logarithm, no branch."""
+    """Raise to a whole power by repeated squaring: no logarithm, no branch."""
     out = torch.ones_like(base)
     factor = base
     for bit in range(WHOLE.bit_length()):

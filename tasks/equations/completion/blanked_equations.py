@@ -66,7 +66,7 @@ class Blanked:
     """E blanked equations with 1 + K candidates each, the first the filler that was there, as roots of one graph."""
 
     planned: PlannedBatch
-    """Its roots are the sides with the blank, filled, E * (1 + K) of them, then the E other sides, then S subtrees."""
+    """Batch whose roots are E * (1 + K) filled sides with the blank, then the E other sides, then S subtrees."""
     label: Tensor
     """(E, 1 + K) 1.0 where the filled equation is true, 0.0 where not, NaN where that is unknown or the row spare."""
     alike: Tensor

@@ -30,7 +30,7 @@ NAMED = 12  # classes with a colour and a name in a picture
 
 @dataclass(frozen=True)
 class Meaning:
-    """Of the trainings in a folder, on expressions of the test set."""
+    """How the trainings in a folder place expressions of the test set."""
 
     folder: Path
     test_set: Path
@@ -71,7 +71,7 @@ class Meaning:
         return [write_infix(min(members, key=lambda tree: tree.size)) for members in own]
 
     def _states(self, job: TrainingJob, result: Result) -> tuple[Points, Points] | None:
-        """Of the trained and of the untrained model; None for a model without hidden states."""
+        """Return the states of the trained and the untrained model; None for a model without hidden states."""
         after = hidden_states(
             load_trained(result.config, job.seed, self.folder / "jobs" / job.name), self._expressions[0]
         )

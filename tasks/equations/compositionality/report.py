@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """Of some tests, models and seeds; ``test_set`` is the Parquet file that was tested on."""
+    """Report on some tests, models and seeds; ``test_set`` is the Parquet file that was tested on."""
 
     folder: Path
     tests: Sequence[str]

@@ -22,7 +22,7 @@ class Result:
     seconds: float
 
     def counts(self, depths: Depths) -> Counts:
-        """Those of a range of depths."""
+        """Return the counts of a range of depths."""
         first, last = depths
         return together(counts for depth, counts in self.by_depth.items() if first <= depth <= last)
 

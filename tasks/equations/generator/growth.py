@@ -41,7 +41,7 @@ class Grammar(NamedTuple):
 
 @cache
 def grammar(world: World = "paper") -> Grammar:
-    """That of the identities of a world and of those before it."""
+    """Return the grammar of the identities of a world and of those before it."""
     files = [
         [Places(in_growing(identity)) for identity in identities(known)] for known in WORLDS[: WORLDS.index(world) + 1]
     ]

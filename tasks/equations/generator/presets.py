@@ -18,7 +18,7 @@ class Shape:
     correct: Mapping[int, float]
 
     def scaled(self, total: int) -> "Shape":
-        """The same shape with ``total`` equations: proportional, the largest remainders rounded up."""
+        """Return the shape with ``total`` equations: proportional, the largest remainders rounded up."""
         whole = sum(self.counts.values())
         exact = {depth: count * total / whole for depth, count in self.counts.items()}
         counts = {depth: floor(count) for depth, count in exact.items()}

@@ -41,7 +41,7 @@ class Atoms(NamedTuple):
     """The material of small expressions."""
 
     functions: list[tuple[Word, Word]]
-    """Of one argument: what comes before it and what behind."""
+    """Functions of one argument: the words before it and after it."""
     constants: list[Word]
     """The usual ones."""
     literals: list[Word]
@@ -162,7 +162,7 @@ def specialise(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word |
 
 
 def operate(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word:
-    """The same done to both sides: added, multiplied, put in the exponent or under it; or the sides swapped."""
+    """Add to both sides, multiply them, put them in an exponent or under it; or swap them."""
     left, right = equation.sides()
     way = random.randrange(5)
     if way == 0:

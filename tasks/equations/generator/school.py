@@ -21,7 +21,7 @@ def school(random: Random) -> Word:
 
 
 def school_text(random: Random) -> str:
-    """The same as text, in the variables x, y, z and w."""
+    """Return an equation as text, in the variables x, y, z and w."""
     return random.choice(_KINDS)(random)
 
 

@@ -85,7 +85,7 @@ class EquationClassifier(EncoderModule):
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
-        """Of the sides."""
+        """The encoder of the sides."""
         return self.model.encoder
 
     def forward(self, trees: TreeBatch | Planned) -> Tensor:

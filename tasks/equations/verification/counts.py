@@ -48,7 +48,7 @@ def count_answers(called: Tensor, labels: Tensor) -> Counts:
 
 
 def count_by_group(called: Tensor, labels: Tensor, groups: Tensor) -> dict[int, Counts]:
-    """The same for each of the groups (E,) int64."""
+    """Return the counts for each of the groups (E,) int64."""
     return {
         group: count_answers(called[groups == group], labels[groups == group])
         for group in torch.unique(groups).tolist()

@@ -178,7 +178,7 @@ class LabelledEquations(TaskData):
         return self.trainer is not None and getattr(self.trainer.lightning_module, "value_weight", 0) > 0
 
     def _random(self, first: EquationRow) -> np.random.Generator:
-        """Of the batch of an epoch that begins with an equation."""
+        """Return the generator for the batch of an epoch that begins with an equation."""
         assert self.trainer is not None
         return np.random.default_rng([self.seed, self.trainer.current_epoch, *first.left, *first.right])
 

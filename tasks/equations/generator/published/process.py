@@ -43,7 +43,7 @@ class Process:
     faults: tuple[Fault, ...] = FAULTS
 
     def without(self, faults: Collection[Fault]) -> "Process":
-        """The same without some of its faults."""
+        """Return the process without some of its faults."""
         return replace(self, faults=tuple(fault for fault in self.faults if fault not in faults))
 
     def settings(self) -> dict[str, Any]:
