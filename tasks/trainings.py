@@ -68,7 +68,7 @@ class Training(Job):
         import_module(f"tasks.{self.task}.__main__").main(arguments)
 
     def figures(self) -> dict[str, float]:
-        """Figures of the best epoch on the test data."""
+        """Results of the best epoch on the test data."""
         return read_results(self.folder)
 
     def epochs(self) -> list[dict[str, Any]]:
