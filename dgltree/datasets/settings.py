@@ -21,6 +21,7 @@ from dgltree.read.notations import NOTATIONS
 from dgltree.read.smiles import OPEN, TREES
 from dgltree.read.text import CONTROL
 from dgltree.support.arguments import check_types
+from dgltree.support.lazy import cached_property
 
 MISSING = "#N/A,#NA,<NA>,N/A,NA,NULL,NaN,NaT,None,n/a,nan,null"
 """How the tables of other programs write a value that is not there, separated by commas."""
@@ -33,6 +34,8 @@ _OTHER_SPELLINGS = re.compile(
 MAX_FLOAT32 = (2 - 2.0**-23) * 2.0**127  # torch.finfo(torch.float32).max, without waiting for torch
 DOCUMENTS = "json_object"
 """The notation of JSON documents, which are read by a schema."""
+WHOLE_RECORD = "."
+"""The value of ``tree`` by which each JSON record is itself a tree."""
 SYNONYMS = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
@@ -49,7 +52,8 @@ class Reading:
 
     Args:
         notation: notation of the trees. Default: detected, and printed.
-        tree: the column that holds the tree.
+        tree: the column that holds the tree; "." if each JSON record is itself a tree, without its label, split, id and
+            features.
         left: the column that holds the first tree of a pair.
         right: the column that holds the second tree of a pair.
         label: the column that holds the label; in a CoNLL-U file, the comment with this name.
@@ -126,6 +130,14 @@ class Reading:
             raise ValueError(f"keys is {self.keys!r}; give three names, such as 'type,args,name'")
         if not 1 <= self.max_line <= MOST_LINE:
             raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
+
+    @cached_property
+    def columns_next_to_tree(self) -> frozenset[str]:
+        """The columns of the label, the split, the id and the features."""
+        label = self.label if self.label_from is None else ColumnPattern.of("label_from", self.label_from).column
+        split = self.split if self.split_from is None else ColumnPattern.of("split_from", self.split_from).column
+        features = () if self.features is None else names_of(self.features)
+        return frozenset((label, split, self.id, *features))
 
     def _take_schema(self, given: str | dict[str, Any]) -> None:
         """Keep the schema itself in the place of its file, so that a model's folder has it."""

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, keys_of
+from dgltree.datasets.formats.records import SAMPLE, JSONRecords, PlacedRecord, keys_of
 from dgltree.datasets.formats.source import Chunk, Source, cut_into_chunks, decode
-from dgltree.datasets.settings import Reading
+from dgltree.datasets.settings import WHOLE_RECORD, Reading
 from dgltree.read.json_tree import NODE_LIST, Keys, is_node_list, load_json
 
 _SPACE = re.compile(r"[\s,]*")
 
 
 @dataclass(kw_only=True)
-class JSONDocument(Records):
+class JSONDocument(JSONRecords):
     """``[{"tree": "sin(x)", "label": "sine"}, ...]``. It is held as a whole; a record's line is its first."""
 
     text: str
@@ -40,13 +40,12 @@ class JSONDocument(Records):
         if first is None:
             raise ValueError(f"{source.path}: an empty array; expected an array of records or trees")
         record = first.raw
-        keys = set(record) if isinstance(record, dict) else set()
-        found.pairs = reading.tree not in keys and {reading.left, reading.right} <= keys
+        found.pairs = found.has_pairs(set(record) if isinstance(record, dict) else set())
         return found
 
     def fields(self, raw: Any) -> Mapping[str, Any]:
-        if isinstance(raw, dict) and {self.reading.tree, self.reading.left} & set(raw):
-            return raw
+        if isinstance(raw, dict) and {self.reading.tree, self.reading.left} & {*raw, WHOLE_RECORD}:
+            return self.with_tree(raw)
         return {self.reading.tree: raw}
 
     def sample(self) -> list[Any]:

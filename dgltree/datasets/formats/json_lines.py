@@ -5,27 +5,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dgltree.datasets.formats.records import LineRecords
+from dgltree.datasets.formats.records import JSONRecords, LineRecords
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.settings import Reading
+from dgltree.datasets.settings import WHOLE_RECORD, Reading
 from dgltree.read.json_tree import load_json
 
 
 @dataclass(kw_only=True)
-class JSONLines(LineRecords):
+class JSONLines(JSONRecords, LineRecords):
     """``{"tree": "sin(x)", "label": "sine"}``."""
 
     suffixes = (".jsonl", ".ndjson")
 
     @classmethod
     def begins(cls, line: str, reading: Reading) -> bool:
-        return line.startswith("{") and bool({reading.tree, reading.left} & _keys(line))
+        return line.startswith("{") and bool({reading.tree, reading.left} & {*_keys(line), WHOLE_RECORD})
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
         """The first record says whether all have pairs of trees."""
-        keys = _keys(source.title())
-        return cls(source, reading, pairs=reading.tree not in keys and {reading.left, reading.right} <= keys)
+        found = cls(source, reading)
+        found.pairs = found.has_pairs(_keys(source.title()))
+        return found
 
     def fields_of(self, text: str) -> Mapping[str, Any]:
         try:
@@ -35,7 +36,7 @@ class JSONLines(LineRecords):
         if not isinstance(record, dict):
             kind = type(record).__name__
             raise ValueError(f'a JSON {kind}; expected an object such as {{"tree": ..., "label": ...}}')
-        return record
+        return self.with_tree(record)
 
 
 def _keys(text: str) -> set[str]:

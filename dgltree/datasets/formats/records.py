@@ -4,16 +4,25 @@ import json
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import Chunk, cut_into_chunks, decode
-from dgltree.datasets.settings import DOCUMENTS, SYNONYMS, ColumnPattern, Reading, amounts_in, names_of, printable
+from dgltree.datasets.settings import (
+    DOCUMENTS,
+    SYNONYMS,
+    WHOLE_RECORD,
+    ColumnPattern,
+    Reading,
+    amounts_in,
+    names_of,
+    printable,
+)
 from dgltree.read.json_fields import read_fields
 from dgltree.read.json_schema import Schema, infer_schema
 from dgltree.read.json_tree import ALL, Keys, load_json, read_json_tree
@@ -46,6 +55,8 @@ class Records(Format):
 
     pairs: bool = False
     """Whether a record has two trees."""
+    no_tree_hint: ClassVar[str] = "name the column of the trees with --tree"
+    """Advice if records have no column of trees."""
 
     @abstractmethod
     def fields(self, raw: Any) -> Mapping[str, Any]:
@@ -148,8 +159,7 @@ class Records(Format):
                     why.append(f": no value of {' and '.join(map(repr, self.tree_columns))} in the first records")
                 elif not found:
                     names = one_line(", ".join(map(repr, fields)))
-                    hint = "name the column of the trees with --tree"
-                    why.append(f": no column {self.reading.tree!r}, only {names}; {hint}")
+                    why.append(f": no column {self.reading.tree!r}, only {names}; {self.no_tree_hint}")
             except ValueError as error:
                 why.append(f": {one_line(str(error))}")
         return texts, why[0] if why else ": it has no records"
@@ -239,6 +249,28 @@ class LineRecords(Records):
         return cut_into_chunks(islice(self.source.lines(), self.header, None), len, self.header + 1)
 
 
+class JSONRecords(Records):
+    """Records that are JSON objects, and may themselves be trees."""
+
+    no_tree_hint = f"{Records.no_tree_hint}, or give --tree {WHOLE_RECORD} if each record is itself a tree"
+
+    def has_pairs(self, keys: Set[str]) -> bool:
+        """Return whether a record with these keys has two trees, and not one."""
+        is_single = self.reading.tree == WHOLE_RECORD or self.reading.tree in keys
+        return not is_single and {self.reading.left, self.reading.right} <= keys
+
+    def with_tree(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a record with a column of its tree: the record itself, if the settings say so.
+
+        The tree is without the columns that are read next to it: a label in a tree would answer for itself.
+        """
+        if self.reading.tree != WHOLE_RECORD:
+            return record
+        left_out = self.reading.columns_next_to_tree
+        tree = {name: value for name, value in record.items() if name not in left_out}
+        return {**record, WHOLE_RECORD: tree}
+
+
 def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> tuple[tuple[Tree, ...], str | None]:
     """The label of the root of a tree without a column of labels. A treebank's is removed from the tree."""
     [tree] = trees
@@ -254,6 +286,10 @@ def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` if the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path}: two columns are called {one_line(repr(twice[0]))}; rename one of these columns")
+    if reading.tree == WHOLE_RECORD:
+        raise ValueError(
+            f"{path}: --tree {WHOLE_RECORD} reads JSON records as trees, but this is a table; name a column"
+        )
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
         there_are = one_line(", ".join(map(repr, names)))
