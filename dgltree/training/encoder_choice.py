@@ -347,10 +347,14 @@ def reads_numbers(data: TreeDataset, min_count: int) -> bool:
     values: list[float] = []
     rare = 0
     for token, count in zip(data.own_vocabulary.tokens, nodes_of.tolist(), strict=True):
-        read = [value for way in ways if (value := way(token)) is not None]
-        if count and read:
-            values.append(read[0])
-            rare += count < min_count
+        if not count:
+            continue
+        for way in ways:
+            value = way(token)
+            if value is not None:
+                values.append(value)
+                rare += count < min_count
+                break
     if data.reading.numbers:
         return bool(values)
     return any(not value.is_integer() for value in values) or 2 * rare > len(values)

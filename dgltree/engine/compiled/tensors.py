@@ -318,7 +318,7 @@ class TensorAlgebra:
                 widths = widths * times
                 entries = np.concatenate([entries] * times, axis)
             elif old == 1 and axis == len(shape) - 1 and COLUMNS not in axes and self.axis_of(new) == (new,):
-                axes[axis] = COLUMNS  # one value stands for all columns
+                axes[axis] = COLUMNS  # one value for all columns
                 widths = (new,)
             elif old == 1:
                 axes[axis] = self.axis_of(new)
